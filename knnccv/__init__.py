@@ -1,0 +1,76 @@
+"""Complete cross-validation of nearest-neighbour rules: the exact mean over all test/train splits.
+
+Start with `complete_cv`. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "CompleteCV": "result",
+    "Design": "designs",
+    "KFold": "designs",
+    "LeaveOut": "designs",
+    "MonteCarloCV": "result",
+    "Neighbors": "neighbors",
+    "StratifiedKFold": "designs",
+    "StratifiedSubsample": "designs",
+    "Subsample": "designs",
+    "TrainingSets": "designs",
+    "Variant": "kernel",
+    "complete_cv": "driver",
+    "get_variant": "variants",
+    "monte_carlo_cv": "montecarlo",
+    "register": "variants",
+    "registered_variants": "variants",
+    "unregister": "variants",
+    "variant_names": "variants",
+    "warm": "driver",
+}
+_MODULES = ("datasets", "testing")
+
+__all__ = sorted([*_HOME, "__version__", *_MODULES])
+
+if TYPE_CHECKING:
+    from . import datasets, testing
+    from .designs import (
+        Design,
+        KFold,
+        LeaveOut,
+        StratifiedKFold,
+        StratifiedSubsample,
+        Subsample,
+        TrainingSets,
+    )
+    from .driver import complete_cv, warm
+    from .kernel import Variant
+    from .montecarlo import monte_carlo_cv
+    from .neighbors import Neighbors
+    from .result import CompleteCV, MonteCarloCV
+    from .variants import (
+        get_variant,
+        register,
+        registered_variants,
+        unregister,
+        variant_names,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

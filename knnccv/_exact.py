@@ -1,0 +1,95 @@
+"""Exact mode: the same kernels, unjitted, on rational numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .driver import Question, Scores, never_tested, score_rows
+from .kernel import Array, Labels, as_python
+from .neighbors import Neighbors
+
+
+def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
+    """A_x of every item as Fractions.
+
+    Raises
+    ------
+    ValueError
+        If the neighbour lists end before the last position that can matter.
+    """
+    n_items = neighbors.n_items
+    depth = max(_depth_that_matters(question), 1)
+    if depth > neighbors.max_depth:
+        msg = (
+            f"exact=True needs {depth} neighbours of every item, but {neighbors!r} has at most "
+            f"{neighbors.max_depth}"
+        )
+        raise ValueError(msg)
+    if question.ties == "random":  # a tied group must be seen whole
+        depth = n_items - 1 if neighbors.max_depth == n_items - 1 else depth
+    labels = Labels(_objects(question.labels.codes), np.empty((0, 0), dtype=object))
+    never = never_tested(question)
+    rows_of_kind = as_python(score_rows)
+    scores = np.full((len(question.kinds), n_items), None, dtype=object)
+    tied = np.zeros(n_items, bool)
+    fair = question.ties == "random"
+    for rows in neighbors.blocks():
+        lists = neighbors.block(rows, depth)
+        short = lists.lengths < depth
+        incomplete = lists.open_end & (fair or not neighbors.ordered_by_index)
+        if (short | incomplete).any():
+            at = int(rows[np.argmax(short | incomplete)])
+            msg = f"exact=True needs {depth} neighbours, ties included; the list of item {at} is too short"
+            raise ValueError(msg)
+        for j, kind in enumerate(question.kinds):
+            task = question.task(kind, Fraction)
+            kernel = as_python(question.variant.kernel_for(task))
+            constraints = question.constraints(task)
+            tested = ~never[j, question.labels.codes[rows]]
+            out = np.full(int(tested.sum()), None, dtype=object)
+            mixed = np.zeros(len(out), bool)
+            rows_of_kind(
+                kernel,
+                lists.items[tested],
+                lists.values[tested],
+                lists.lengths[tested],
+                _objects(rows[tested]),
+                fair,
+                labels,
+                constraints,
+                out,
+                mixed,
+            )
+            scores[j, rows[tested]] = [_rational(score, question) for score in out]
+            tied[rows[tested]] = mixed
+    return Scores(scores, np.zeros(scores.shape), tied, depth)
+
+
+def _rational(score: Any, question: Question) -> Fraction:
+    if isinstance(score, (int, Fraction)):
+        return Fraction(score)
+    msg = (
+        f"the kernel of variant {question.variant.name!r} does not keep to rational numbers: it returned "
+        f"{score!r} in exact mode; products must start from constraints.unit"
+    )
+    raise TypeError(msg)
+
+
+def _depth_that_matters(question: Question) -> int:
+    """So deep that at least K of the items passed are in every training set."""
+    deepest = 0
+    for kind in question.kinds:
+        n_available = sum(kind.counts) - 1
+        left_out = n_available - sum(kind.n_train)
+        deepest = max(deepest, min(left_out + question.nearest(kind), n_available))
+    return deepest
+
+
+def _objects(values: Array) -> Array:
+    """Python integers in an array; NumPy's own would not keep Fractions exact."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = [int(value) for value in values]
+    return out

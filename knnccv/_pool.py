@@ -1,0 +1,101 @@
+"""Blocks of work in threads, or in any other executor, handed back in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither None, -1 nor a positive integer.
+    """
+    if n_jobs is None or (n_jobs == -1 and not isinstance(n_jobs, bool)):
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int):
+        msg = f"n_jobs must be None or an integer, got {n_jobs!r}"
+        raise TypeError(msg)
+    if n_jobs < 1:
+        msg = f"n_jobs must be at least 1 (or -1 or None for all processors), got {n_jobs}"
+        raise ValueError(msg)
+    return n_jobs
+
+
+def map_blocks(
+    work: Callable[..., T],
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> Iterator[T]:
+    """``work(*call)`` for every call, in order; the first error ends the rest and is raised.
+
+    Raises
+    ------
+    TypeError
+        If `executor` is no executor.
+    ImportError
+        If a progress bar is asked for and tqdm is missing.
+    """
+    if executor is not None and not hasattr(executor, "submit"):
+        msg = f"executor must have a submit method, as concurrent.futures.Executor has, got {executor!r}"
+        raise TypeError(msg)
+    workers = min(n_workers(n_jobs), len(calls))
+    bar = _bar(len(calls)) if progress else None
+    try:
+        if executor is not None:
+            results = _submitted(executor, work, calls)
+        elif workers <= 1:
+            results = (work(*call) for call in calls)
+        else:
+            results = _threaded(workers, work, calls)
+        for result in results:
+            if bar is not None:
+                bar.update()
+            yield result
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _threaded(
+    workers: int, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]
+) -> Iterator[T]:
+    # A metric may call BLAS; its threads times ours would fight for the processors.
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+        yield from _submitted(pool, work, calls)
+
+
+def _submitted(
+    executor: Executor, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]
+) -> Iterator[T]:
+    futures = [executor.submit(work, *call) for call in calls]
+    try:
+        for i, future in enumerate(futures):
+            yield future.result()
+            futures[i] = None  # type: ignore[call-overload]  # let the result go once it was used
+    finally:
+        for future in futures:
+            if future is not None:
+                future.cancel()
+
+
+def _bar(total: int) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        msg = "progress=True needs tqdm: pip install 'knnccv[progress]'"
+        raise ImportError(msg) from error
+    return tqdm(total=total, unit="block")

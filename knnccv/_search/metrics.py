@@ -1,0 +1,240 @@
+"""Dissimilarities by name: values that rank the items, and how to turn them into distances.
+
+Ranking happens on a surrogate where the distance itself would blur the order: squared euclidean
+distances, since the square root maps neighbouring doubles to one; for cosine and correlation, squared
+distances of rows brought to one length, in which proportional rows are equal to the last bit and rows at
+small angles do not cancel.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..kernel import Array
+
+Metric = str | Callable[[Array, Array], float]
+
+ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
+NAMES = (
+    "euclidean",
+    "sqeuclidean",
+    "manhattan",
+    "chebyshev",
+    "minkowski",
+    "cosine",
+    "correlation",
+    "hamming",
+    "jaccard",
+)
+# The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
+_DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
+_SAFE_EXPONENT = 300  # squares of numbers below 2**300 neither overflow nor, above 2**-300, vanish
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How the items are compared.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n_items, n_features)
+        The data as the metric takes them.
+    compare : callable
+        ``compare(data[rows], data)`` → surrogate values of shape (n_rows, n_items).
+    to_distance : callable
+        From surrogate values to distances.
+    """
+
+    data: Array
+    compare: Callable[[Array, Array], Array]
+    to_distance: Callable[[Array], Array]
+
+
+def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:
+    """Check the data and prepare the comparison.
+
+    Raises
+    ------
+    ValueError
+        If the data are not finite, or the metric or a parameter of it is not known.
+    TypeError
+        If the data are no real numbers.
+    """
+    given = dict(params or {})
+    if callable(metric):
+        _no_params(given, "a callable metric")
+        return Ranking(check_features(X), _by_callable(metric), lambda values: values)
+    name = ALIASES.get(metric, metric)
+    if name not in NAMES:
+        raise ValueError(_unknown(metric))
+    p = given.pop("p", 2.0) if name == "minkowski" else None
+    _no_params(given, f"metric {metric!r}")
+    if name == "minkowski":
+        return _scaled(check_features(X), "minkowski", p=_check_p(p))
+    data = check_features(X)
+    if name in _DEGREES:
+        return _scaled(data, name)
+    if name == "hamming":
+        return Ranking(data, _cdist("hamming"), lambda values: values)
+    if name == "jaccard":
+        return Ranking(_booleans(data), _cdist("jaccard"), lambda values: values)
+    return _angular(data, centred=name == "correlation")
+
+
+def check_features(X: Any) -> Array:
+    """The data as a C-contiguous float64 array of shape (n_items, n_features), checked.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not finite real numbers in two dimensions, at least two items and one feature.
+    """
+    if np.ma.is_masked(X):
+        msg = "X holds masked entries; every value is needed"
+        raise ValueError(msg)
+    if hasattr(X, "tocsr"):
+        msg = (
+            "X is a sparse matrix; pass X.toarray(), or a neighbour graph through "
+            "Neighbors.from_graph(X)"
+        )
+        raise TypeError(msg)
+    try:
+        raw = np.asarray(X)
+    except ValueError as error:
+        msg = f"X must be a rectangular array of numbers: {error}"
+        raise ValueError(msg) from error
+    if raw.ndim != 2:
+        msg = f"X must have shape (n_items, n_features), got shape {raw.shape}"
+        raise ValueError(msg)
+    if raw.shape[0] < 2 or raw.shape[1] < 1:
+        msg = f"X must have at least 2 items and 1 feature, got shape {raw.shape}"
+        raise ValueError(msg)
+    return _as_float64(raw, "X")
+
+
+def _as_float64(raw: Array, name: str) -> Array:
+    if raw.dtype.kind not in "biufO":
+        msg = f"{name} must hold real numbers, got dtype {raw.dtype}"
+        raise TypeError(msg)
+    try:
+        data = np.ascontiguousarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} must hold real numbers: {error}"
+        raise TypeError(msg) from error
+    finite = np.isfinite(data)
+    if not finite.all():
+        row, column = (int(at) for at in np.argwhere(~finite)[0])
+        msg = f"{name}[{row}, {column}] is {data[row, column]}; every value must be finite"
+        raise ValueError(msg)
+    if raw.dtype.kind in "iu" and raw.dtype.itemsize == 8 and np.abs(data).max() > 2**53:
+        at = np.unravel_index(int(np.abs(data).argmax()), data.shape)
+        msg = f"{name}{[int(i) for i in at]} is {raw[at]}; integers beyond 2**53 are not exact in float64"
+        raise ValueError(msg)
+    return data
+
+
+def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
+    """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
+    degree = _DEGREES[name]
+    exponent = _exponent(np.abs(data).max())
+    shift = exponent if abs(exponent) > _SAFE_EXPONENT // 2 else 0
+    scaled = np.ldexp(data, -shift) if shift else data
+    function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
+
+    def to_distance(values: Array) -> Array:
+        if name == "euclidean":
+            return np.ldexp(np.sqrt(values), shift)  # type: ignore[no-any-return]
+        return np.ldexp(values, degree * shift)  # type: ignore[no-any-return]
+
+    return Ranking(scaled, _cdist(function, **kwargs), to_distance)
+
+
+def _exponent(largest: float) -> int:
+    return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def _angular(data: Array, *, centred: bool) -> Ranking:
+    if centred:
+        constant = data.max(axis=1) == data.min(axis=1)
+        half = np.ldexp(data, -1)  # so that the sum cannot overflow
+        data = np.where(constant[:, None], 0.0, half - half.mean(axis=1, keepdims=True))
+    largest = np.abs(data).max(axis=1, keepdims=True)
+    zero = largest[:, 0] == 0
+    # Proportional rows give the same quotients to the last bit.
+    rows = data / np.where(largest == 0, 1.0, largest)
+    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+    # A constant column tells rows without a direction apart, whose distance to everything is 1.
+    rows = np.column_stack([rows, zero.astype(float)])
+
+    def compare(some: Array, every: Array) -> Array:
+        values = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
+        values[some[:, -1] == 1, :] = 2.0
+        values[:, every[:, -1] == 1] = 2.0
+        return values
+
+    return Ranking(rows, compare, lambda values: values / 2)
+
+
+def _booleans(data: Array) -> Array:
+    bad = (data != 0) & (data != 1)
+    if bad.any():
+        row, column = (int(at) for at in np.argwhere(bad)[0])
+        msg = f"metric 'jaccard' needs 0 or 1 everywhere, got X[{row}, {column}] = {data[row, column]}"
+        raise ValueError(msg)
+    return data.astype(bool)
+
+
+class _cdist:  # noqa: N801
+    """Scipy's `cdist` under one metric; a class, so that it can be sent to other processes."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        self.name = name
+        self.kwargs = kwargs
+
+    def __call__(self, some: Array, every: Array) -> Array:
+        return cdist(some, every, self.name, **self.kwargs)  # type: ignore[no-any-return, call-overload]
+
+
+def _by_callable(metric: Callable[[Array, Array], float]) -> Callable[[Array, Array], Array]:
+    def compare(some: Array, every: Array) -> Array:
+        values = np.empty((len(some), len(every)))
+        for r, one in enumerate(some):
+            for c, other in enumerate(every):
+                value = metric(one, other)
+                try:
+                    values[r, c] = value
+                except (TypeError, ValueError) as error:
+                    msg = f"the metric must return one real number, got {value!r}"
+                    raise TypeError(msg) from error
+        return values
+
+    return compare
+
+
+def _check_p(p: Any) -> float:
+    if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
+        msg = f"p of the minkowski metric must be a number, got {p!r}"
+        raise TypeError(msg)
+    if not (p > 0 and np.isfinite(p)):
+        msg = f"p of the minkowski metric must be positive and finite (else use 'chebyshev'), got {p}"
+        raise ValueError(msg)
+    return float(p)
+
+
+def _no_params(params: Mapping[str, Any], what: str) -> None:
+    if params:
+        msg = f"{what} takes no parameter {sorted(params)[0]!r}"
+        raise TypeError(msg)
+
+
+def _unknown(metric: object) -> str:
+    names = (*NAMES, *ALIASES, "precomputed")
+    closest = difflib.get_close_matches(str(metric), names, n=1)
+    hint = f"; did you mean {closest[0]!r}?" if closest else ""
+    return f"metric must be a callable or one of {', '.join(names)}, got {metric!r}{hint}"

@@ -1,0 +1,325 @@
+"""The sampled twin of every design: random splits, as people run them today.
+
+It walks the same neighbour orders and calls the same kernels, which makes it serve every variant: given
+one training set, the items of it, nearest first, are an order in which *all* items are in the training
+set, and A_x is then the score of this very classification. Ties by chance enter with their exact mean.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ._pool import map_blocks
+from .designs import TrainingSets
+from .driver import (
+    Question,
+    as_neighbors,
+    compiled,
+    first_depth,
+    pose,
+)
+from .kernel import (
+    CONSTRAINTS,
+    KERNEL,
+    LABELS,
+    Array,
+    Constraints,
+    Kernel,
+    Labels,
+    Order,
+    Task,
+    Variant,
+    compile_kernel,
+    jit,
+)
+from .neighbors import Neighbors
+from .result import MonteCarloCV
+from .sampling import fixed_tail
+from .variants import get_variant
+
+TOLERANCE = 1e-12
+
+
+@jit
+def score_trials(  # type: ignore[no-untyped-def]
+    kernel,
+    items,
+    values,
+    lengths,
+    certain,
+    targets,
+    fair,
+    fold_of,
+    tested,
+    nearest,
+    labels,
+    constraints,
+    out,
+):
+    """Score of every row in every run in which its item is tested in one of the `tested` folds.
+
+    ``fold_of`` (n_runs, n_items) is the fold in which an item is tested; the others train it. A row whose
+    list ends before `nearest` training items were found, or where one that is not listed may tie the last
+    of them (not ``certain``), gets NaN.
+    """
+    depth = items.shape[1]
+    order = np.empty(depth, np.int64)
+    group_end = np.empty(depth, np.int64)
+    for r in range(len(targets)):
+        for run in range(len(fold_of)):
+            fold = fold_of[run, targets[r]]
+            if fold < 0 or not tested[fold]:
+                continue
+            found = 0
+            group_start = 0
+            last = 0
+            for i in range(lengths[r]):
+                item = items[r, i]
+                if fold_of[run, item] == fold:
+                    continue
+                tie = found > 0 and fair and values[r, i] == values[r, last]
+                if found >= nearest and not tie:
+                    break
+                if not tie:
+                    group_start = found
+                order[found] = item
+                found += 1
+                for j in range(group_start, found):
+                    group_end[j] = found
+                last = i
+            end = lengths[r] - 1
+            if found < nearest or (not certain[r] and values[r, last] == values[r, end]):
+                out[r, run] = np.nan
+            else:
+                out[r, run] = kernel(
+                    Order(order[:found], group_end[:found]), labels, targets[r], constraints
+                )
+
+
+SCORE_TRIALS = types.void(
+    KERNEL,
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.float64, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.boolean, 1, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.boolean,
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.boolean, 1, "C"),
+    types.int64,
+    LABELS,
+    CONSTRAINTS,
+    types.Array(types.float64, 2, "C"),
+)
+
+
+def monte_carlo_cv(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "knn",
+    cv: Any = 5,
+    *,
+    n_repeats: int = 50,
+    random_state: int | np.random.Generator | None = None,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str = "index",
+    average: str = "pooled",
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> MonteCarloCV:
+    """Scores of random runs of a design, whose mean `complete_cv` computes exactly.
+
+    Parameters
+    ----------
+    X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, **parameters
+        As for `complete_cv`. One run of a k-fold design is a whole partition into folds, one run of the
+        others a single split. Every run is an unbiased estimate of the exact score, whatever `average`.
+    n_repeats : int, default 50
+        Number of random runs.
+    random_state : int, numpy Generator or None
+        Seed of the splits.
+
+    Returns
+    -------
+    MonteCarloCV
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is.
+
+    Examples
+    --------
+    >>> from knnccv import KFold, complete_cv, monte_carlo_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> few = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_repeats=100, random_state=0)
+    >>> abs(few.score - complete_cv(wine.X, wine.y, "nn", KFold(5)).score) < 4 * few.standard_error
+    True
+    """
+    started = time.perf_counter()
+    if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)):
+        msg = f"n_repeats must be an integer, got {n_repeats!r}"
+        raise TypeError(msg)
+    if n_repeats < 1:
+        msg = f"n_repeats must be at least 1, got {n_repeats}"
+        raise ValueError(msg)
+    rng = _generator(random_state)
+    rule = get_variant(variant)
+    rule.settings(parameters)
+    neighbors = as_neighbors(X, metric, metric_params)
+    question = pose(y, neighbors.n_items, rule, cv, ties, average, parameters)
+    runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
+    plan = _plan(question, neighbors, runs)
+    sums, missed = _run(plan, question, n_jobs, executor, progress)
+    return MonteCarloCV(
+        scores=sums,
+        error_bound=missed,
+        variant=rule.name,
+        design=repr(question.design),
+        ties=ties,
+        average=average,
+        parameters=question.parameters,
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a block of items needs.
+
+    ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run.
+    """
+
+    neighbors: Neighbors
+    labels: Labels
+    kernels: tuple[Kernel, ...]
+    constraints: tuple[Constraints, ...]
+    nearest: tuple[int, ...]
+    shares: Array
+    fold_of: Array
+    kind_of: Array
+    fair: bool
+
+    def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
+        """What the rows add to every run's score, and what of it is unknown."""
+        n_runs = len(self.fold_of)
+        scores = np.zeros((len(rows), n_runs))
+        waiting = np.arange(len(rows))
+        while True:
+            lists = self.neighbors.block(rows[waiting], depth)
+            part = np.zeros((len(waiting), n_runs))
+            certain = ~lists.open_end
+            if not self.fair and self.neighbors.ordered_by_index:
+                certain[:] = True
+            for j, kernel in enumerate(self.kernels):
+                score_trials(
+                    kernel,
+                    lists.items,
+                    lists.values,
+                    lists.lengths,
+                    certain,
+                    rows[waiting],
+                    self.fair,
+                    self.fold_of,
+                    self.kind_of == j,
+                    self.nearest[j],
+                    self.labels,
+                    self.constraints[j],
+                    part,
+                )
+            scores[waiting] = part
+            unknown = np.isnan(part).any(axis=1)
+            waiting = waiting[unknown]
+            if depth >= self.neighbors.max_depth or not len(waiting):
+                break
+            depth = min(2 * depth, self.neighbors.max_depth)
+        fold = self.fold_of[:, rows]
+        share = self.shares[self.kind_of[fold], self.labels.classes[rows]]
+        share = np.where(fold >= 0, share, 0.0).T
+        known = ~np.isnan(scores)
+        return np.where(known, scores * share, 0.0), np.where(known, 0.0, share).sum(axis=1)
+
+
+def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
+    tasks = [_trial_task(question, kind) for kind in question.kinds]
+    owner = f"variant {question.variant.name!r}"
+    kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
+    compiled(score_trials, SCORE_TRIALS)
+    n_classes = len(question.labels.classes)
+    kind_of = runs[0][1]
+    shares = np.zeros((len(tasks), n_classes))
+    for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
+        # An item counts its weight over the probability of being tested; a run has several folds.
+        for c, (weight, tested) in enumerate(
+            zip(weights, kind.tested_share(n_classes), strict=True)
+        ):
+            if tested:
+                shares[j, c] = float(weight / tested / kind.probability / len(kind_of))
+    return _Plan(
+        neighbors,
+        question.kernel_labels(),
+        kernels,
+        tuple(question.constraints(task) for task in tasks),
+        tuple(question.nearest(kind) for kind in question.kinds),
+        shares,
+        np.ascontiguousarray([fold_of for fold_of, _ in runs], dtype=np.int32),
+        kind_of,
+        question.ties == "random",
+    )
+
+
+def _trial_task(question: Question, kind: TrainingSets) -> Task:
+    """One given training set: all its items, and no others, are there to be drawn."""
+    return Task(
+        kind.n_train,
+        kind.n_train,
+        kind.stratified,
+        held_out=0,
+        n_classes=len(question.labels.classes),
+        depth=sum(kind.n_train),
+    )
+
+
+def _run(
+    plan: _Plan,
+    question: Question,
+    n_jobs: int | None,
+    executor: Executor | None,
+    progress: bool,
+) -> tuple[Array, float]:
+    tails = tuple(
+        fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), k)
+        for kind, k in zip(question.kinds, plan.nearest, strict=True)
+    )
+    depth = first_depth(question, plan.neighbors, TOLERANCE, tails)
+    calls = [(rows, depth) for rows in plan.neighbors.blocks()]
+    done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)
+    parts, unknown = zip(*done, strict=True)
+    added = np.concatenate(parts)  # (n_items, n_runs)
+    scores = np.array([math.fsum(column) for column in added.T])
+    missed = float(np.concatenate(unknown).sum()) / len(scores) * question.largest
+    return scores, missed
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        msg = f"random_state must be None, an integer or a numpy Generator, got {random_state!r}"
+        raise TypeError(msg)
+    if random_state < 0:
+        msg = f"random_state must not be negative, got {random_state}"
+        raise ValueError(msg)
+    return np.random.default_rng(int(random_state))

@@ -1,0 +1,446 @@
+"""The neighbour order of every item, from data, distances, lists or a graph.
+
+A `Neighbors` object knows no labels and no designs. It is asked for the order of some items down to some
+depth; what was computed once is kept while it is small (`CACHE_BYTES`) and serves later questions.
+Distances are computed a block of rows at a time: there is never an N x N array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._search.metrics import Metric, Ranking, ranking
+from ._search.select import nearest_of
+from .kernel import Array
+
+CACHE_BYTES = 2**29
+BLOCK_BYTES = 2**24
+
+
+@dataclass
+class Lists:
+    """Neighbour lists of some rows.
+
+    ``items`` int32 (n_rows, depth) and ``values`` float64 (n_rows, depth) are filled up to ``lengths``
+    int64 (n_rows,); ``open_end`` bool (n_rows,) tells where an item beyond the list may tie its last.
+    """
+
+    items: Array
+    values: Array
+    lengths: Array
+    open_end: Array
+
+    def cut(self, rows: Array | slice, depth: int) -> Lists:
+        """Those of `rows`, no deeper than `depth`."""
+        values = self.values[rows]
+        lengths = self.lengths[rows]
+        open_end = self.open_end[rows]
+        if depth < values.shape[1]:
+            longer = lengths > depth
+            ties = values[:, depth - 1] == values[:, depth]
+            open_end = np.where(longer, ties, open_end)
+            lengths = np.minimum(lengths, depth)
+        return Lists(
+            np.ascontiguousarray(self.items[rows, :depth]),
+            np.ascontiguousarray(values[:, :depth]),
+            np.ascontiguousarray(lengths),
+            open_end,
+        )
+
+
+class Neighbors:
+    """Neighbour orders of N items. Use one of the ``from_`` constructors.
+
+    Attributes
+    ----------
+    n_items : int
+        N.
+    max_depth : int
+        How deep the orders can be asked: N - 1, or less where given lists end earlier.
+    metric : str
+        What was measured, for people to read.
+    ordered_by_index : bool
+        Whether ties at the end of a cut list are known to be cut in the order of the items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv import Neighbors
+    >>> near = Neighbors.from_data(np.array([[0.0], [1.0], [3.0]]))
+    >>> near.kneighbors(2)[0]
+    array([[1, 2],
+           [0, 2],
+           [1, 0]], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_items: int,
+        max_depth: int,
+        metric: str,
+        *,
+        ranking: Ranking | None = None,
+        matrix: Array | None = None,
+        lists: Lists | None = None,
+    ) -> None:
+        self.n_items = n_items
+        self.max_depth = max_depth
+        self.metric = metric
+        self.ordered_by_index = lists is None
+        self._ranking = ranking
+        self._matrix = matrix
+        self._lists = lists
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        metric: Metric = "euclidean",
+        n_neighbors: int | None = None,
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+    ) -> Neighbors:
+        """Orders by a dissimilarity of feature vectors.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            Finite real numbers.
+        metric : str or callable, default "euclidean"
+            "euclidean" ("l2"), "sqeuclidean", "manhattan" ("cityblock", "l1"), "chebyshev", "minkowski",
+            "cosine", "correlation", "hamming", "jaccard" (0/1 data), or ``metric(tested, other)`` →
+            float, which need be neither symmetric nor a metric. A row without a direction (zero under
+            cosine, constant under correlation) is at distance 1 from every other.
+        n_neighbors : int, optional
+            Never look deeper than this (1 to n_items - 1). Default: as deep as the question needs.
+        metric_params : mapping, optional
+            ``{"p": ...}`` for minkowski (default 2).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data, the metric or a parameter is not as above.
+        """
+        prepared = ranking(X, metric, metric_params)
+        n_items = len(prepared.data)
+        depth = n_items - 1
+        if n_neighbors is not None:
+            depth = _check_depth(n_neighbors, n_items)
+        name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
+        return cls(n_items, depth, name, ranking=prepared)
+
+    @classmethod
+    def from_distances(cls, D: Any) -> Neighbors:
+        """Orders by a square matrix of dissimilarities.
+
+        Parameters
+        ----------
+        D : array of shape (n_items, n_items)
+            ``D[x, j]``: how unlike item j is to the tested item x. It need not be symmetric; the
+            diagonal is not looked at, but must be finite as the rest.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is no square matrix of at least two finite real rows.
+        """
+        if np.ma.is_masked(D):
+            msg = "the distances hold masked entries; every value is needed"
+            raise ValueError(msg)
+        if hasattr(D, "tocsr"):
+            msg = "the distances are a sparse matrix; use Neighbors.from_graph"
+            raise TypeError(msg)
+        matrix = np.asarray(D)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+            msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
+            raise ValueError(msg)
+        if matrix.dtype.kind == "O":
+            try:
+                matrix = matrix.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                msg = f"distances must be real numbers: {error}"
+                raise TypeError(msg) from error
+        if matrix.dtype.kind not in "biuf":
+            msg = f"distances must be real numbers, got dtype {matrix.dtype}"
+            raise TypeError(msg)
+        _check_matrix(matrix)
+        return cls(len(matrix), len(matrix) - 1, "precomputed", matrix=matrix)
+
+    @classmethod
+    def from_lists(cls, indices: Any, distances: Any = None) -> Neighbors:
+        """Orders that another program has found.
+
+        Parameters
+        ----------
+        indices : integer array of shape (n_items, depth)
+            Neighbours of every item, without the item itself.
+        distances : array of shape (n_items, depth), optional
+            Their distances; equal ones are ties. Without them the order of `indices` is taken as it
+            is, and nothing ties.
+
+        Notes
+        -----
+        A list that is shorter than the question needs shows in the result's ``error_bound``. Since an
+        item beyond the list may tie the last one in it, the last tied group counts as unknown, unless
+        the list is complete.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the shapes differ, an index is out of range, repeated or the item itself, or a distance
+            is not finite.
+        """
+        items = _check_indices(indices)
+        n_items, depth = items.shape
+        lengths = np.full(n_items, depth, np.int64)
+        if distances is None:
+            values = np.tile(np.arange(depth, dtype=np.float64), (n_items, 1))
+            open_end = np.zeros(n_items, bool)
+        else:
+            values = np.array(distances, dtype=np.float64)
+            if values.shape != items.shape:
+                msg = f"distances must have the shape of indices, {items.shape}, got {values.shape}"
+                raise ValueError(msg)
+            _check_finite(values)
+            by_index = np.argsort(items, axis=1, kind="stable")
+            items, values = (np.take_along_axis(a, by_index, axis=1) for a in (items, values))
+            by_value = np.argsort(values, axis=1, kind="stable")
+            items, values = (np.take_along_axis(a, by_value, axis=1) for a in (items, values))
+            open_end = np.full(n_items, depth < n_items - 1)
+        lists = Lists(items, values, lengths, open_end)
+        return cls(n_items, depth, "lists", lists=lists)
+
+    @classmethod
+    def from_graph(cls, graph: Any) -> Neighbors:
+        """Orders from a sparse neighbour graph with distances.
+
+        Parameters
+        ----------
+        graph : scipy sparse matrix or array of shape (n_items, n_items)
+            Row = tested item, stored values = distances, as scikit-learn's
+            ``kneighbors_graph(mode="distance")`` and ``radius_neighbors_graph`` give it. Rows may
+            differ in length; entries on the diagonal are left out; a stored zero is a distance of 0.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is not square and sparse, holds no distances, or a value is not finite.
+        """
+        if not hasattr(graph, "tocsr"):
+            msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
+            raise TypeError(msg)
+        csr = graph.tocsr(copy=True)
+        if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
+            msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
+            raise ValueError(msg)
+        if csr.dtype.kind not in "biuf":
+            msg = f"graph must hold real distances, got dtype {csr.dtype}"
+            raise TypeError(msg)
+        stored = csr.nnz
+        csr.sum_duplicates()
+        if csr.nnz != stored:
+            msg = "graph stores more than one distance for some pair of items"
+            raise ValueError(msg)
+        n_items = csr.shape[0]
+        row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
+        keep = csr.indices != row_of
+        rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
+        _check_finite(values)
+        if len(values) and (values == 1).all():
+            msg = (
+                "all values stored in graph are 1: it seems to hold connectivity; "
+                'make it with mode="distance"'
+            )
+            raise ValueError(msg)
+        lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
+        if not lengths.all():
+            msg = f"item {int(np.argmin(lengths))} has no neighbours in the graph"
+            raise ValueError(msg)
+        order = np.lexsort((items, values, rows))
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        column = np.arange(len(rows)) - np.repeat(starts, lengths)
+        depth = int(lengths.max())
+        padded_items = np.zeros((n_items, depth), np.int32)
+        padded_values = np.full((n_items, depth), np.inf)
+        padded_items[rows, column] = items[order]
+        padded_values[rows, column] = values[order]
+        lists = Lists(padded_items, padded_values, lengths, lengths < n_items - 1)
+        return cls(n_items, depth, "graph", lists=lists)
+
+    def __repr__(self) -> str:
+        return f"<Neighbors of {self.n_items} items ({self.metric}), depth up to {self.max_depth}>"
+
+    def kneighbors(self, n_neighbors: int) -> tuple[Array, Array]:
+        """The nearest items and their distances, ties in the order of the items.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            1 to `max_depth`.
+
+        Returns
+        -------
+        indices : int32 ndarray of shape (n_items, n_neighbors)
+        distances : float64 ndarray of shape (n_items, n_neighbors)
+
+        Raises
+        ------
+        ValueError
+            If some item has fewer known neighbours.
+        """
+        depth = _check_depth(n_neighbors, self.max_depth + 1)
+        parts = [self.block(rows, depth) for rows in self.blocks()]
+        lengths = np.concatenate([part.lengths for part in parts])
+        if lengths.min() < depth:
+            at = int(lengths.argmin())
+            msg = f"item {at} has only {lengths[at]} known neighbours, asked for {depth}"
+            raise ValueError(msg)
+        items = np.concatenate([part.items for part in parts])
+        values = np.concatenate([part.values for part in parts])
+        return items, self._ranking.to_distance(values) if self._ranking else values
+
+    def blocks(self, rows: Array | None = None) -> Iterator[Array]:
+        """All items (or `rows`) in blocks of a size that fits the cache of a processor."""
+        if rows is None:
+            rows = np.arange(self.n_items)
+        size = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+
+    def block(self, rows: Array, depth: int) -> Lists:
+        """Neighbour lists of some items.
+
+        Parameters
+        ----------
+        rows : int64 ndarray of shape (n_rows,)
+            Tested items.
+        depth : int
+            Positions wanted, 1 to `max_depth`.
+
+        Raises
+        ------
+        ValueError
+            If a callable metric returns what is not finite.
+        """
+        lists = self._lists
+        if lists is not None and (depth <= lists.items.shape[1] or self._finder is None):
+            return lists.cut(rows, min(depth, lists.items.shape[1]))
+        values = self._values(rows)
+        items, ranked, open_end = nearest_of(values, np.ascontiguousarray(rows), depth)
+        return Lists(items, ranked, np.full(len(rows), depth, np.int64), open_end)
+
+    @property
+    def _finder(self) -> Ranking | Array | None:
+        return self._ranking if self._ranking is not None else self._matrix
+
+    def _values(self, rows: Array) -> Array:
+        if self._matrix is not None:
+            return np.array(self._matrix[rows], dtype=np.float64, order="C")
+        if self._ranking is None:  # lists end where they end
+            msg = "these neighbours hold no data to measure"
+            raise RuntimeError(msg)
+        data = self._ranking.data
+        values = self._ranking.compare(data[rows], data)
+        bad = ~np.isfinite(values)
+        bad[np.arange(len(rows)), rows] = False
+        if bad.any():
+            r, j = (int(at) for at in np.argwhere(bad)[0])
+            msg = (
+                f"the distance of items {int(rows[r])} and {j} under {self.metric} is "
+                f"{values[r, j]}; it must be finite"
+            )
+            raise ValueError(msg)
+        return values
+
+    def new_cache(self, depth: int) -> Lists | None:
+        """Room for all lists of that depth, to be filled by the driver and kept by `keep`."""
+        if self._finder is None or (
+            self._lists is not None and self._lists.items.shape[1] >= depth
+        ):
+            return None
+        if self.n_items * depth * 12 > CACHE_BYTES:
+            return None
+        return Lists(
+            np.empty((self.n_items, depth), np.int32),
+            np.empty((self.n_items, depth)),
+            np.empty(self.n_items, np.int64),
+            np.empty(self.n_items, bool),
+        )
+
+    def keep(self, lists: Lists) -> None:
+        """Keep lists of all items for later questions."""
+        self._lists = lists
+
+
+def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
+    """`X` as the public functions take it: Neighbors, a matrix of dissimilarities, or data."""
+    if isinstance(X, Neighbors):
+        return X
+    if isinstance(metric, str) and metric == "precomputed":
+        if metric_params:
+            msg = "metric 'precomputed' takes no metric_params"
+            raise TypeError(msg)
+        return Neighbors.from_distances(X)
+    return Neighbors.from_data(X, metric, metric_params=metric_params)
+
+
+def _check_depth(n_neighbors: Any, n_items: int) -> int:
+    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)):
+        msg = f"n_neighbors must be an integer, got {n_neighbors!r}"
+        raise TypeError(msg)
+    if not 1 <= n_neighbors <= n_items - 1:
+        msg = f"n_neighbors must be between 1 and {n_items - 1}, got {n_neighbors}"
+        raise ValueError(msg)
+    return int(n_neighbors)
+
+
+def _check_finite(values: Array) -> None:
+    if not np.isfinite(values).all():
+        at = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+        msg = f"the distance at {at} is {values[tuple(at)]}; every value must be finite"
+        raise ValueError(msg)
+
+
+def _check_matrix(matrix: Array) -> None:
+    """By blocks of rows: the matrix may be larger than what memory has room for twice."""
+    step = max(1, BLOCK_BYTES // (8 * len(matrix)))
+    for start in range(0, len(matrix), step):
+        part = matrix[start : start + step].astype(np.float64)
+        if not np.isfinite(part).all():
+            r, j = (int(at) for at in np.argwhere(~np.isfinite(part))[0])
+            msg = f"distances[{start + r}, {j}] is {part[r, j]}; every value must be finite"
+            raise ValueError(msg)
+        if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8 and np.abs(part).max() > 2**53:
+            msg = "distances hold integers beyond 2**53, which are not exact in float64"
+            raise ValueError(msg)
+
+
+def _check_indices(indices: Any) -> Array:
+    raw = np.asarray(indices)
+    if raw.ndim != 2 or raw.shape[0] < 2 or not 1 <= raw.shape[1] <= raw.shape[0] - 1:
+        msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {raw.shape}"
+        raise ValueError(msg)
+    if raw.dtype.kind not in "iu":
+        msg = f"indices must be integers, got dtype {raw.dtype}"
+        raise TypeError(msg)
+    n_items = len(raw)
+    bad = (raw < 0) | (raw >= n_items)
+    if bad.any():
+        r, j = (int(at) for at in np.argwhere(bad)[0])
+        msg = f"indices[{r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}"
+        raise ValueError(msg)
+    own = raw == np.arange(n_items)[:, None]
+    if own.any():
+        msg = f"indices[{int(np.argwhere(own)[0][0])}] holds the item itself; leave it out"
+        raise ValueError(msg)
+    ordered = np.sort(raw, axis=1)
+    twice = ordered[:, 1:] == ordered[:, :-1]
+    if twice.any():
+        r, j = (int(at) for at in np.argwhere(twice)[0])
+        msg = f"indices[{r}] holds item {ordered[r, j]} twice"
+        raise ValueError(msg)
+    return raw.astype(np.int32)

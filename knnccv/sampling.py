@@ -1,0 +1,172 @@
+"""Sampling without replacement, as recurrences in which every term is positive.
+
+Walk along the neighbour order. Of a stratum with ``available`` items, ``n_train`` of which are in the
+training set T, ``seen`` were passed and b of them are in T. The next one is in T with probability
+(n_train - b) / (available - seen). Every formula of the papers is a product of such steps; written this
+way no binomial coefficient is ever formed, nothing cancels and nothing overflows, and on Fractions the
+same lines are exact.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from .kernel import CONSTRAINTS, LABELS, Array, as_python, jit
+
+
+@jit
+def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-untyped-def]
+    """Row[b] = P(b of the first `seen` items of the stratum are in T), moved to ``seen + 1``.
+
+    O(len(row)); mass beyond the row's end is let go. A hypergeometric law, built item by item.
+    """
+    left = available - seen
+    for b in range(len(row) - 1, 0, -1):
+        row[b] = (row[b] * (left - n_train + b) + row[b - 1] * (n_train - b + 1)) / left
+    row[0] = row[0] * (left - n_train) / left
+
+
+@jit
+def step_by_thinning(row, miss, hit):  # type: ignore[no-untyped-def]
+    """Row[b] = weight of b of the items so far being chosen, moved on by one item.
+
+    With ``miss = 1 - hit`` a binomial law; with both 1 the rows of Pascal's triangle.
+    """
+    for b in range(len(row) - 1, 0, -1):
+        row[b] = row[b] * miss + row[b - 1] * hit
+    row[0] = row[0] * miss
+
+
+@jit
+def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
+    """Multiply the polynomial `product` in place by ``row[0] .. row[limit]``, cut at its own length."""
+    for degree in range(len(product) - 1, -1, -1):
+        coefficient = product[degree] * row[0]
+        for b in range(1, min(degree, limit) + 1):
+            coefficient += product[degree - b] * row[b]
+        product[degree] = coefficient
+
+
+@jit
+def _fill_position_law(law, n_available, n_train, k, unit):  # type: ignore[no-untyped-def]
+    """Pi_{K,alpha}(i) for i = 1 .. n_available in ``law[i - 1]``, up to a common factor.
+
+    Started at the mode: at the first position it may be too small for a double.
+    """
+    last = n_available - n_train + k
+    mode = k
+    if n_train > 1:
+        mode = min(max((k - 1) * n_available // (n_train - 1) + 1, k), last)
+    law[mode - 1] = unit
+    for i in range(mode, last):
+        law[i] = law[i - 1] * i * (n_available - i - n_train + k) / (n_available - i) / (i - k + 1)
+    for i in range(mode - 1, k - 1, -1):
+        law[i - 1] = law[i] * (n_available - i) * (i - k + 1) / (n_available - i - n_train + k) / i
+
+
+def position_law(n_available: int, n_train: int, k: int, number: type = float) -> Array:
+    """Law of the position of the K-th nearest training item.
+
+    Parameters
+    ----------
+    n_available : int
+        Items that the training set is drawn from (M).
+    n_train : int
+        Size of the training set (alpha), at most `n_available`.
+    k : int
+        Which of the nearest training items, 1 to `n_train`.
+    number : type
+        float or Fraction.
+
+    Returns
+    -------
+    ndarray of shape (n_available,)
+        At i - 1 the probability that the K-th nearest training item is the item at position i:
+        C(i-1, K-1) C(M-i, alpha-K) / C(M, alpha). For K = 1 the weights of ICML eq. 4. O(M).
+    """
+    if number is Fraction:
+        law = np.full(n_available, Fraction(0), dtype=object)
+        as_python(_fill_position_law)(law, n_available, n_train, k, Fraction(1))
+        return law / sum(law, Fraction(0))  # type: ignore[no-any-return]
+    law = np.zeros(n_available)
+    _fill_position_law(law, n_available, n_train, k, 1.0)
+    return law / law.sum()  # type: ignore[no-any-return]
+
+
+def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
+    """How much the positions beyond a depth matter, for training sets of one fixed size.
+
+    Returns
+    -------
+    ndarray of shape (n_available + 1,)
+        At m the probability that fewer than `nearest` of the first m positions are in the training set.
+        Summed from the far end, so that small tails keep their relative accuracy.
+    """
+    tail = np.zeros(n_available + 1)
+    law = position_law(n_available, n_train, min(nearest, n_train))
+    tail[:-1] = np.cumsum(law[::-1])[::-1]
+    return np.minimum(tail, 1.0)
+
+
+@jit
+def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):  # type: ignore[no-untyped-def]
+    """P(fewer than `nearest` of the listed items are in T) for every row, T stratified by class.
+
+    O(depth * nearest + classes seen * nearest^2) per row.
+    """
+    n_strata = len(constraints.counts)
+    rows = np.zeros((n_strata, nearest))
+    passed = np.zeros(n_strata, np.int64)
+    seen = np.empty(n_strata, np.int64)
+    product = np.zeros(nearest)
+    for r in range(len(targets)):
+        own = labels.classes[targets[r]]
+        n_seen = 0
+        for position in range(lengths[r]):
+            c = labels.classes[items[r, position]]
+            available = constraints.counts[c]
+            if c == own:
+                available -= constraints.held_out
+            if passed[c] == 0:
+                seen[n_seen] = c
+                n_seen += 1
+                rows[c, :] = 0.0
+                rows[c, 0] = 1.0
+            step_without_replacement(rows[c], passed[c], constraints.n_train[c], available)
+            passed[c] += 1
+        product[:] = 0.0
+        product[0] = 1.0
+        for s in range(n_seen):
+            multiply_into(product, rows[seen[s]], nearest - 1)
+            passed[seen[s]] = 0
+        out[r] = min(product.sum(), 1.0)
+
+
+STRATIFIED_TAILS = types.void(
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.int64, 1, "C"),
+    LABELS,
+    CONSTRAINTS,
+    types.int64,
+    types.Array(types.float64, 1, "C"),
+)
+
+
+def expected_position(n_available: int, n_train: int, k: int) -> float:
+    """Mean position of the K-th nearest training item: K (M + 1) / (alpha + 1)."""
+    return k * (n_available + 1) / (n_train + 1)
+
+
+def rounding_allowance(n_available: int, n_train: int, k: int, largest: Any) -> float:
+    """Allowance for the rounding errors of one A_x in double precision.
+
+    First-order: a few roundings for every position that is walked to the K-th nearest training item,
+    and for the K (K + 1) / 2 products of a vote.
+    """
+    steps = 1.0 + expected_position(n_available, n_train, k) + k * (k + 1) / 2
+    return float(16 * np.finfo(float).eps * steps * float(largest))

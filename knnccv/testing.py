@@ -1,0 +1,207 @@
+"""For authors of variants: compare a variant with the enumeration of all training sets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .designs import Design, StratifiedSubsample, Subsample
+from .driver import complete_cv
+from .kernel import Array, Variant, compile_kernel
+from .montecarlo import monte_carlo_cv
+from .neighbors import Neighbors
+from .variants import get_variant
+
+Scorer: TypeAlias = Callable[..., Any]
+
+
+def check_variant(
+    variant: str | Variant | type[Variant],
+    score: Scorer,
+    *,
+    parameters: Sequence[Mapping[str, Any]] = ({},),
+    n_cases: int = 40,
+    seed: int = 0,
+    exact: bool = True,
+) -> int:
+    """Check a variant on small problems against a naive scorer, over all training sets.
+
+    Problems of 3 to 7 items in 1 to 3 classes, with and without ties, under every training size, with
+    the kernels that the variant has and the tie rules that it offers.
+
+    Parameters
+    ----------
+    variant : str, Variant or subclass of it
+        What is checked; it need not be registered.
+    score : callable
+        ``score(near, own, **parameters)`` → the score of one classification: `near` is the list of the
+        class codes of ALL training items, nearest first, and `own` the tested item's code. Written as
+        plainly as possible, independent of the kernel. Integers and Fractions keep the check exact.
+    parameters : sequence of mappings
+        The parameters to try; defaults fill in the rest. A setting that the variant's `check` refuses
+        for some training set is passed over there.
+    n_cases : int, default 40
+        Number of random problems.
+    seed : int, default 0
+        Their seed.
+    exact : bool, default True
+        Also run the kernels' source on Fractions, and demand equality.
+
+    Returns
+    -------
+    int
+        How many scores were compared.
+
+    Raises
+    ------
+    AssertionError
+        At the first disagreement; the message holds the problem.
+    TypeError
+        If a kernel does not fit the signature.
+    ValueError
+        If every setting was refused: nothing was compared.
+
+    Examples
+    --------
+    >>> from knnccv.testing import check_variant
+    >>> check_variant("nn", lambda near, own, loss: int(near[0] == own), n_cases=5) > 50
+    True
+    """
+    found = get_variant(variant)
+    for kernel in found.kernels():
+        compile_kernel(kernel, f"variant {found.name!r}")
+    rng = np.random.default_rng(seed)
+    compared = 0
+    for _ in range(n_cases):
+        distances, y = _problem(rng)
+        for setting in parameters:
+            full = found.settings(setting)
+            for design, sets in _designs(found, y):
+                for ties in found.tie_rules:
+                    compared += _compare(
+                        found, score, distances, y, design, sets, ties, full, exact
+                    )
+    if compared == 0:
+        msg = f"variant {found.name!r} refused every setting in {list(parameters)!r}"
+        raise ValueError(msg)
+    return compared
+
+
+def _problem(rng: np.random.Generator) -> tuple[Array, Array]:
+    n_items = int(rng.integers(3, 8))
+    n_classes = int(rng.integers(1, 4))
+    levels = int(rng.choice([2, 4, 1000]))
+    distances = rng.integers(0, levels, (n_items, n_items)).astype(float)
+    y = np.unique(rng.integers(0, n_classes, n_items), return_inverse=True)[1]
+    return distances, y.reshape(-1)
+
+
+def _designs(variant: Variant, y: Array) -> Iterator[tuple[Design, list[tuple[int, ...]]]]:
+    """Designs with all their training sets."""
+    n_items = len(y)
+    has = {name for name in ("fixed", "stratified") if getattr(type(variant), name) is not None}
+    if "fixed" in has:
+        for size in range(1, n_items):
+            yield Subsample(size), list(itertools.combinations(range(n_items), size))
+    if "stratified" in has:
+        members = [np.flatnonzero(y == c).tolist() for c in range(int(y.max()) + 1)]
+        for sizes in itertools.product(*[range(len(group) + 1) for group in members]):
+            if 0 < sum(sizes) < n_items:
+                choices = [
+                    itertools.combinations(group, size)
+                    for group, size in zip(members, sizes, strict=True)
+                ]
+                sets = [sum(parts, ()) for parts in itertools.product(*choices)]
+                yield StratifiedSubsample(per_class=dict(enumerate(sizes))), sets
+
+
+def _compare(
+    variant: Variant,
+    score: Scorer,
+    distances: Array,
+    y: Array,
+    design: Design,
+    sets: list[tuple[int, ...]],
+    ties: str,
+    setting: dict[str, Any],
+    exact: bool,
+) -> int:
+    neighbors = Neighbors.from_distances(distances)
+    asked = {"ties": ties, "average": "item", "n_jobs": 1, **setting}
+    try:
+        result = complete_cv(neighbors, y, variant, design, **asked)
+    except ValueError:
+        return 0
+    rational = complete_cv(neighbors, y, variant, design, exact=True, **asked) if exact else None
+    compared = 0
+    for x in range(len(y)):
+        expected = _expected(variant, score, distances, y, x, sets, ties, setting)
+        if expected is None:
+            continue
+        case = (
+            f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, item {x}; "
+            f"distances {distances.tolist()}, classes {y.tolist()}"
+        )
+        got = result.per_item[x]
+        if not abs(got - float(expected)) <= 1e-12 * max(1.0, abs(float(expected))):
+            msg = f"A_x is {got!r}, enumeration gives {float(expected)!r}: {case}"
+            raise AssertionError(msg)
+        if rational is not None and rational.per_item_exact is not None:
+            value = rational.per_item_exact[x]
+            if value != expected:
+                msg = f"exact A_x is {value}, enumeration gives {expected}: {case}"
+                raise AssertionError(msg)
+        compared += 1
+    few = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **asked)
+    if not np.isfinite(few.score):
+        msg = f"a single classification scored {few.score}: {case}"
+        raise AssertionError(msg)
+    return compared
+
+
+def _expected(
+    variant: Variant,
+    score: Scorer,
+    distances: Array,
+    y: Array,
+    x: int,
+    sets: list[tuple[int, ...]],
+    ties: str,
+    setting: dict[str, Any],
+) -> Fraction | None:
+    """Mean score of item x over the training sets without it, and over tie orders."""
+    n_nearest = variant.n_nearest(**setting)
+    largest = variant.largest_score(**setting)
+    own = int(y[x])
+    total, number = Fraction(0), 0
+    for training in sets:
+        if x in training:
+            continue
+        number += 1
+        orders = list(_orders(training, distances[x], ties))
+        for order in orders:
+            near = [int(y[item]) for item in order]
+            value = Fraction(score(near, own, **setting))
+            if Fraction(score(near[:n_nearest], own, **setting)) != value:
+                msg = f"n_nearest says {n_nearest}, but items farther away change the score of {near}"
+                raise AssertionError(msg)
+            if abs(value) > largest:
+                msg = f"largest_score says {largest}, but {near} scores {value}"
+                raise AssertionError(msg)
+            total += value / len(orders)
+    return total / number if number else None
+
+
+def _orders(training: tuple[int, ...], row: Array, ties: str) -> Iterator[tuple[int, ...]]:
+    """The orders of the training items that the tie rule admits."""
+    ranked = sorted(training, key=lambda item: (row[item], item))
+    if ties == "index":
+        yield tuple(ranked)
+        return
+    groups = [list(group) for _, group in itertools.groupby(ranked, key=lambda item: row[item])]
+    for parts in itertools.product(*[itertools.permutations(group) for group in groups]):
+        yield tuple(itertools.chain(*parts))

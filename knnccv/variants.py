@@ -1,0 +1,224 @@
+"""From names to variants: entry points, and registration at run time.
+
+Variants come in through the entry-point group ``knnccv.variants``, ours exactly as anybody's. An entry
+point names a `knnccv.kernel.Variant` subclass or an instance. It is imported when it is first asked for,
+so that a broken plugin harms only those who name it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from .kernel import Variant, check_kernel, compile_kernel
+
+GROUP = "knnccv.variants"
+
+
+class _Registry(Mapping[str, Variant]):
+    """Names and variants; filled by `register` and by the installed entry points."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Variant] = {}
+        self._found: dict[str, EntryPoint] | None = None
+        self._lock = threading.RLock()
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        with self._lock:
+            if self._found is None:
+                found: dict[str, EntryPoint] = {}
+                for point in entry_points(group=GROUP):
+                    other = found.setdefault(point.name, point)
+                    if other.value != point.value:
+                        msg = (
+                            f"two installed packages offer a variant named {point.name!r}: "
+                            f"{_owner(other)} and {_owner(point)}; uninstall one of them"
+                        )
+                        raise ValueError(msg)
+                self._found = found
+            return self._found
+
+    def __getitem__(self, name: str) -> Variant:
+        with self._lock:
+            if name not in self._loaded:
+                point = self._entry_points()[name]
+                self._loaded[name] = _load(point)
+            return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*self._loaded, *self._entry_points()}))
+
+    def __len__(self) -> int:
+        return len({*self._loaded, *self._entry_points()})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded or name in self._entry_points()
+
+    def add(self, variant: Variant) -> None:
+        with self._lock:
+            if variant.name in self:
+                msg = (
+                    f"the name {variant.name!r} is taken by {self._holder(variant.name)}; "
+                    f"{_describe(variant)} needs another name"
+                )
+                raise ValueError(msg)
+            self._loaded[variant.name] = variant
+
+    def discard(self, name: str) -> None:
+        with self._lock:
+            self._loaded.pop(name, None)
+
+    def _holder(self, name: str) -> str:
+        if name in self._loaded:
+            return _describe(self._loaded[name])
+        return _owner(self._entry_points()[name])
+
+    def refresh(self) -> None:
+        """Forget the entry points; they are looked up again when next asked for."""
+        with self._lock:
+            self._found = None
+
+
+_registry = _Registry()
+
+
+def register(variant: Variant | type[Variant]) -> Variant:
+    """Make a variant known by its name, for this process.
+
+    Parameters
+    ----------
+    variant : Variant or subclass of it
+        A class is instantiated without arguments. Its kernels are compiled now.
+
+    Returns
+    -------
+    Variant
+        The registered object, so that the function serves as a class decorator's core.
+
+    Raises
+    ------
+    TypeError
+        If it is no variant, or a kernel does not fit the signature; the message names it.
+    ValueError
+        If the name is taken; the message names both sides.
+    """
+    found = _instance(variant, "register()")
+    for kernel in found.kernels():
+        compile_kernel(kernel, f"variant {found.name!r}")
+    _registry.add(found)
+    return found
+
+
+def unregister(name: str) -> None:
+    """Forget a variant that was registered at run time; entry points come back when asked for.
+
+    Raises
+    ------
+    KeyError
+        If no variant has that name.
+    """
+    if name not in _registry:
+        raise KeyError(_unknown(name))
+    _registry.discard(name)
+
+
+def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
+    """The variant of that name; a variant object is handed back as it is.
+
+    Raises
+    ------
+    ValueError
+        If no variant has that name; the message says which exist and which is closest.
+    TypeError
+        If the argument, or what a plugin offers under the name, is no variant.
+    ImportError
+        If the plugin that offers the name cannot be imported.
+    """
+    if isinstance(name_or_object, str):
+        if name_or_object not in _registry:
+            raise ValueError(_unknown(name_or_object))
+        return _registry[name_or_object]
+    return _instance(name_or_object, "get_variant()")
+
+
+def variant_names() -> list[str]:
+    """Names of all variants, sorted: those installed and those registered in this process."""
+    return list(_registry)
+
+
+def registered_variants() -> Mapping[str, Variant]:
+    """A read-only view from names to variants; a variant is imported when it is looked up."""
+    return _View(_registry)
+
+
+class _View(Mapping[str, Variant]):
+    """What users see of the registry: nothing but reading."""
+
+    def __init__(self, registry: _Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> Variant:
+        return self._registry[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry)
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+    def __repr__(self) -> str:
+        return f"<knnccv variants: {', '.join(self)}>"
+
+
+def _unknown(name: str) -> str:
+    names = variant_names()
+    closest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f"; did you mean {closest[0]!r}?" if closest else ""
+    return f"there is no variant {name!r}; there are: {', '.join(names)}{hint}"
+
+
+def _load(point: EntryPoint) -> Variant:
+    try:
+        found = point.load()
+    except Exception as error:
+        msg = f"the variant {point.name!r} of {_owner(point)} cannot be imported: {error}"
+        raise ImportError(msg) from error
+    variant = _instance(found, _owner(point))
+    if variant.name != point.name:
+        msg = f"{_owner(point)} offers {point.name!r}, but that variant calls itself {variant.name!r}"
+        raise TypeError(msg)
+    return variant
+
+
+def _instance(candidate: Any, source: str) -> Variant:
+    if isinstance(candidate, type) and issubclass(candidate, Variant):
+        try:
+            candidate = candidate()
+        except TypeError as error:
+            msg = f"the variant class {candidate.__qualname__} of {source} is incomplete: {error}"
+            raise TypeError(msg) from error
+    if not isinstance(candidate, Variant):
+        msg = f"{source} expects a knnccv.kernel.Variant (or a subclass), got {candidate!r}"
+        raise TypeError(msg)
+    if not isinstance(getattr(candidate, "name", None), str) or not candidate.name:
+        msg = f"the variant {candidate!r} of {source} needs a non-empty string as its name"
+        raise TypeError(msg)
+    kernels = candidate.kernels()
+    if not kernels:
+        msg = f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel"
+        raise TypeError(msg)
+    for kernel in kernels:
+        check_kernel(kernel, f"variant {candidate.name!r} ({source})")
+    return candidate
+
+
+def _describe(variant: Variant) -> str:
+    return f"{type(variant).__module__}.{type(variant).__qualname__}"
+
+
+def _owner(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else "an unnamed package"
+    return f"{point.value} (package {package})"

@@ -1,0 +1,147 @@
+"""The nearest neighbour: 0/1 match or any loss matrix, with fair ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.sampling import multiply_into, position_law, step_without_replacement
+
+from ._loss import check_loss, largest_loss, loss_table, score_of
+
+
+@jit
+def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """ICML eq. 4 and 6 (TR eq. 3), tied groups by their mean score; O(depth)."""
+    weights = constraints.weights
+    own = labels.classes[target]
+    score = constraints.unit * 0
+    start = 0
+    depth = len(order.items)
+    while start < depth and weights[start] > 0:
+        end = order.group_end[start]
+        weight = constraints.unit * 0
+        total = constraints.unit * 0
+        for i in range(start, end):
+            weight += weights[i]
+            predicted = labels.classes[order.items[i]]
+            total += score_of(constraints.table, own, predicted, constraints.unit)
+        score += weight * total / (end - start)
+        start = end
+    return score
+
+
+@jit
+def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
+    own = labels.classes[target]
+    left = constraints.counts.copy()
+    left[own] -= constraints.held_out
+    score = constraints.unit * 0
+    none = constraints.unit * 1  # P(no item so far is in T)
+    start = 0
+    depth = len(order.items)
+    while start < depth and none > 0:
+        end = order.group_end[start]
+        first = score_of(
+            constraints.table, own, labels.classes[order.items[start]], constraints.unit
+        )
+        same = True
+        for i in range(start + 1, end):
+            c = labels.classes[order.items[i]]
+            if score_of(constraints.table, own, c, constraints.unit) != first:
+                same = False
+        if same:
+            for i in range(start, end):
+                c = labels.classes[order.items[i]]
+                score += none * constraints.n_train[c] / left[c] * first
+                none = none * (left[c] - constraints.n_train[c]) / left[c]
+                left[c] -= 1
+        else:
+            gain, stay = _tied_group(order.items[start:end], labels, own, left, constraints)
+            score += none * gain
+            none = none * stay
+        start = end
+    return score
+
+
+@jit
+def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyped-def]
+    """Expected score if the nearest training item is in the group, and P(it is not).
+
+    Given none nearer is in T, H_c of the group's items of class c are, independently of the other
+    classes, and each of the H = sum H_c is nearest with probability 1/H (mathematics §7). `counts` is
+    the generating function of H, `scores` that of sum_c L_c H_c: products of dual numbers.
+    """
+    unit = constraints.unit
+    size = len(items)
+    counts = np.full(size + 1, unit * 0)
+    scores = np.full(size + 1, unit * 0)
+    counts[0] = unit
+    done = np.zeros(size, np.bool_)
+    for i in range(size):
+        if done[i]:
+            continue
+        c = labels.classes[items[i]]
+        chosen = np.full(size + 1, unit * 0)
+        chosen[0] = unit
+        members = 0
+        for j in range(i, size):
+            if labels.classes[items[j]] == c:
+                done[j] = True
+                step_without_replacement(
+                    chosen[: members + 2], members, constraints.n_train[c], left[c]
+                )
+                members += 1
+        left[c] -= members
+        loss = score_of(constraints.table, own, c, unit)
+        scored = np.full(size + 1, unit * 0)
+        for b in range(1, members + 1):
+            scored[b] = chosen[b] * b * loss
+        gained = counts.copy()
+        multiply_into(gained, scored, members)
+        multiply_into(scores, chosen, members)
+        multiply_into(counts, chosen, members)
+        scores += gained
+    gain = unit * 0
+    for h in range(1, size + 1):
+        gain += scores[h] / h
+    return gain, counts[0]
+
+
+class NN(Variant):
+    """The nearest training item decides (ICML classifiers 1 to 3; TR algorithms 1 and 3).
+
+    Parameters
+    ----------
+    loss : None or array of shape (n_classes, n_classes)
+        What it costs to predict the column's class for an item of the row's class, in sorted label
+        order; the score is then the expected loss. None scores a match 1 and a mismatch 0.
+    """
+
+    name = "nn"
+    parameters = {"loss": None}  # noqa: RUF012
+    tie_rules = ("index", "random")
+    fixed = nn_fixed
+    stratified = nn_stratified
+
+    def n_nearest(self, **parameters: Any) -> int:
+        """One."""
+        return 1
+
+    def check(self, task: Task, **parameters: Any) -> None:
+        """The loss must be a finite square matrix of the right size."""
+        check_loss(parameters["loss"], task.n_classes)
+
+    def largest_score(self, **parameters: Any) -> float:
+        """The largest absolute loss."""
+        return largest_loss(parameters["loss"])
+
+    def tables(self, task: Task, **parameters: Any) -> Tables:
+        """The weights p_i of ICML eq. 4, and the loss."""
+        weights: Any = ()
+        if not task.stratified:
+            weights = position_law(task.n_available, task.train_size, 1, task.number)
+        return Tables(weights=weights, table=loss_table(parameters["loss"], task.number))

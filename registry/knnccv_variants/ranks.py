@@ -1,0 +1,108 @@
+"""Rank scoring: right if one of the R nearest training items has the item's class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.sampling import multiply_into, step_without_replacement
+
+from ._checks import check_positive
+
+
+@jit
+def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """ICML eq. 11 (TR eq. 6), as a walk along the order; O(depth * R).
+
+    ``wrong[r]`` = P(no own item so far is in T, and r others are).
+    """
+    top = constraints.integers[0]
+    n_train = constraints.n_train[0]
+    left = constraints.counts[0] - constraints.held_out
+    own = labels.classes[target]
+    unit = constraints.unit
+    wrong = np.full(top, unit * 0)
+    wrong[0] = unit
+    score = unit * 0
+    for i in range(len(order.items)):
+        if labels.classes[order.items[i]] == own:
+            alive = False
+            for r in range(min(top, n_train + 1)):
+                score += wrong[r] * (n_train - r) / left
+                wrong[r] = wrong[r] * (left - n_train + r) / left
+                alive = alive or wrong[r] > 0
+            if not alive:
+                break
+        else:
+            step_without_replacement(wrong, 0, n_train, left)
+        left -= 1
+    return score
+
+
+@jit
+def rank_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """TR §2.5 by generating functions; O(depth * R + own items * classes * R^2)."""
+    top = constraints.integers[0]
+    own = labels.classes[target]
+    n_classes = len(constraints.counts)
+    unit = constraints.unit
+    rows = np.full((n_classes, top), unit * 0)
+    product = np.full(top, unit * 0)
+    passed = np.zeros(n_classes, np.int64)
+    seen = np.empty(n_classes, np.int64)
+    n_seen = 0
+    none = unit * 1  # P(no own item so far is in T)
+    own_left = constraints.counts[own] - constraints.held_out
+    n_own = constraints.n_train[own]
+    score = unit * 0
+    for i in range(len(order.items)):
+        c = labels.classes[order.items[i]]
+        if c != own:
+            if passed[c] == 0:
+                rows[c, 0] = unit
+                seen[n_seen] = c
+                n_seen += 1
+            step_without_replacement(
+                rows[c], passed[c], constraints.n_train[c], constraints.counts[c]
+            )
+            passed[c] += 1
+            continue
+        product[:] = 0
+        product[0] = unit
+        for s in range(n_seen):
+            multiply_into(product, rows[seen[s]], top - 1)
+        score += none * n_own / own_left * product.sum()
+        none = none * (own_left - n_own) / own_left
+        own_left -= 1
+        if none == 0:
+            break
+    return score
+
+
+class Rank(Variant):
+    """Right if one of the R nearest training items has the item's class (ICML classifier 6, TR 2 and 4).
+
+    Parameters
+    ----------
+    rank : int
+        R, at least 1. If it exceeds the size of the training set, all its items are looked at.
+    """
+
+    name = "rank"
+    parameters = {"rank": 5}  # noqa: RUF012
+    fixed = rank_fixed
+    stratified = rank_stratified
+
+    def n_nearest(self, **parameters: Any) -> int:
+        """R."""
+        return int(parameters["rank"])
+
+    def check(self, task: Task, **parameters: Any) -> None:
+        """R must be a positive integer."""
+        check_positive("rank", parameters["rank"])
+
+    def tables(self, task: Task, **parameters: Any) -> Tables:
+        """R, cut at the size of the training set, beyond which nothing changes."""
+        return Tables(integers=(min(self.n_nearest(**parameters), task.train_size),))

@@ -1,0 +1,350 @@
+"""Complete cross-validation by enumeration: the ground truth that the library is tested against.
+
+Everything here is slow, exact (``fractions.Fraction``) and literal: every admissible training set
+T is written down, the nearest-neighbor rule is run on every x outside T, and the scores are
+averaged. No binomial coefficient or other closed form is used. Practical up to about nine items.
+
+Papers: ICML = Mullin & Sukthankar 2000; TR = their technical report.
+
+=======================  ==============================================================
+function                 source
+=======================  ==============================================================
+``neighbor_order``       ICML section 2, TR section 2.1: the list x_1 ... x_{N-1} of x
+``score_nn``             correct(x, T) of ICML eq. 1; L(x, x_i) of ICML eq. 6
+``score_knn``            ICML section 2.4 (eq. 9-10), votes; any number of classes
+``score_rank``           ICML section 2.6 (eq. 11), TR section 2.3 (eq. 6)
+``score_one``            correct(x, T) of ICML eq. 1, for the named rule
+``expected_over_ties``   footnote 4 of both papers, "any reasonable tie-breaking"
+``subsample``            ICML section 2.1 (eq. 4), TR section 2.2 (eq. 3): all |T| = alpha
+``stratified``           ICML section 2.3 (eq. 8), TR section 2.4 (eq. 7): alpha_c per class
+``leave_out``            ``subsample`` written from the test sets: all |S \\ T| = p
+``kfold``                ICML section 2, CV(P); fold sizes of scikit-learn's KFold
+``stratified_kfold``     the same, fold contents of scikit-learn's StratifiedKFold
+``scores``               correct(x, T) for all pairs of ICML eq. 3
+``per_item``             A_x of ICML eq. 3, TR eq. 2, as a share of the sets without x
+``item_weights``         the weight of A_x in the score: #{T : x not in T} in eq. 3
+``complete``             A / sum_T |S \\ T|: ICML eq. 1, TR eq. 1; E[CV(P)] for k-fold
+``training_sets``        the number of elements of the papers' calligraphic T
+=======================  ==============================================================
+
+Conventions: items are 0 ... N-1; ``D[x][j]`` is the dissimilarity of item j to the tested item x
+(it need not be symmetric and the diagonal is ignored); two items tie when these are equal; classes
+are numbered in sorted label order; a rule is "nn", "knn" or "rank", its parameters are ``loss``,
+``n_neighbors`` (K) and ``rank`` (R).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations, groupby, permutations, product
+
+
+@dataclass(frozen=True)
+class Design:
+    """Equally likely outcomes of the splitting; an outcome is a tuple of training sets.
+
+    One training set per outcome, all of one size, in subsampling; k per outcome in k-fold.
+    """
+
+    n_items: int
+    outcomes: tuple[tuple[frozenset[int], ...], ...]
+
+    @property
+    def is_kfold(self):
+        """Whether an outcome holds the k training sets of a k-fold split."""
+        return len(self.outcomes[0]) > 1
+
+
+def neighbor_order(distances_row, x):
+    """Return the other items by (distance, index), and the same cut into groups of equals."""
+    order = sorted(
+        (j for j in range(len(distances_row)) if j != x), key=lambda j: (distances_row[j], j)
+    )
+    groups = [list(group) for _, group in groupby(order, key=lambda j: distances_row[j])]
+    return order, groups
+
+
+def outcome_of(predicted, y, x, loss):
+    """Return the loss of predicting this label for x; without a loss, 1 if it is right else 0."""
+    if loss is None:
+        return int(predicted == y[x])
+    classes = sorted(set(y))
+    return Fraction(loss[classes.index(y[x])][classes.index(predicted)])
+
+
+def score_nn(order_in_T, y, x, loss=None):
+    """Score the label of the nearest training item."""
+    return outcome_of(y[order_in_T[0]], y, x, loss)
+
+
+def score_knn(order_in_T, y, x, n_neighbors, loss=None):
+    """Score the most frequent label of the K nearest; the smallest label wins a tied vote."""
+    votes = Counter(y[j] for j in order_in_T[:n_neighbors])
+    most = max(votes.values())
+    winner = min(label for label, count in votes.items() if count == most)
+    return outcome_of(winner, y, x, loss)
+
+
+def score_rank(order_in_T, y, x, rank):
+    """Return 1 if one of the R nearest training items (all, if fewer) has x's class."""
+    return int(any(y[j] == y[x] for j in order_in_T[:rank]))
+
+
+SCORES = {"nn": score_nn, "knn": score_knn, "rank": score_rank}
+PLACES = {"nn": None, "knn": "n_neighbors", "rank": "rank"}
+
+
+def places(variant, params):
+    """Return how many of the nearest training items the rule looks at: 1, K or R."""
+    return params[PLACES[variant]] if PLACES[variant] else 1
+
+
+def score_one(variant, order_in_T, y, x, params):
+    """Score x, classified from T, whose items are given from the nearest to the farthest."""
+    needed = 1 if variant == "rank" else places(variant, params)
+    if len(order_in_T) < needed:
+        msg = f"{variant} needs {needed} training items, T has {len(order_in_T)}"
+        raise ValueError(msg)
+    return SCORES[variant](order_in_T, y, x, **params)
+
+
+def random_beginnings(groups_in_T, length):
+    """List the equally likely first items when every tied group is shuffled uniformly.
+
+    The first r items of a shuffled group are a uniformly random ordered choice of r of its items,
+    so what comes after the last place that the rule looks at need not be written down.
+    """
+    choices, left = [], length
+    for group in groups_in_T:
+        taken = min(len(group), left)
+        choices.append(list(permutations(group, taken)))
+        left -= taken
+    return [list(chain.from_iterable(parts)) for parts in product(*choices)]
+
+
+def expected_over_ties(variant, groups_in_T, y, x, params, ties="random"):
+    """Return the score of x by index order, or its mean over shuffles of the tied groups of T."""
+    if ties == "index":
+        orders = [list(chain.from_iterable(groups_in_T))]
+    elif ties == "random":
+        orders = random_beginnings(groups_in_T, places(variant, params))
+    else:
+        msg = f"ties must be 'index' or 'random', got {ties!r}"
+        raise ValueError(msg)
+    return mean([score_one(variant, order, y, x, params) for order in orders])
+
+
+def subsample(N, alpha):
+    """Return all training sets of alpha items."""
+    check_between("alpha", alpha, 1, N - 1)
+    return Design(N, tuple((frozenset(T),) for T in combinations(range(N), alpha)))
+
+
+def leave_out(N, p):
+    """Return all training sets that leave p items to test."""
+    check_between("p", p, 1, N - 1)
+    S = frozenset(range(N))
+    return Design(N, tuple((S.difference(test),) for test in combinations(range(N), p)))
+
+
+def stratified(y, alpha):
+    """Return all training sets with alpha[c] items of every class c."""
+    y = plain(y)
+    members = {c: [x for x in range(len(y)) if y[x] == c] for c in sorted(set(y))}
+    if set(alpha) != set(members):
+        msg = f"alpha must name the classes {list(members)}, got {list(alpha)}"
+        raise ValueError(msg)
+    for c in members:
+        check_between(f"alpha[{c!r}]", alpha[c], 0, len(members[c]))
+    check_between("the sum of alpha", sum(alpha.values()), 1, len(y) - 1)
+    parts = product(*(combinations(members[c], alpha[c]) for c in members))
+    return Design(len(y), tuple((frozenset(chain.from_iterable(part)),) for part in parts))
+
+
+def kfold_sizes(N, k):
+    """Return the fold sizes of scikit-learn's KFold: the first N % k folds get one item more."""
+    return [N // k + (i < N % k) for i in range(k)]
+
+
+def stratified_allocation(y, k):
+    """Return rows i, columns c: how many items of class c scikit-learn tests in fold i.
+
+    Columns are in the order in which the classes first appear in y, as in its StratifiedKFold.
+    """
+    y = plain(y)
+    classes = list(dict.fromkeys(y))
+    y_order = sorted(classes.index(label) for label in y)
+    return [[y_order[i::k].count(c) for c in range(len(classes))] for i in range(k)]
+
+
+def deal(pools, rows):
+    """List the ways to deal the pools out to test folds: fold i gets rows[i][c] of pools[c].
+
+    Folds with equal rows must follow one another; as nothing depends on which of them is which,
+    they are dealt in increasing order, so that every partition of the items is listed once. Each
+    stands for the same number of shuffles.
+    """
+
+    def extend(folds, pools):
+        i = len(folds)
+        if i == len(rows):
+            yield tuple(folds)
+            return
+        for parts in product(
+            *(combinations(pool, n) for pool, n in zip(pools, rows[i], strict=True))
+        ):
+            fold = frozenset(chain.from_iterable(parts))
+            if i > 0 and rows[i] == rows[i - 1] and min(fold) < min(folds[-1]):
+                continue
+            rest = [[x for x in pool if x not in fold] for pool in pools]
+            yield from extend([*folds, fold], rest)
+
+    return list(extend([], pools))
+
+
+def kfold(N, k):
+    """Return all k-fold partitions with scikit-learn's KFold sizes, as k training sets each."""
+    check_between("k", k, 2, N)
+    rows = [[size] for size in kfold_sizes(N, k)]
+    return from_test_folds(N, deal([list(range(N))], rows))
+
+
+def stratified_kfold(y, k):
+    """Return all k-fold partitions with scikit-learn's StratifiedKFold counts per class."""
+    y = plain(y)
+    check_between("k", k, 2, len(y))
+    pools = [[x for x in range(len(y)) if y[x] == c] for c in dict.fromkeys(y)]
+    return from_test_folds(len(y), deal(pools, sorted(stratified_allocation(y, k))))
+
+
+def from_test_folds(N, partitions):
+    """Return the design whose training sets are the complements of these test folds."""
+    S = frozenset(range(N))
+    return Design(N, tuple(tuple(S - fold for fold in folds) for folds in partitions))
+
+
+def training_sets(design):
+    """Return the number of distinct admissible training sets."""
+    return len(set(chain.from_iterable(design.outcomes)))
+
+
+def scores(D, y, variant, design, ties="random", **params):
+    """Return {(T, x): score of x from T} for all admissible T and all x outside T."""
+    D, y = plain(D), plain(y)
+    if not len(D) == len(y) == design.n_items:
+        msg = f"{len(D)} rows, {len(y)} labels, but a design for {design.n_items} items"
+        raise ValueError(msg)
+    if params.get("loss") is not None:
+        params["loss"] = plain(params["loss"])
+    groups = [neighbor_order(D[x], x)[1] for x in range(len(y))]
+    found = {}
+    for T in set(chain.from_iterable(design.outcomes)):
+        for x in set(range(len(y))) - T:
+            groups_in_T = [[j for j in group if j in T] for group in groups[x]]
+            groups_in_T = [group for group in groups_in_T if group]
+            found[T, x] = expected_over_ties(variant, groups_in_T, y, x, params, ties)
+    return found
+
+
+def classifications(design):
+    """List (T, x, weight) for every test of every outcome; the weights sum to one.
+
+    An outcome weighs as much as any other, a fold as much as any other of its outcome, an item as
+    much as any other of its fold: the weights of the mean of cross_val_score.
+    """
+    return [
+        (T, x, Fraction(1, len(design.outcomes) * len(outcome) * (design.n_items - len(T))))
+        for outcome in design.outcomes
+        for T in outcome
+        for x in range(design.n_items)
+        if x not in T
+    ]
+
+
+def per_item(D, y, variant, design, ties="random", average="item", **params):
+    """Return the list of A_x, the mean score of x when tested, None if x is never tested.
+
+    In k-fold this is the expected out-of-fold score. Only there, and only with folds of unequal
+    sizes, average="pooled" differs: a test in a smaller fold then weighs more, as in the mean of
+    the folds' accuracies.
+    """
+    check_average(average)
+    found = scores(D, y, variant, design, ties, **params)
+    total, weight = [Fraction(0)] * design.n_items, [Fraction(0)] * design.n_items
+    for T, x, w in classifications(design):
+        w = w if average == "pooled" else 1
+        total[x] += w * found[T, x]
+        weight[x] += w
+    return [t / w if w else None for t, w in zip(total, weight, strict=True)]
+
+
+def item_weights(y, design, average="pooled"):
+    """Return the weights, summing to one, with which per_item(..., average) gives the score."""
+    check_average(average)
+    y = plain(y)
+    pooled = [Fraction(0)] * design.n_items
+    for _, x, w in classifications(design):
+        pooled[x] += w
+    if average == "pooled":
+        return pooled
+    tested = [x for x in range(design.n_items) if pooled[x]]
+    if average == "item":
+        return [Fraction(x in tested, len(tested)) for x in range(design.n_items)]
+    count = Counter(y[x] for x in tested)
+    return [
+        Fraction(1, len(count) * count[y[x]]) if x in tested else Fraction(0)
+        for x in range(design.n_items)
+    ]
+
+
+def complete(D, y, variant, design, average="pooled", ties="random", **params):
+    """Return the complete cross-validation score.
+
+    "pooled": the share of all classifications that are right, A / sum_T |S \\ T| (ICML eq. 1);
+    for k-fold the expected mean of the folds' accuracies, E[CV(P)]. "item": the mean of A_x over
+    the tested items. "class": the mean over the classes of the mean of A_x in the class, classes
+    without a tested item left out.
+    """
+    check_average(average)
+    y = plain(y)
+    if average == "pooled" and design.is_kfold:
+        found = scores(D, y, variant, design, ties, **params)
+        S = frozenset(range(design.n_items))
+        return mean(
+            [
+                mean([mean([found[T, x] for x in S - T]) for T in outcome])
+                for outcome in design.outcomes
+            ]
+        )
+    if average == "pooled":
+        return mean(list(scores(D, y, variant, design, ties, **params).values()))
+    A = per_item(D, y, variant, design, ties, **params)
+    tested = [x for x in range(design.n_items) if A[x] is not None]
+    if average == "item":
+        return mean([A[x] for x in tested])
+    classes = sorted({y[x] for x in tested})
+    return mean([mean([A[x] for x in tested if y[x] == c]) for c in classes])
+
+
+def mean(values):
+    """Return the exact mean."""
+    return sum(values, Fraction(0)) / len(values)
+
+
+def plain(values):
+    """Return an array as nested lists of Python numbers, anything else as a list."""
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def check_between(name, value, low, high):
+    """Raise a ValueError unless low <= value <= high."""
+    if not low <= value <= high:
+        msg = f"{name} must be between {low} and {high}, got {value}"
+        raise ValueError(msg)
+
+
+def check_average(average):
+    """Raise a ValueError unless this average is known."""
+    if average not in ("pooled", "item", "class"):
+        msg = f"average must be 'pooled', 'item' or 'class', got {average!r}"
+        raise ValueError(msg)
