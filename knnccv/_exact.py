@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .driver import Question, Scores, never_tested, score_rows
+from ._question import Question
+from ._summary import Scores
+from .driver import score_rows
 from .kernel import Array, Labels, as_python
 from .neighbors import Neighbors
 
@@ -31,7 +33,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     if question.ties == "random":  # a tied group must be seen whole
         depth = n_items - 1 if neighbors.max_depth == n_items - 1 else depth
     labels = Labels(_objects(question.labels.codes), np.empty((0, 0), dtype=object))
-    never = never_tested(question)
+    never = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)

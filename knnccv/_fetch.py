@@ -128,9 +128,7 @@ def load_manifest(name: str) -> Manifest:
         quirks=tuple(raw.pop("quirks", ())),
         path=place["path"],
         sha256=place.get("sha256"),
-        checksums=_read_checksums(path.with_name(place["checksums"]))
-        if "checksums" in place
-        else {},
+        checksums=_read_checksums(path.with_name(place["checksums"])) if "checksums" in place else {},
         bundled=place.get("bundled", False),
         table=_read_table(raw.pop("table")) if "table" in raw else None,
         sources=tuple(Source(**source) for source in raw.pop("sources", ())),
@@ -407,9 +405,7 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, requests.RequestException) and root.__context__ is not None:
         root = root.__context__
     # A silent server arrives as a timeout or wrapped in a connection error, by where it stopped.
-    if isinstance(error, requests.Timeout) or (
-        root is not error and isinstance(root, TimeoutError)
-    ):
+    if isinstance(error, requests.Timeout) or (root is not error and isinstance(root, TimeoutError)):
         return f"no answer within {CONNECT_TIMEOUT:g} s to connect or {READ_TIMEOUT:g} s to read"
     if isinstance(root, _WrongContentError):
         return str(root)

@@ -70,17 +70,13 @@ def map_blocks(
             bar.close()
 
 
-def _threaded(
-    workers: int, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]
-) -> Iterator[T]:
+def _threaded(workers: int, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
     # A metric may call BLAS; its threads times ours would fight for the processors.
     with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
         yield from _submitted(pool, work, calls)
 
 
-def _submitted(
-    executor: Executor, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]
-) -> Iterator[T]:
+def _submitted(executor: Executor, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
     futures = [executor.submit(work, *call) for call in calls]
     try:
         for i, future in enumerate(futures):

@@ -214,9 +214,7 @@ def fetch_abalone(
     return _dataset(manifest, columns, np.digitize(rings, cuts).astype(np.int64), names, note)
 
 
-def fetch_breast_cancer(
-    *, bare_nuclei: Literal["drop", "complete-rows", "nan"] = "drop"
-) -> Dataset:
+def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] = "drop") -> Dataset:
     """Fetch Breast Cancer Wisconsin (Original): 699 aspirates, benign (2) or malignant (4).
 
     Parameters
@@ -452,9 +450,7 @@ def _parse(manifest: Manifest, blob: bytes) -> dict[str, NDArray[np.float64]]:
         rows.append([_number(table, name, value, where) for name, value in pairs])
     columns = np.array(rows, dtype=np.float64).reshape(-1, len(table.fields)).T
     return {
-        name: column
-        for name, column in zip(table.fields, columns, strict=True)
-        if name not in table.omit
+        name: column for name, column in zip(table.fields, columns, strict=True) if name not in table.omit
     }
 
 
@@ -474,9 +470,7 @@ def _codes(manifest: Manifest) -> Mapping[str, Mapping[str, int]]:
     return manifest.table.codes if manifest.table else {}
 
 
-def _classification(
-    manifest: Manifest, columns: dict[str, NDArray[np.float64]], note: str = ""
-) -> Dataset:
+def _classification(manifest: Manifest, columns: dict[str, NDArray[np.float64]], note: str = "") -> Dataset:
     assert manifest.table is not None
     labels = columns.pop(manifest.table.target).astype(np.int64)
     return _dataset(manifest, columns, labels, manifest.target_names, note)

@@ -225,10 +225,7 @@ class StratifiedSubsample(Design):
             missing = [name for name in names if name not in self.per_class]
             unknown = [name for name in self.per_class if name not in set(names)]
             if missing or unknown:
-                msg = (
-                    f"per_class must name every class and no other: missing {missing}, "
-                    f"unknown {unknown}"
-                )
+                msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
                 raise ValueError(msg)
             wanted = [int(self.per_class[name]) for name in names]
         else:
@@ -328,9 +325,7 @@ class StratifiedKFold(Design):
         )
 
     def _n_train(self, labels: Coded) -> list[tuple[int, ...]]:
-        return [
-            tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)
-        ]
+        return [tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)]
 
     def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
         """One stratified partition into folds."""
@@ -403,7 +398,7 @@ def _check_size(name: str, size: Any) -> None:
         raise TypeError(msg)
     if isinstance(size, Integral):
         _check_integer(name, size, 1)
-    elif not 0 < size < 1:
+    elif not 0 < float(size) < 1:
         msg = f"{name} as a fraction must be in (0, 1), got {size}"
         raise ValueError(msg)
 

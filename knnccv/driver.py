@@ -12,20 +12,19 @@ was not enough are asked again, twice as deep.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from ._labels import Coded, code_labels
 from ._pool import map_blocks
-from .designs import Design, KFold, StratifiedKFold, TrainingSets, as_design
+from ._question import Question, pose
+from ._summary import Scores, summarise
+from .designs import KFold, StratifiedKFold
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -35,19 +34,15 @@ from .kernel import (
     Kernel,
     Labels,
     Order,
-    Task,
     Variant,
     compile_kernel,
-    constraints_for,
+    compiled,
     jit,
 )
 from .neighbors import Lists, Neighbors, as_neighbors
 from .result import CompleteCV
-from .sampling import STRATIFIED_TAILS, fixed_tail, rounding_allowance, stratified_tails
+from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from .variants import get_variant
-
-TIES = ("index", "random")
-AVERAGES = ("pooled", "item", "class")
 
 
 @jit
@@ -72,9 +67,7 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
                 group_end[i] = end if fair else i + 1
             start = end
         tied[r] = mixed
-        out[r] = kernel(
-            Order(order[:length], group_end[:length]), labels, targets[r], constraints
-        )
+        out[r] = kernel(Order(order[:length], group_end[:length]), labels, targets[r], constraints)
 
 
 SCORE_ROWS = types.void(
@@ -89,97 +82,6 @@ SCORE_ROWS = types.void(
     types.Array(types.float64, 1, "C"),
     types.Array(types.boolean, 1, "C"),
 )
-
-
-def compiled(function: Kernel, signature: Any) -> Kernel:
-    """Compile a driver for its one signature, on first use, in the calling thread."""
-    if hasattr(function, "compile"):
-        function.compile(signature)
-    return function
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked, checked: everything but the neighbours.
-
-    ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
-    tells what an item of a class counts in each of them, all items' together being 1.
-    """
-
-    variant: Variant
-    parameters: dict[str, Any]
-    labels: Coded
-    design: Design
-    kinds: tuple[TrainingSets, ...]
-    item_weights: tuple[tuple[Fraction, ...], ...]
-    ties: str
-    average: str
-
-    @property
-    def largest(self) -> float:
-        """Largest absolute score of one classification."""
-        return self.variant.largest_score(**self.parameters)
-
-    def nearest(self, kind: TrainingSets) -> int:
-        """How many of the nearest training items decide."""
-        return min(self.variant.n_nearest(**self.parameters), sum(kind.n_train))
-
-    def task(self, kind: TrainingSets, number: type = float) -> Task:
-        """The kind as the variant sees it."""
-        return Task(
-            kind.n_train,
-            kind.counts,
-            kind.stratified,
-            held_out=1,
-            n_classes=len(self.labels.classes),
-            depth=len(self.labels.codes) - 1,
-            number=number,
-        )
-
-    def constraints(self, task: Task) -> Constraints:
-        """What the kernel gets for these training sets."""
-        return constraints_for(task, self.variant.tables(task, **self.parameters))
-
-    def kernel_labels(self) -> Labels:
-        """What the kernel gets of the items."""
-        return Labels(self.labels.codes, np.empty((0, 0)))
-
-
-def pose(
-    y: Any,
-    n_items: int,
-    variant: str | Variant | type[Variant],
-    cv: Any,
-    ties: str,
-    average: str,
-    parameters: Mapping[str, Any],
-) -> Question:
-    """Check a question.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a part of it is not allowed, or parts do not suit each other.
-    """
-    rule = get_variant(variant)
-    settings = rule.settings(parameters)
-    _check_choice("ties", ties, TIES)
-    _check_choice("average", average, AVERAGES)
-    if ties not in rule.tie_rules:
-        allowed = " or ".join(repr(name) for name in rule.tie_rules)
-        msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
-        raise ValueError(msg)
-    design = as_design(cv)
-    labels = code_labels(y, n_items)
-    kinds = design.training_sets(labels)
-    question = Question(
-        rule, settings, labels, design, kinds, _item_weights(kinds, labels, average), ties, average
-    )
-    for kind in kinds:
-        task = question.task(kind)
-        rule.kernel_for(task)
-        rule.check(task, **settings)
-    return question
 
 
 def complete_cv(
@@ -274,22 +176,8 @@ def complete_cv(
         found = exact_scores(question, neighbors)
     else:
         found = _float_scores(question, neighbors, tol, n_jobs, executor, progress)
-    answer = _summarise(question, found)
+    answer = summarise(question, found)
     return replace(answer, seconds=time.perf_counter() - started)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """A_x of every item under every kind of training sets.
-
-    ``scores`` (n_kinds, n_items), floats or Fractions; ``tails`` (n_kinds, n_items): the probability
-    that the listed neighbours did not decide.
-    """
-
-    scores: Array
-    tails: Array
-    tied: Array
-    depth: int
 
 
 @dataclass(frozen=True)
@@ -403,15 +291,9 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
             None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
             for task, k in zip(tasks, nearest, strict=True)
         ),
-        never_tested(question),
+        question.never_tested(),
         question.ties == "random",
     )
-
-
-def never_tested(question: Question) -> Array:
-    """Bool (n_kinds, n_classes): whether all items of the class are always in the training set."""
-    n_classes = len(question.labels.classes)
-    return np.array([[share == 0 for share in kind.tested_share(n_classes)] for kind in question.kinds])
 
 
 def first_depth(
@@ -421,7 +303,7 @@ def first_depth(
     depth = 1
     for kind, tail in zip(question.kinds, tails, strict=True):
         if tail is None:
-            tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind))  # noqa: PLW2901
+            tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
         depth = max(depth, enough)
     # One more position tells whether a tied group goes on beyond the list.
@@ -446,108 +328,6 @@ def _closed(lists: Lists) -> Array:
     return found
 
 
-def _item_weights(
-    kinds: tuple[TrainingSets, ...], labels: Coded, average: str
-) -> tuple[tuple[Fraction, ...], ...]:
-    n_classes = len(labels.classes)
-    counts = [int(count) for count in labels.counts]
-    shares = [kind.tested_share(n_classes) for kind in kinds]
-    if average == "pooled":
-        return tuple(
-            tuple(kind.probability * share / kind.n_test for share in row)
-            for kind, row in zip(kinds, shares, strict=True)
-        )
-    tested = [
-        sum((kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)), Fraction(0))
-        for c in range(n_classes)
-    ]
-    n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)
-    n_tested_classes = sum(1 for share in tested if share)
-
-    def weight(kind: TrainingSets, share: Fraction, c: int) -> Fraction:
-        if not tested[c]:
-            return Fraction(0)
-        within = n_tested if average == "item" else counts[c] * n_tested_classes
-        return kind.probability * share / tested[c] / within
-
-    return tuple(
-        tuple(weight(kind, share, c) for c, share in enumerate(row))
-        for kind, row in zip(kinds, shares, strict=True)
-    )
-
-
-def _summarise(question: Question, found: Scores) -> CompleteCV:
-    labels = question.labels
-    by_class = np.array([[float(w) for w in row] for row in question.item_weights])
-    weights = by_class[:, labels.codes]  # (n_kinds, n_items)
-    total = weights.sum(axis=0)
-    exact = per_item_exact = None
-    if found.scores.dtype == object:
-        per_item_exact = _exact_per_item(question, found)
-        exact = sum(
-            (
-                score * weight[c]
-                for row, weight in zip(found.scores, question.item_weights, strict=True)
-                for score, c in zip(row, labels.codes, strict=True)
-                if score is not None
-            ),
-            Fraction(0),
-        )
-        score, bound = float(exact), 0.0
-        per_item = np.array([np.nan if a is None else float(a) for a in per_item_exact])
-    else:
-        parts = np.where(weights > 0, weights * found.scores, 0.0)
-        score = math.fsum(parts.ravel())
-        per_item = np.full(len(total), np.nan)
-        np.divide(parts.sum(axis=0), total, out=per_item, where=total > 0)
-        if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
-            per_item = np.where(total > 0, found.scores[0], np.nan)
-        missed = question.largest * math.fsum((weights * found.tails).ravel())
-        bound = missed + max(
-            rounding_allowance(
-                sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind), question.largest
-            )
-            for kind in question.kinds
-        )
-    return CompleteCV(
-        score=score,
-        per_item=per_item,
-        weights=total,
-        error_bound=bound,
-        n_train_sets=question.design.n_train_sets(labels),
-        depth=found.depth,
-        tied=int(found.tied.sum()),
-        exact=exact,
-        per_item_exact=per_item_exact,
-        variant=question.variant.name,
-        design=repr(question.design),
-        ties=question.ties,
-        average=question.average,
-        parameters=question.parameters,
-        classes=labels.classes,
-        labels=labels.classes[labels.codes],
-    )
-
-
-def _exact_per_item(question: Question, found: Scores) -> tuple[Fraction | None, ...]:
-    answers: list[Fraction | None] = []
-    for x, c in enumerate(question.labels.codes):
-        weights = [row[c] for row in question.item_weights]
-        total = sum(weights, Fraction(0))
-        if total == 0:
-            answers.append(None)
-            continue
-        pairs = zip(weights, found.scores[:, x], strict=True)
-        answers.append(sum((w * a for w, a in pairs if a is not None), Fraction(0)) / total)
-    return tuple(answers)
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        raise ValueError(msg)
-
-
 def _real(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         msg = f"{name} must be a real number, got {value!r}"
@@ -566,6 +346,6 @@ def warm() -> None:
     X = np.arange(8.0)[:, None]
     y = np.array([0, 1] * 4)
     for name in ("nn", "knn", "rank"):
-        parameters = {"n_neighbors": 1} if name == "knn" else {}
+        parameters: dict[str, Any] = {"n_neighbors": 1} if name == "knn" else {}
         for cv in (KFold(2), StratifiedKFold(2)):
             complete_cv(X, y, name, cv, **parameters)

@@ -117,9 +117,9 @@ def jit(function: Kernel) -> Kernel:
     The cache is left out where Numba has nowhere to put it (a function typed into a session, say).
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 def as_python(function: Kernel) -> Kernel:
@@ -148,7 +148,9 @@ def _as_python(function: Kernel, done: dict[int, Kernel]) -> Kernel:
 
 def is_compiled(kernel: object) -> bool:
     """Whether `kernel` is a jitted function (any function is, while NUMBA_DISABLE_JIT is set)."""
-    return isinstance(kernel, Dispatcher) or bool(numba.config.DISABLE_JIT and callable(kernel))
+    return isinstance(kernel, Dispatcher) or bool(
+        getattr(numba.config, "DISABLE_JIT", False) and callable(kernel)
+    )
 
 
 def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
@@ -172,6 +174,13 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
         )
         raise TypeError(msg) from error
     return kernel
+
+
+def compiled(function: Kernel, signature: Any) -> Kernel:
+    """Compile a driver for its one signature, on first use, in the calling thread."""
+    if hasattr(function, "compile"):
+        function.compile(signature)
+    return function
 
 
 def check_kernel(kernel: object, owner: str) -> None:
@@ -218,8 +227,6 @@ class Task:
         1 if the tested item is counted in `counts`, 0 if not.
     n_classes : int
         How many classes there are.
-    depth : int
-        How many positions of the neighbour order the kernel will get at most.
     number : type
         float, or Fraction in exact mode.
     """
@@ -229,7 +236,6 @@ class Task:
     stratified: bool
     held_out: int
     n_classes: int
-    depth: int
     number: type = float
 
     @property
@@ -280,7 +286,7 @@ class Variant(ABC):
     def n_nearest(self, **parameters: Any) -> int:
         """How many of the nearest training items decide the score (K, R)."""
 
-    def check(self, task: Task, **parameters: Any) -> None:
+    def check(self, task: Task, **parameters: Any) -> None:  # noqa: B027 (most rules have nothing to check)
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
 
     def largest_score(self, **parameters: Any) -> float:

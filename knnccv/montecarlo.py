@@ -18,14 +18,9 @@ import numpy as np
 from numba import types
 
 from ._pool import map_blocks
+from ._question import Question, pose
 from .designs import TrainingSets
-from .driver import (
-    Question,
-    as_neighbors,
-    compiled,
-    first_depth,
-    pose,
-)
+from .driver import first_depth
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -38,9 +33,10 @@ from .kernel import (
     Task,
     Variant,
     compile_kernel,
+    compiled,
     jit,
 )
-from .neighbors import Neighbors
+from .neighbors import Neighbors, as_neighbors
 from .result import MonteCarloCV
 from .sampling import fixed_tail
 from .variants import get_variant
@@ -262,9 +258,7 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
     shares = np.zeros((len(tasks), n_classes))
     for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
         # An item counts its weight over the probability of being tested; a run has several folds.
-        for c, (weight, tested) in enumerate(
-            zip(weights, kind.tested_share(n_classes), strict=True)
-        ):
+        for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / len(kind_of))
     return _Plan(
@@ -288,7 +282,6 @@ def _trial_task(question: Question, kind: TrainingSets) -> Task:
         kind.stratified,
         held_out=0,
         n_classes=len(question.labels.classes),
-        depth=sum(kind.n_train),
     )
 
 

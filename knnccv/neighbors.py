@@ -358,9 +358,7 @@ class Neighbors:
 
     def new_cache(self, depth: int) -> Lists | None:
         """Room for all lists of that depth, to be filled by the driver and kept by `keep`."""
-        if self._finder is None or (
-            self._lists is not None and self._lists.items.shape[1] >= depth
-        ):
+        if self._finder is None or (self._lists is not None and self._lists.items.shape[1] >= depth):
             return None
         if self.n_items * depth * 12 > CACHE_BYTES:
             return None

@@ -186,9 +186,7 @@ def _digits(number: int) -> int:
 
 def _short(value: Fraction) -> str:
     if value.numerator.bit_length() + value.denominator.bit_length() > 200:
-        return (
-            f"a fraction of {_digits(abs(value.numerator) or 1)} by {_digits(value.denominator)} digits"
-        )
+        return f"a fraction of {_digits(abs(value.numerator) or 1)} by {_digits(value.denominator)} digits"
     return str(value)
 
 

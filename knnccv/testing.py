@@ -82,9 +82,7 @@ def check_variant(
             full = found.settings(setting)
             for design, sets in _designs(found, y):
                 for ties in found.tie_rules:
-                    compared += _compare(
-                        found, score, distances, y, design, sets, ties, full, exact
-                    )
+                    compared += _compare(found, score, distances, y, design, sets, ties, full, exact)
     if compared == 0:
         msg = f"variant {found.name!r} refused every setting in {list(parameters)!r}"
         raise ValueError(msg)
@@ -112,8 +110,7 @@ def _designs(variant: Variant, y: Array) -> Iterator[tuple[Design, list[tuple[in
         for sizes in itertools.product(*[range(len(group) + 1) for group in members]):
             if 0 < sum(sizes) < n_items:
                 choices = [
-                    itertools.combinations(group, size)
-                    for group, size in zip(members, sizes, strict=True)
+                    itertools.combinations(group, size) for group, size in zip(members, sizes, strict=True)
                 ]
                 sets = [sum(parts, ()) for parts in itertools.product(*choices)]
                 yield StratifiedSubsample(per_class=dict(enumerate(sizes))), sets

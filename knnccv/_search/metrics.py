@@ -99,10 +99,7 @@ def check_features(X: Any) -> Array:
         msg = "X holds masked entries; every value is needed"
         raise ValueError(msg)
     if hasattr(X, "tocsr"):
-        msg = (
-            "X is a sparse matrix; pass X.toarray(), or a neighbour graph through "
-            "Neighbors.from_graph(X)"
-        )
+        msg = "X is a sparse matrix; pass X.toarray(), or a neighbour graph through Neighbors.from_graph(X)"
         raise TypeError(msg)
     try:
         raw = np.asarray(X)
@@ -149,8 +146,8 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
 
     def to_distance(values: Array) -> Array:
         if name == "euclidean":
-            return np.ldexp(np.sqrt(values), shift)  # type: ignore[no-any-return]
-        return np.ldexp(values, degree * shift)  # type: ignore[no-any-return]
+            return np.ldexp(np.sqrt(values), shift)
+        return np.ldexp(values, degree * shift)
 
     return Ranking(scaled, _cdist(function, **kwargs), to_distance)
 
@@ -173,7 +170,7 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
     rows = np.column_stack([rows, zero.astype(float)])
 
     def compare(some: Array, every: Array) -> Array:
-        values = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
+        values: Array = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
         values[some[:, -1] == 1, :] = 2.0
         values[:, every[:, -1] == 1] = 2.0
         return values
@@ -190,7 +187,7 @@ def _booleans(data: Array) -> Array:
     return data.astype(bool)
 
 
-class _cdist:  # noqa: N801
+class _cdist:
     """Scipy's `cdist` under one metric; a class, so that it can be sent to other processes."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -198,7 +195,7 @@ class _cdist:  # noqa: N801
         self.kwargs = kwargs
 
     def __call__(self, some: Array, every: Array) -> Array:
-        return cdist(some, every, self.name, **self.kwargs)  # type: ignore[no-any-return, call-overload]
+        return cdist(some, every, self.name, **self.kwargs)
 
 
 def _by_callable(metric: Callable[[Array, Array], float]) -> Callable[[Array, Array], Array]:

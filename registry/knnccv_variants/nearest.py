@@ -45,9 +45,7 @@ def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untype
     depth = len(order.items)
     while start < depth and none > 0:
         end = order.group_end[start]
-        first = score_of(
-            constraints.table, own, labels.classes[order.items[start]], constraints.unit
-        )
+        first = score_of(constraints.table, own, labels.classes[order.items[start]], constraints.unit)
         same = True
         for i in range(start + 1, end):
             c = labels.classes[order.items[i]]
@@ -91,9 +89,7 @@ def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyp
         for j in range(i, size):
             if labels.classes[items[j]] == c:
                 done[j] = True
-                step_without_replacement(
-                    chosen[: members + 2], members, constraints.n_train[c], left[c]
-                )
+                step_without_replacement(chosen[: members + 2], members, constraints.n_train[c], left[c])
                 members += 1
         left[c] -= members
         loss = score_of(constraints.table, own, c, unit)

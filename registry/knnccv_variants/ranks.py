@@ -64,9 +64,7 @@ def rank_stratified(order, labels, target, constraints):  # type: ignore[no-unty
                 rows[c, 0] = unit
                 seen[n_seen] = c
                 n_seen += 1
-            step_without_replacement(
-                rows[c], passed[c], constraints.n_train[c], constraints.counts[c]
-            )
+            step_without_replacement(rows[c], passed[c], constraints.n_train[c], constraints.counts[c])
             passed[c] += 1
             continue
         product[:] = 0

@@ -106,9 +106,7 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
             seen[n_seen] = c
             n_seen += 1
         if weights[i] > 0 and everyone[k - 1] > 0:
-            vote = _vote_score(
-                rows, seen, n_seen, c, rows[c], own, constraints.table, k, free, work
-            )
+            vote = _vote_score(rows, seen, n_seen, c, rows[c], own, constraints.table, k, free, work)
             score += weights[i] * vote / everyone[k - 1]
         step_by_thinning(rows[c], miss, hit)
         step_by_thinning(everyone, miss, hit)
@@ -148,9 +146,7 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
                 joint[b] = rows[c, b] * (n_train - b) / (available - passed[c])
                 possible = True
         if possible:
-            score += _vote_score(
-                rows, seen, n_seen, c, joint, own, constraints.table, k, free, work
-            )
+            score += _vote_score(rows, seen, n_seen, c, joint, own, constraints.table, k, free, work)
         step_without_replacement(rows[c], passed[c], n_train, available)
         passed[c] += 1
     return score

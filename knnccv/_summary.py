@@ -1,0 +1,95 @@
+"""From the scores of the items to the answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ._question import Question
+from .kernel import Array
+from .result import CompleteCV
+from .sampling import rounding_allowance
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A_x of every item under every kind of training sets.
+
+    ``scores`` (n_kinds, n_items), floats or Fractions; ``tails`` (n_kinds, n_items): the probability
+    that the listed neighbours did not decide.
+    """
+
+    scores: Array
+    tails: Array
+    tied: Array
+    depth: int
+
+
+def summarise(question: Question, found: Scores) -> CompleteCV:
+    """The mean score, and all that goes with it."""
+    labels = question.labels
+    by_class = np.array([[float(w) for w in row] for row in question.item_weights])
+    weights = by_class[:, labels.codes]  # (n_kinds, n_items)
+    total = weights.sum(axis=0)
+    exact = per_item_exact = None
+    if found.scores.dtype == object:
+        per_item_exact = _exact_per_item(question, found)
+        exact = sum(
+            (
+                score * weight[c]
+                for row, weight in zip(found.scores, question.item_weights, strict=True)
+                for score, c in zip(row, labels.codes, strict=True)
+                if score is not None
+            ),
+            Fraction(0),
+        )
+        score, bound = float(exact), 0.0
+        per_item = np.array([np.nan if a is None else float(a) for a in per_item_exact])
+    else:
+        parts = np.where(weights > 0, weights * found.scores, 0.0)
+        score = math.fsum(parts.ravel())
+        per_item = np.full(len(total), np.nan)
+        np.divide(parts.sum(axis=0), total, out=per_item, where=total > 0)
+        if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
+            per_item = np.where(total > 0, found.scores[0], np.nan)
+        missed = question.largest * math.fsum((weights * found.tails).ravel())
+        bound = missed + max(
+            rounding_allowance(
+                sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind), question.largest
+            )
+            for kind in question.kinds
+        )
+    return CompleteCV(
+        score=score,
+        per_item=per_item,
+        weights=total,
+        error_bound=bound,
+        n_train_sets=question.design.n_train_sets(labels),
+        depth=found.depth,
+        tied=int(found.tied.sum()),
+        exact=exact,
+        per_item_exact=per_item_exact,
+        variant=question.variant.name,
+        design=repr(question.design),
+        ties=question.ties,
+        average=question.average,
+        parameters=question.parameters,
+        classes=labels.classes,
+        labels=labels.classes[labels.codes],
+    )
+
+
+def _exact_per_item(question: Question, found: Scores) -> tuple[Fraction | None, ...]:
+    answers: list[Fraction | None] = []
+    for x, c in enumerate(question.labels.codes):
+        weights = [row[c] for row in question.item_weights]
+        total = sum(weights, Fraction(0))
+        if total == 0:
+            answers.append(None)
+            continue
+        pairs = zip(weights, found.scores[:, x], strict=True)
+        answers.append(sum((w * a for w, a in pairs if a is not None), Fraction(0)) / total)
+    return tuple(answers)
