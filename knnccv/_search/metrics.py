@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     given = dict(params or {})
     if callable(metric):
         _no_params(given, "a callable metric")
-        return Ranking(check_features(X), _by_callable(metric), lambda values: values)
+        return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
     name = ALIASES.get(metric, metric)
     if name not in NAMES:
         raise ValueError(_unknown(metric))
@@ -81,9 +82,9 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     if name in _DEGREES:
         return _scaled(data, name)
     if name == "hamming":
-        return Ranking(data, _cdist("hamming"), lambda values: values)
+        return Ranking(data, partial(_cdist, "hamming", {}), _unchanged)
     if name == "jaccard":
-        return Ranking(_booleans(data), _cdist("jaccard"), lambda values: values)
+        return Ranking(_booleans(data), partial(_cdist, "jaccard", {}), _unchanged)
     return _angular(data, centred=name == "correlation")
 
 
@@ -143,13 +144,8 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     shift = exponent if abs(exponent) > _SAFE_EXPONENT // 2 else 0
     scaled = np.ldexp(data, -shift) if shift else data
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
-
-    def to_distance(values: Array) -> Array:
-        if name == "euclidean":
-            return np.ldexp(np.sqrt(values), shift)
-        return np.ldexp(values, degree * shift)
-
-    return Ranking(scaled, _cdist(function, **kwargs), to_distance)
+    unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
+    return Ranking(scaled, partial(_cdist, function, kwargs), unscale)
 
 
 def _exponent(largest: float) -> int:
@@ -169,13 +165,15 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
     # A constant column tells rows without a direction apart, whose distance to everything is 1.
     rows = np.column_stack([rows, zero.astype(float)])
 
-    def compare(some: Array, every: Array) -> Array:
-        values: Array = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
-        values[some[:, -1] == 1, :] = 2.0
-        values[:, every[:, -1] == 1] = 2.0
-        return values
+    return Ranking(rows, _angles, partial(_times_power, -1))
 
-    return Ranking(rows, compare, lambda values: values / 2)
+
+def _angles(some: Array, every: Array) -> Array:
+    """Twice the cosine distance; the last column marks rows without a direction."""
+    values: Array = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
+    values[some[:, -1] == 1, :] = 2.0
+    values[:, every[:, -1] == 1] = 2.0
+    return values
 
 
 def _booleans(data: Array) -> Array:
@@ -187,31 +185,37 @@ def _booleans(data: Array) -> Array:
     return data.astype(bool)
 
 
-class _cdist:
-    """Scipy's `cdist` under one metric; a class, so that it can be sent to other processes."""
-
-    def __init__(self, name: str, **kwargs: Any) -> None:
-        self.name = name
-        self.kwargs = kwargs
-
-    def __call__(self, some: Array, every: Array) -> Array:
-        return cdist(some, every, self.name, **self.kwargs)
+# Plain functions under `partial`, not closures: a Ranking must travel to other processes.
 
 
-def _by_callable(metric: Callable[[Array, Array], float]) -> Callable[[Array, Array], Array]:
-    def compare(some: Array, every: Array) -> Array:
-        values = np.empty((len(some), len(every)))
-        for r, one in enumerate(some):
-            for c, other in enumerate(every):
-                value = metric(one, other)
-                try:
-                    values[r, c] = value
-                except (TypeError, ValueError) as error:
-                    msg = f"the metric must return one real number, got {value!r}"
-                    raise TypeError(msg) from error
-        return values
+def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> Array:
+    values: Array = cdist(some, every, name, **kwargs)
+    return values
 
-    return compare
+
+def _by_callable(metric: Callable[[Array, Array], float], some: Array, every: Array) -> Array:
+    values = np.empty((len(some), len(every)))
+    for r, one in enumerate(some):
+        for c, other in enumerate(every):
+            value = metric(one, other)
+            try:
+                values[r, c] = value
+            except (TypeError, ValueError) as error:
+                msg = f"the metric must return one real number, got {value!r}"
+                raise TypeError(msg) from error
+    return values
+
+
+def _unchanged(values: Array) -> Array:
+    return values
+
+
+def _root(shift: int, values: Array) -> Array:
+    return np.ldexp(np.sqrt(values), shift)
+
+
+def _times_power(exponent: int, values: Array) -> Array:
+    return np.ldexp(values, exponent) if exponent else values
 
 
 def _check_p(p: Any) -> float:

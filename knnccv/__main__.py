@@ -1,0 +1,103 @@
+"""The command line: ``python -m knnccv``, or ``knnccv`` where the package is installed.
+
+Exit status: 0 when all is well, 1 when part of a table could not be reproduced, 2 when a question cannot
+be answered as it was asked, 130 when interrupted, 141 when nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__, _cli
+
+INTERRUPTED = 130
+UNREAD = 141
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; every command brings its function as ``run``."""
+    parser = argparse.ArgumentParser(
+        prog="knnccv",
+        description="Complete cross-validation of nearest-neighbour rules: the exact mean score over "
+        "all test/train splits, where others average a few random ones.",
+        epilog="'knnccv COMMAND --help' explains a command. Try 'knnccv score', which needs no file.",
+    )
+    parser.add_argument("--version", action="version", version=f"knnccv {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in _cli.COMMANDS:
+        add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments. Default: those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+
+    Raises
+    ------
+    SystemExit
+        After ``--help`` and ``--version`` (0), or if the arguments cannot be parsed (2).
+
+    Examples
+    --------
+    >>> from knnccv.__main__ import main
+    >>> main(["score", "--rank", "3"])
+    2
+    """
+    args = build_parser().parse_args(argv)
+    _write_anything()
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return UNREAD
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return INTERRUPTED
+    except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
+        _complain(f"error: {_one_line(error)}")
+        return 2
+    return status
+
+
+def _complain(message: str) -> None:
+    print(f"knnccv: {message}", file=sys.stderr)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    lines = (line.strip() for line in str(error).splitlines())
+    return " ".join(line for line in lines if line) or type(error).__name__
+
+
+def _write_anything() -> None:
+    """A terminal without ± shall show a question mark, not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
+            with contextlib.suppress(AttributeError):
+                stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def _discard_output() -> None:
+    """Let Python's own flush at exit find somebody who reads."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Small seeded problems, and the designs that suit them, in the library's words and in naive's."""
+
+from dataclasses import dataclass
+
+import naive
+import numpy as np
+
+from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+
+SETTINGS = [
+    ("nn", {}),
+    ("nn", {"loss": True}),
+    ("knn", {"n_neighbors": 1}),
+    ("knn", {"n_neighbors": 2}),
+    ("knn", {"n_neighbors": 3}),
+    ("knn", {"n_neighbors": 4}),
+    ("knn", {"n_neighbors": 3, "loss": True}),
+    ("rank", {"rank": 1}),
+    ("rank", {"rank": 2}),
+    ("rank", {"rank": 4}),
+]
+
+
+@dataclass(frozen=True)
+class Problem:
+    distances: np.ndarray
+    y: np.ndarray
+    loss: np.ndarray
+
+    @property
+    def classes(self):
+        return [int(c) for c in np.unique(self.y)]
+
+    def parameters(self, setting):
+        """The setting, with this problem's loss matrix where it asks for one."""
+        return {name: self.loss if value is True else value for name, value in setting.items()}
+
+
+def problem(seed):
+    """4 to 7 items of 2 to 4 classes; asymmetric dissimilarities, with ties and duplicates in most."""
+    rng = np.random.default_rng(seed)
+    n_items = int(rng.integers(4, 8))
+    n_classes = int(rng.integers(2, 5))
+    y = rng.integers(0, n_classes, n_items)
+    y[:2] = [0, 1]
+    kind = seed % 4
+    if kind == 0:
+        distances = rng.random((n_items, n_items))
+    elif kind == 1:
+        distances = rng.integers(0, 3, (n_items, n_items)).astype(float)
+    elif kind == 2:
+        points = rng.integers(0, 3, (n_items, 2))
+        distances = np.abs(points[:, None] - points[None]).sum(axis=-1).astype(float)
+    else:
+        points = rng.normal(size=(n_items, 2))
+        points[1] = points[0]  # a duplicate, of another class
+        points[-1] = points[0]
+        distances = np.abs(points[:, None] - points[None]).sum(axis=-1)
+    n_classes = len(np.unique(y))
+    loss = rng.integers(-2, 6, (n_classes, n_classes))
+    return Problem(distances, y, loss)
+
+
+def designs(problem, seed):
+    """Pairs of the library's design and its enumeration."""
+    rng = np.random.default_rng(seed)
+    y = problem.y.tolist()
+    n_items = len(y)
+    counts = {c: y.count(c) for c in problem.classes}
+    pairs = [(Subsample(size), naive.subsample(n_items, size)) for size in (1, n_items - 1)]
+    size = int(rng.integers(1, n_items))
+    pairs.append((Subsample(size), naive.subsample(n_items, size)))
+    p = int(rng.integers(1, n_items))
+    pairs.append((LeaveOut(p), naive.leave_out(n_items, p)))
+    k = int(rng.integers(2, n_items + 1))
+    pairs.append((KFold(k), naive.kfold(n_items, k)))
+    largest = max(counts.values())
+    if largest >= 2:
+        k = int(rng.integers(2, largest + 1))
+        pairs.append((StratifiedKFold(k), naive.stratified_kfold(y, k)))
+    sizes = {c: int(rng.integers(0, count + 1)) for c, count in counts.items()}
+    if 0 < sum(sizes.values()) < n_items:
+        pairs.append((StratifiedSubsample(per_class=sizes), naive.stratified(y, sizes)))
+    if min(counts.values()) >= 2:
+        half = {c: count // 2 for c, count in counts.items()}
+        pairs.append((StratifiedSubsample(0.5), naive.stratified(y, half)))
+    return pairs
+
+
+def plain(parameters):
+    """Parameters as naive takes them: no arrays."""
+    return {
+        name: value.tolist() if hasattr(value, "tolist") else value for name, value in parameters.items()
+    }

@@ -1,0 +1,172 @@
+"""The library against the enumeration of all training sets."""
+
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from problems import SETTINGS, designs, plain, problem
+
+from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv._question import AVERAGES
+from knnccv.variants import get_variant
+
+N_PROBLEMS = 320
+
+
+def compare(seed, case, variant, setting, design, listed, ties, average):
+    """One question asked of the library (floats and rationals) and of the enumeration."""
+    parameters = case.parameters(setting)
+    smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
+    if variant == "knn" and setting["n_neighbors"] > smallest:
+        with pytest.raises(ValueError, match="n_neighbors must be between 1 and"):
+            complete_cv(case.distances, case.y, variant, design, metric="precomputed", **parameters)
+        return 0
+    asked = {"ties": ties, "average": average, "metric": "precomputed", "n_jobs": 1, **parameters}
+    expected = naive.complete(
+        case.distances.tolist(), case.y.tolist(), variant, listed, average, ties, **plain(parameters)
+    )
+    rational = complete_cv(case.distances, case.y, variant, design, exact=True, **asked)
+    where = f"seed {seed}: {variant} {setting} {design} {ties} {average}"
+    assert rational.exact == expected, where
+    floating = complete_cv(case.distances, case.y, variant, design, **asked)
+    scale = abs(expected) if "loss" not in setting else max(abs(expected), Fraction(1))
+    assert abs(Fraction(floating.score) - expected) <= Fraction(1, 10**12) * scale, where
+    assert abs(Fraction(floating.score) - expected) <= floating.error_bound, where
+    assert floating.n_train_sets == naive.training_sets(listed), where
+    return 1
+
+
+@pytest.mark.parametrize("chunk", range(N_PROBLEMS // 20))
+def test_every_variant_design_tie_rule_and_average_equals_the_enumeration(chunk):
+    compared = 0
+    for seed in range(20 * chunk, 20 * chunk + 20):
+        case = problem(seed)
+        for d, (design, listed) in enumerate(designs(case, seed)):
+            # Every seed meets a third of the settings, so that all meet all designs and averages.
+            for s, (variant, setting) in enumerate(SETTINGS):
+                if (s + d + seed) % 3:
+                    continue
+                for ties in get_variant(variant).tie_rules:
+                    average = AVERAGES[(s + seed // 3) % 3]
+                    compared += compare(seed, case, variant, setting, design, listed, ties, average)
+    assert compared > 300
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_per_item_scores_and_weights_equal_the_enumeration(seed):
+    case = problem(seed)
+    for design, listed in designs(case, seed):
+        for average in AVERAGES:
+            asked = {"metric": "precomputed", "ties": "index", "average": average, "exact": True}
+            found = complete_cv(case.distances, case.y, "nn", design, **asked)
+            inputs = (case.distances.tolist(), case.y.tolist(), "nn", listed)
+            assert list(found.per_item_exact) == naive.per_item(*inputs, "index", average)
+            weights = naive.item_weights(case.y.tolist(), listed, average)
+            np.testing.assert_allclose(found.weights, [float(w) for w in weights], rtol=1e-15)
+            assert sum(weights) == 1
+            tested = found.weights > 0
+            assert np.isnan(found.per_item[~tested]).all()
+            total = (found.weights[tested] * found.per_item[tested]).sum()
+            assert total == pytest.approx(found.score, rel=1e-14)
+
+
+def smooth(n_items, n_classes, seed=0, d=3):
+    """Data without ties in classes that overlap."""
+    rng = np.random.default_rng(seed)
+    y = np.sort(rng.integers(0, n_classes, n_items))
+    X = rng.normal(size=(n_items, d)) + 0.7 * y[:, None] / n_classes
+    shuffled = rng.permutation(n_items)
+    return X[shuffled], y[shuffled]
+
+
+@pytest.mark.parametrize(
+    "design", [Subsample(40), KFold(7), StratifiedSubsample(0.6), StratifiedSubsample(per_class=4)]
+)
+def test_one_neighbour_rules_agree(design):
+    X, y = smooth(90, 4)
+    nearest = complete_cv(X, y, "nn", design).score
+    assert complete_cv(X, y, "knn", design, n_neighbors=1).score == pytest.approx(nearest, rel=1e-13)
+    assert complete_cv(X, y, "knn", design, n_neighbors=2).score != nearest
+    assert complete_cv(X, y, "rank", design, rank=1).score == pytest.approx(nearest, rel=1e-13)
+
+
+def test_zero_one_loss_is_one_minus_accuracy():
+    X, y = smooth(80, 3)
+    loss = 1 - np.eye(3)
+    for variant, parameters in [("nn", {}), ("knn", {"n_neighbors": 4})]:
+        for design in (Subsample(30), StratifiedSubsample(0.5)):
+            right = complete_cv(X, y, variant, design, **parameters).score
+            wrong = complete_cv(X, y, variant, design, loss=loss, **parameters).score
+            assert wrong == pytest.approx(1 - right, rel=1e-12)
+
+
+def test_leave_one_out_equals_scikit_learn():
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    X, y = smooth(150, 3)
+    for k in (1, 2, 3, 4, 7, 12, 30):
+        expected = neighbors.KNeighborsClassifier(k).fit(X, y).score(None, y)
+        found = complete_cv(X, y, "knn", LeaveOut(1), n_neighbors=k)
+        assert found.score == pytest.approx(expected, abs=1e-14)
+        assert set(np.round(found.per_item, 12)) <= {0.0, 1.0}
+
+
+def settings_400():
+    X, y = smooth(400, 3)
+    loss = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
+    fixed, stratified = Subsample(300), StratifiedSubsample(0.75)
+    for name, parameters in [
+        ("nn", {}),
+        ("nn", {"loss": loss}),
+        ("nn", {"ties": "random"}),
+        ("knn", {"n_neighbors": 3}),
+        ("knn", {"n_neighbors": 2, "loss": loss}),
+        ("rank", {"rank": 3}),
+    ]:
+        if "ties" in parameters:
+            X = np.round(X, 1)  # some 30 tied groups in every list
+        yield X, y, name, fixed, parameters
+        yield X, y, name, stratified, parameters
+    yield X, y, "nn", KFold(7), {}
+    yield X, y, "rank", Subsample(20), {"rank": 4}
+    yield X, y, "nn", Subsample(2), {}
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "variant", "design", "parameters"),
+    [pytest.param(*case, id=f"{case[2]}-{case[3]}-{sorted(case[4])}") for case in settings_400()],
+)
+def test_floats_agree_with_rationals_on_400_items(X, y, variant, design, parameters):
+    near = Neighbors.from_data(X)
+    rational = complete_cv(near, y, variant, design, exact=True, **parameters)
+    floating = complete_cv(near, y, variant, design, **parameters)
+    assert floating.score == pytest.approx(float(rational.exact), rel=1e-12)
+    assert abs(Fraction(floating.score) - rational.exact) <= floating.error_bound <= 1e-11
+    np.testing.assert_allclose(floating.per_item, rational.per_item, rtol=1e-11, atol=1e-12)
+
+
+def test_truncated_and_untruncated_differ_by_less_than_the_bound():
+    rng = np.random.default_rng(3)
+    n_items = 20_000
+    X = rng.normal(size=(n_items, 3))
+    y = (X[:, 0] + rng.normal(size=n_items) > 0).astype(int) + (X[:, 1] > 1)
+    near = Neighbors.from_data(X)
+    shallow = {tol: complete_cv(near, y, "knn", KFold(5), tol=tol) for tol in (1e-3, 1e-6, 1e-12)}
+    whole = complete_cv(near, y, "knn", KFold(5), tol=0)
+    assert whole.depth == n_items - 1
+    for tol, cut in shallow.items():
+        assert cut.depth < 60
+        assert 0 < abs(cut.score - whole.score) <= cut.error_bound + whole.error_bound
+        assert cut.error_bound <= tol
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-9])
+@pytest.mark.parametrize("variant", ["nn", "knn", "rank"])
+def test_stratified_truncation_keeps_its_bound(tol, variant):
+    X, y = smooth(300, 4)
+    sizes = {0: 2, 1: 40, 2: 1, 3: 30}  # shares so different that the first guess of the depth fails
+    design = StratifiedSubsample(per_class=sizes)
+    cut = complete_cv(X, y, variant, design, tol=tol)
+    whole = complete_cv(X, y, variant, design, tol=0)
+    assert abs(cut.score - whole.score) <= cut.error_bound <= tol * 1.001
+    assert cut.depth <= whole.depth
