@@ -29,7 +29,7 @@ _HOME = {
     "registered_variants": "variants",
     "unregister": "variants",
     "variant_names": "variants",
-    "warm": "driver",
+    "warm": "_warm",
 }
 _MODULES = ("datasets", "testing")
 
@@ -37,6 +37,7 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
     from . import datasets, testing
+    from ._warm import warm
     from .designs import (
         Design,
         KFold,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import complete_cv, warm
+    from .driver import complete_cv
     from .kernel import Variant
     from .montecarlo import monte_carlo_cv
     from .neighbors import Neighbors

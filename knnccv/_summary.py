@@ -67,7 +67,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         per_item=per_item,
         weights=total,
         error_bound=bound,
-        n_train_sets=question.design.n_train_sets(labels),
+        kinds=question.kinds,
         depth=found.depth,
         tied=int(found.tied.sum()),
         exact=exact,

@@ -46,6 +46,8 @@ class Table:
         The names of the columns, or their numbers where the file has no header.
     target_name : str
         That of the target.
+    notes : tuple of str
+        What the user should know.
     """
 
     source: str
@@ -53,6 +55,7 @@ class Table:
     y: Array
     feature_names: tuple[str, ...]
     target_name: str
+    notes: tuple[str, ...] = ()
 
 
 class _Row(NamedTuple):
@@ -85,7 +88,8 @@ class _Columns:
         try:
             index = int(wanted)
         except ValueError:
-            raise ValueError(f"{self.source} has no column {wanted!r}{self.listing(wanted)}") from None
+            msg = f"{self.source} has no column {wanted!r}{self.listing(wanted)}"
+            raise ValueError(msg) from None
         if not -self.width <= index < self.width:
             msg = f"{self.source} has no column {index}{self.listing()}"
             raise ValueError(msg)
@@ -212,25 +216,27 @@ def _split(text: str, mark: str, limit: float = math.inf) -> list[_Row]:
 
 
 def _sniff(text: str, source: str) -> str:
-    best: tuple[float, float] = (0.0, 0.0)
+    best: tuple[float, float] = (0.0, -math.inf)
     found = None
+    broken = None
     for mark in DELIMITERS.values():
         try:
             rows = _split(text, mark, _SNIFFED)
-        except csv.Error:
+        except csv.Error as error:
+            broken = broken or f"{source} cannot be split at {_called(mark)}: {error}"
             continue
         width, count = Counter(len(row.cells) for row in rows).most_common(1)[0]
         if width < 2:
             continue
         body = [cell for row in rows[1:] or rows for cell in row.cells]
-        # 1,5 shall speak for the semicolon, so that the complaint is about decimal commas.
-        plain = [cell.replace(",", ".", 1) if mark != "," else cell for cell in body]
-        numbers = sum(_number(cell) is not None for cell in plain) / max(len(plain), 1)
+        numbers = sum(_looks_numeric(cell) for cell in body) / max(len(body), 1)
+        # "1,5;a" is as numeric split at commas; what else could split it is left over then.
+        left_over = sum(";" in cell or "\t" in cell for cell in body) / max(len(body), 1)
         even = count / len(rows)
-        if (even * numbers, even) > best:
-            best, found = (even * numbers, even), mark
+        if (even * numbers, even - left_over) > best:
+            best, found = (even * numbers, even - left_over), mark
     if found is None:
-        msg = (
+        msg = broken or (
             f"{source} has one column only, whether split at commas, semicolons, tabs or spaces; "
             "if another character separates the columns, give it by --delimiter"
         )
@@ -238,12 +244,10 @@ def _sniff(text: str, source: str) -> str:
     return found
 
 
-def _take_header(
-    rows: list[_Row], source: str, header: bool | None
-) -> tuple[_Columns, list[_Row]]:
+def _take_header(rows: list[_Row], source: str, header: bool | None) -> tuple[_Columns, list[_Row]]:
     first = rows[0].cells
     if header is None:
-        header = all(_number(cell) is None for cell in first)
+        header = not any(_looks_numeric(cell) for cell in first)
     if not header:
         return _Columns(source, len(first), None), rows
     return _Columns(source, len(first), tuple(first)), rows[1:]
@@ -283,6 +287,12 @@ def _convert(rows: list[_Row], columns: _Columns, features: list[int], label: in
         _labels(labels),
         tuple(columns.name(i) for i in features),
         columns.name(label),
+        tuple(
+            f"column {i} of {columns.source} has no name and is taken as a feature; if it numbers the "
+            f"rows, leave it out by --drop {i}"
+            for i in features
+            if columns.names and not columns.names[i]
+        ),
     )
 
 
@@ -294,19 +304,23 @@ def _labels(cells: list[str]) -> Any:
     if any(number is None or not math.isfinite(number) for number in numbers):
         return np.array(cells)
     values = np.array(numbers, dtype=np.float64)
-    if np.abs(values).max() > 2**53:  # numbers as names, which doubles would merge
+    if np.abs(values).max() >= 2**53:  # numbers as names, which doubles would merge
         return np.array(cells)
     return values.astype(np.int64) if (values == np.floor(values)).all() else values
 
 
 def _number(cell: str) -> float | None:
-    """What the cell says; None where it is no number. Python's 1_000 is none in a table."""
-    if cell.lower() in MISSING or "_" in cell:
-        return None
+    """What the cell says; None where it is missing or no number. Python's 1_000 is none in a table."""
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError:
         return None
+    return None if math.isnan(value) or "_" in cell else value
+
+
+def _looks_numeric(cell: str) -> bool:
+    """Whether it is a number, or one with a decimal comma, which is then what to complain about."""
+    return _number(cell.replace(",", ".", 1)) is not None
 
 
 def _complaint(row: _Row, index: int, columns: _Columns, *, is_first: bool = False) -> str:
@@ -318,7 +332,7 @@ def _complaint(row: _Row, index: int, columns: _Columns, *, is_first: bool = Fal
     if _number(cell) is not None:
         return f"{where}: {cell} is not finite"
     hint = "; --drop the column if it is no feature"
-    if _number(cell.replace(",", ".", 1)) is not None:
+    if _looks_numeric(cell):
         hint = "; write a decimal point instead of the comma"
     elif is_first and columns.names is None:
         hint = "; --header if the first line names the columns"

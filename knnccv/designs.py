@@ -47,6 +47,13 @@ class TrainingSets:
         return math.prod(map(math.comb, self.counts, self.n_train))
 
     @property
+    def log10_number(self) -> float:
+        """Decimal logarithm of `number`, for display."""
+        pairs = zip(self.counts, self.n_train, strict=True)
+        logs = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for n, k in pairs)
+        return sum(logs) / math.log(10)
+
+    @property
     def n_test(self) -> int:
         """Items that every such training set leaves for testing."""
         return sum(self.counts) - sum(self.n_train)
@@ -154,7 +161,7 @@ class LeaveOut(Design):
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StratifiedSubsample(Design):
     """All training sets with a fixed number of items of every class, equally likely (TR §2.4).
 
@@ -173,6 +180,11 @@ class StratifiedSubsample(Design):
 
     train_size: float | None = None
     per_class: int | Mapping[Any, int] | None = None
+
+    def __repr__(self) -> str:
+        if self.per_class is None:
+            return f"StratifiedSubsample(train_size={self.train_size})"
+        return f"StratifiedSubsample(per_class={self.per_class})"
 
     def __post_init__(self) -> None:
         if (self.train_size is None) == (self.per_class is None):
@@ -310,6 +322,9 @@ class StratifiedKFold(Design):
     def _allocation(self, labels: Coded) -> Array:
         """Shape (n_splits, n_classes): tested items of each class in each fold (users.md §5)."""
         largest = int(labels.counts.max())
+        if largest < 2:
+            msg = "stratified folds need a class of at least two items, but all labels differ"
+            raise ValueError(msg)
         if self.n_splits > largest:
             msg = (
                 f"n_splits must be between 2 and {largest}, the size of the largest class, "

@@ -24,7 +24,6 @@ from numba import types
 from ._pool import map_blocks
 from ._question import Question, pose
 from ._summary import Scores, summarise
-from .designs import KFold, StratifiedKFold
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -333,19 +332,3 @@ def _real(name: str, value: Any) -> float:
         msg = f"{name} must be a real number, got {value!r}"
         raise TypeError(msg)
     return float(value)
-
-
-def warm() -> None:
-    """Compile everything that the built-in variants need, or load it from the cache, ahead of time.
-
-    Examples
-    --------
-    >>> import knnccv
-    >>> knnccv.warm()
-    """
-    X = np.arange(8.0)[:, None]
-    y = np.array([0, 1] * 4)
-    for name in ("nn", "knn", "rank"):
-        parameters: dict[str, Any] = {"n_neighbors": 1} if name == "knn" else {}
-        for cv in (KFold(2), StratifiedKFold(2)):
-            complete_cv(X, y, name, cv, **parameters)

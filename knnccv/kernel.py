@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import types as pytypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -108,6 +109,7 @@ CONSTRAINTS = types.NamedTuple(
 )
 SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS)
 KERNEL = types.FunctionType(SIGNATURE)
+_compiling = threading.Lock()
 ARGUMENTS = ("order", "labels", "target", "constraints")
 
 
@@ -126,7 +128,8 @@ def as_python(function: Kernel) -> Kernel:
     """The function's own source, unjitted, and so are the jitted functions that it calls.
 
     Run on Fractions it gives exact rationals. A kernel that calls helpers cannot simply use
-    ``py_func``, whose globals still hold the compiled helpers.
+    ``py_func``, whose globals still hold the compiled helpers. Helpers are found by their bare global
+    names; one called as ``module.helper`` stays compiled.
     """
     return _as_python(function, {})
 
@@ -165,7 +168,8 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
     if not isinstance(kernel, Dispatcher):
         return kernel
     try:
-        kernel.compile(SIGNATURE)
+        with _compiling:
+            kernel.compile(SIGNATURE)
     except Exception as error:
         reason = str(error).strip().splitlines()
         msg = (
@@ -177,9 +181,15 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
 
 
 def compiled(function: Kernel, signature: Any) -> Kernel:
-    """Compile a driver for its one signature, on first use, in the calling thread."""
-    if hasattr(function, "compile"):
-        function.compile(signature)
+    """Compile a driver for its one signature, on first use, in the calling thread.
+
+    Then it is closed: called with a kernel as argument, Numba would prefer to specialise on that very
+    kernel, anew in every process, and never find it in the cache again.
+    """
+    with _compiling:
+        if isinstance(function, Dispatcher) and not function.signatures:
+            function.compile(signature)
+            function.disable_compile()
     return function
 
 

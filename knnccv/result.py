@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,8 @@ from .kernel import Array
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .designs import TrainingSets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +34,9 @@ class CompleteCV:
         Certified bound of ``|score - exact value|``: the neighbours beyond ``depth`` could not change
         the score by more, and rounding is allowed for. 0 in exact mode.
     n_train_sets : int
-        How many different training sets are averaged.
+        How many different training sets are averaged; an exact integer, computed when first asked for.
+    kinds : tuple of TrainingSets
+        The kinds of training sets that the design has.
     depth : int
         How many neighbours of an item were looked at, at most.
     tied : int
@@ -56,7 +62,7 @@ class CompleteCV:
     per_item: Array
     weights: Array
     error_bound: float
-    n_train_sets: int
+    kinds: tuple[TrainingSets, ...]
     depth: int
     tied: int
     exact: Fraction | None = None
@@ -70,6 +76,11 @@ class CompleteCV:
     labels: Array = field(default_factory=lambda: np.empty(0))
     seconds: float = 0.0
 
+    @functools.cached_property
+    def n_train_sets(self) -> int:
+        """How many different training sets are averaged (for a million items this takes a second)."""
+        return sum(kind.number for kind in self.kinds)
+
     def __float__(self) -> float:
         return self.score
 
@@ -77,9 +88,17 @@ class CompleteCV:
         exactly = f", exactly {_short(self.exact)}" if self.exact is not None else ""
         return (
             f"<CompleteCV {self.score:.6g}{exactly}: {self.variant}{_listed(self.parameters)} over "
-            f"{self.design}, {magnitude(self.n_train_sets)} training sets, {len(self.per_item)} items, "
+            f"{self.design}, {self._magnitude()} training sets, {len(self.per_item)} items, "
             f"error at most {self.error_bound:.1e}, {self.tied} items tied (ties={self.ties!r})>"
         )
+
+    def _magnitude(self) -> str:
+        """As `magnitude` of the number, without the number where that has too many digits."""
+        logs = [kind.log10_number for kind in self.kinds]
+        if max(logs) < 1000:
+            return magnitude(self.n_train_sets)
+        log = max(logs) + math.log10(sum(10 ** (value - max(logs)) for value in logs))
+        return f"about 1e+{round(log)}"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item: label, score and weight, as a pandas DataFrame.
@@ -169,8 +188,10 @@ def magnitude(number: int) -> str:
     if number < 10**6:
         return str(number)
     digits = _digits(number)
-    lead = number // 10 ** (digits - 3)
-    return f"{lead / 100:.1f}e+{digits - 1}"
+    lead = (number // 10 ** (digits - 3) + 5) // 10
+    if lead == 100:
+        lead, digits = 10, digits + 1
+    return f"{lead // 10}.{lead % 10}e+{digits - 1}"
 
 
 def _digits(number: int) -> int:

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ._labels import code_labels
+from ._question import pose
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv
 from .kernel import Array, Variant, compile_kernel
@@ -130,9 +132,10 @@ def _compare(
     neighbors = Neighbors.from_distances(distances)
     asked = {"ties": ties, "average": "item", "n_jobs": 1, **setting}
     try:
-        result = complete_cv(neighbors, y, variant, design, **asked)
+        pose(y, len(y), variant, design, ties, "item", setting)
     except ValueError:
         return 0
+    result = complete_cv(neighbors, y, variant, design, **asked)
     rational = complete_cv(neighbors, y, variant, design, exact=True, **asked) if exact else None
     compared = 0
     for x in range(len(y)):
@@ -143,7 +146,7 @@ def _compare(
             f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, item {x}; "
             f"distances {distances.tolist()}, classes {y.tolist()}"
         )
-        got = result.per_item[x]
+        got = float(result.per_item[x])
         if not abs(got - float(expected)) <= 1e-12 * max(1.0, abs(float(expected))):
             msg = f"A_x is {got!r}, enumeration gives {float(expected)!r}: {case}"
             raise AssertionError(msg)
@@ -153,11 +156,39 @@ def _compare(
                 msg = f"exact A_x is {value}, enumeration gives {expected}: {case}"
                 raise AssertionError(msg)
         compared += 1
-    few = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **asked)
-    if not np.isfinite(few.score):
-        msg = f"a single classification scored {few.score}: {case}"
-        raise AssertionError(msg)
+    _compare_run(variant, score, distances, y, design, asked, setting)
     return compared
+
+
+def _compare_run(
+    variant: Variant,
+    score: Scorer,
+    distances: Array,
+    y: Array,
+    design: Design,
+    asked: Mapping[str, Any],
+    setting: Mapping[str, Any],
+) -> None:
+    """One random training set: the kernel must give the score of that very classification."""
+    neighbors = Neighbors.from_distances(distances)
+    pooled = {**asked, "average": "pooled"}
+    found = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **pooled).score
+    fold, _ = design.draw(code_labels(y), np.random.default_rng(0))
+    training = tuple(np.flatnonzero(fold < 0).tolist())
+    tested = np.flatnonzero(fold >= 0)
+    total = Fraction(0)
+    for x in tested:
+        orders = list(_orders(training, distances[x], asked["ties"]))
+        scores = [score([int(y[i]) for i in order], int(y[x]), **setting) for order in orders]
+        total += sum(map(Fraction, scores), Fraction(0)) / len(orders)
+    expected = float(total / len(tested))
+    if not abs(found - expected) <= 1e-12 * max(1.0, abs(expected)):
+        msg = (
+            f"one split scores {found!r}, the naive scorer gives {expected!r}: variant "
+            f"{variant.name!r} with {setting} trained on items {training}, ties={asked['ties']!r}; distances "
+            f"{distances.tolist()}, classes {y.tolist()}; does the kernel heed constraints.held_out?"
+        )
+        raise AssertionError(msg)
 
 
 def _expected(

@@ -24,6 +24,7 @@ class _Registry(Mapping[str, Variant]):
     def __init__(self) -> None:
         self._loaded: dict[str, Variant] = {}
         self._found: dict[str, EntryPoint] | None = None
+        self._clashes: dict[str, str] = {}
         self._lock = threading.RLock()
 
     def _entry_points(self) -> dict[str, EntryPoint]:
@@ -33,11 +34,10 @@ class _Registry(Mapping[str, Variant]):
                 for point in entry_points(group=GROUP):
                     other = found.setdefault(point.name, point)
                     if other.value != point.value:
-                        msg = (
+                        self._clashes[point.name] = (
                             f"two installed packages offer a variant named {point.name!r}: "
                             f"{_owner(other)} and {_owner(point)}; uninstall one of them"
                         )
-                        raise ValueError(msg)
                 self._found = found
             return self._found
 
@@ -45,6 +45,8 @@ class _Registry(Mapping[str, Variant]):
         with self._lock:
             if name not in self._loaded:
                 point = self._entry_points()[name]
+                if name in self._clashes:
+                    raise ValueError(self._clashes[name])
                 self._loaded[name] = _load(point)
             return self._loaded[name]
 
@@ -80,6 +82,7 @@ class _Registry(Mapping[str, Variant]):
         """Forget the entry points; they are looked up again when next asked for."""
         with self._lock:
             self._found = None
+            self._clashes = {}
 
 
 _registry = _Registry()
@@ -131,16 +134,18 @@ def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
     Raises
     ------
     ValueError
-        If no variant has that name; the message says which exist and which is closest.
+        If no variant has that name (the message says which exist and which is closest), or two
+        installed packages claim it.
     TypeError
         If the argument, or what a plugin offers under the name, is no variant.
     ImportError
         If the plugin that offers the name cannot be imported.
     """
     if isinstance(name_or_object, str):
-        if name_or_object not in _registry:
-            raise ValueError(_unknown(name_or_object))
-        return _registry[name_or_object]
+        try:
+            return _registry[name_or_object]
+        except KeyError as error:
+            raise ValueError(_unknown(name_or_object)) from error
     return _instance(name_or_object, "get_variant()")
 
 
@@ -162,6 +167,9 @@ class _View(Mapping[str, Variant]):
 
     def __getitem__(self, name: str) -> Variant:
         return self._registry[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registry  # without importing it, as Mapping would
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._registry)

@@ -57,9 +57,7 @@ class Design:
 
 def neighbor_order(distances_row, x):
     """Return the other items by (distance, index), and the same cut into groups of equals."""
-    order = sorted(
-        (j for j in range(len(distances_row)) if j != x), key=lambda j: (distances_row[j], j)
-    )
+    order = sorted((j for j in range(len(distances_row)) if j != x), key=lambda j: (distances_row[j], j))
     groups = [list(group) for _, group in groupby(order, key=lambda j: distances_row[j])]
     return order, groups
 
@@ -190,9 +188,7 @@ def deal(pools, rows):
         if i == len(rows):
             yield tuple(folds)
             return
-        for parts in product(
-            *(combinations(pool, n) for pool, n in zip(pools, rows[i], strict=True))
-        ):
+        for parts in product(*(combinations(pool, n) for pool, n in zip(pools, rows[i], strict=True))):
             fold = frozenset(chain.from_iterable(parts))
             if i > 0 and rows[i] == rows[i - 1] and min(fold) < min(folds[-1]):
                 continue
@@ -292,8 +288,7 @@ def item_weights(y, design, average="pooled"):
         return [Fraction(x in tested, len(tested)) for x in range(design.n_items)]
     count = Counter(y[x] for x in tested)
     return [
-        Fraction(1, len(count) * count[y[x]]) if x in tested else Fraction(0)
-        for x in range(design.n_items)
+        Fraction(1, len(count) * count[y[x]]) if x in tested else Fraction(0) for x in range(design.n_items)
     ]
 
 
@@ -311,10 +306,7 @@ def complete(D, y, variant, design, average="pooled", ties="random", **params):
         found = scores(D, y, variant, design, ties, **params)
         S = frozenset(range(design.n_items))
         return mean(
-            [
-                mean([mean([found[T, x] for x in S - T]) for T in outcome])
-                for outcome in design.outcomes
-            ]
+            [mean([mean([found[T, x] for x in S - T]) for T in outcome]) for outcome in design.outcomes]
         )
     if average == "pooled":
         return mean(list(scores(D, y, variant, design, ties, **params).values()))

@@ -153,9 +153,7 @@ class TestContent:
 
     @pytest.mark.usefixtures("mirrored")
     def test_abalone_sex(self):
-        integer, one_hot, drop = (
-            datasets.fetch_abalone(sex=sex) for sex in ("integer", "one-hot", "drop")
-        )
+        integer, one_hot, drop = (datasets.fetch_abalone(sex=sex) for sex in ("integer", "one-hot", "drop"))
         check_form(one_hot, (4177, 10))
         check_form(drop, (4177, 7))
         assert one_hot.feature_names[:3] == ("sex=I", "sex=M", "sex=F")
@@ -217,9 +215,7 @@ class TestContent:
         check_form(data, (400, 10304))
         assert bytes(data.X[-1].astype(np.uint8)) == images["s40/10.pgm"][14:]
         np.testing.assert_array_equal(datasets.fetch_orl(size=(112, 92)).X, data.X)
-        np.testing.assert_allclose(
-            datasets.fetch_orl((1, 1)).X[:, 0], data.X.mean(axis=1), rtol=1e-14
-        )
+        np.testing.assert_allclose(datasets.fetch_orl((1, 1)).X[:, 0], data.X.mean(axis=1), rtol=1e-14)
 
     def test_wine(self, data_folder):
         data = datasets.load_wine()
@@ -681,9 +677,7 @@ class TestManifests:
         assert manifest.bundled == (not manifest.sources)
         for source in manifest.sources:
             assert source.url.startswith(("https://", "http://"))
-            assert (source.member is None) == (
-                manifest.name == "orl" or not source.url.endswith(".zip")
-            )
+            assert (source.member is None) == (manifest.name == "orl" or not source.url.endswith(".zip"))
 
     @pytest.mark.parametrize("name", BUNDLED)
     def test_bundled_file_is_the_recorded_one(self, name):

@@ -222,8 +222,7 @@ def test_icml_eq_4_and_11(n_classes, alpha):
             for i, j in enumerate(order, start=1):
                 if y[j] == y[x]:
                     A_x += sum(
-                        binomial(N - i - 1, alpha - r) * binomial(wrong, r - 1)
-                        for r in range(1, R + 1)
+                        binomial(N - i - 1, alpha - r) * binomial(wrong, r - 1) for r in range(1, R + 1)
                     )
                 else:
                     wrong += 1
@@ -239,9 +238,7 @@ def test_icml_eq_8(alphas):
     sizes = [int(np.sum(y == c)) for c in range(3)]
     design = naive.stratified(y, dict(enumerate(alphas)))
     assert naive.training_sets(design) == prod(map(comb, sizes, alphas))
-    for x, (order, A_x) in enumerate(
-        zip(orders(D), naive.per_item(D, y, "nn", design), strict=True)
-    ):
+    for x, (order, A_x) in enumerate(zip(orders(D), naive.per_item(D, y, "nn", design), strict=True)):
         total = 0
         for i, j in enumerate(order):
             farther = [sum(y[m] == c for m in order[i + 1 :]) for c in range(3)]
@@ -329,23 +326,17 @@ def test_stratified_kfold_is_the_mean_over_all_shuffles_of_the_fold_labels():
     allocation = naive.stratified_allocation(y, k)
     members = [np.flatnonzero(y == c) for c in dict.fromkeys(y.tolist())]
     dealt = [
-        sorted(set(permutations(i for i in range(k) for _ in range(allocation[i][c]))))
-        for c in range(2)
+        sorted(set(permutations(i for i in range(k) for _ in range(allocation[i][c])))) for c in range(2)
     ]
     by_fold, by_item = [], []
     for labels in product(*dealt):
         fold_of = np.empty(7, dtype=int)
         for items, fold_labels in zip(members, labels, strict=True):
             fold_of[items] = fold_labels
-        right = [
-            int(y[next(j for j in nearest[x] if fold_of[j] != fold_of[x])] == y[x])
-            for x in range(7)
-        ]
+        right = [int(y[next(j for j in nearest[x] if fold_of[j] != fold_of[x])] == y[x]) for x in range(7)]
         by_item.append(F(sum(right), 7))
         by_fold.append(
-            naive.mean(
-                [naive.mean([right[x] for x in np.flatnonzero(fold_of == i)]) for i in range(k)]
-            )
+            naive.mean([naive.mean([right[x] for x in np.flatnonzero(fold_of == i)]) for i in range(k)])
         )
     design = naive.stratified_kfold(y, k)
     assert naive.complete(D, y, "nn", design) == naive.mean(by_fold)

@@ -25,42 +25,70 @@ def _wins(rows, seen, n_seen, last, joint, winner, k, free, work):  # type: igno
 
     ``rows[c, b]`` is the weight of b votes for class c from the nearer items and ``joint[b]`` that of b
     nearer votes for `last` besides the K-th neighbour's own. For every number t of votes for the winner
-    it takes a coefficient of a product over the other classes, cut where a class would outvote it
-    (mathematics §5). With t > K/2 nobody can, so one product serves all those t. O(C K^3), or O(C K^2)
-    for two classes and odd K.
+    it takes a coefficient of a product over the other classes (mathematics §5). With t > K/2 nobody
+    can outvote it, so one product serves all those t. O(K) for two classes, O(K^2) for three, else
+    O(C K^3).
     """
     own = joint if winner == last else rows[winner]
     bonus = 1 if winner == last else 0
-    free[:] = 0
+    half = (k + 1) // 2
+    free[:half] = 0
     free[0] = 1
+    alone = True
     for s in range(n_seen):
         c = seen[s]
-        if c != winner:
-            multiply_into(free, joint if c == last else rows[c], k - 1)
+        if c == winner:
+            continue
+        row = joint if c == last else rows[c]
+        if alone:
+            free[:half] = row[:half]
+            alone = False
+        else:
+            multiply_into(free[:half], row, half - 1)
     total = joint[0] * 0
     for votes in range(1, k + 1):
         chosen = votes - bonus
-        rest = k - 1 - chosen
         if chosen > k - 1 or own[chosen] == 0:
             continue
+        rest = k - 1 - chosen
         if 2 * votes > k:
             total += own[chosen] * free[rest]
+        elif rest <= votes * n_seen:
+            total += own[chosen] * _others(rows, seen, n_seen, last, joint, winner, votes, rest, work)
+    return total
+
+
+@jit
+def _others(rows, seen, n_seen, last, joint, winner, votes, rest, work):  # type: ignore[no-untyped-def]
+    """Weight of `rest` nearer votes for the other classes, none of which beats the winner's `votes`.
+
+    A tie is lost to a smaller label. Of the product only one coefficient is wanted, so the last class
+    enters by a scalar product: it is held back until it is known to be the last.
+    """
+    zero = joint[0] * 0
+    work[: rest + 1] = 0
+    work[0] = 1
+    held = -1
+    held_limit = 0
+    for s in range(n_seen):
+        c = seen[s]
+        if c == winner:
             continue
-        work[:] = 0
-        work[0] = 1
-        for s in range(n_seen):
-            c = seen[s]
-            if c == winner:
-                continue
-            limit = votes if winner < c else votes - 1
-            if c == last:
-                if limit < 1:
-                    work[:] = 0
-                    break
-                multiply_into(work, joint, min(limit - 1, k - 1))
-            else:
-                multiply_into(work, rows[c], min(limit, k - 1))
-        total += own[chosen] * work[rest]
+        limit = votes if winner < c else votes - 1
+        if c == last:
+            limit -= 1
+        if limit < 0:
+            return zero
+        if held >= 0:
+            row = joint if held == last else rows[held]
+            multiply_into(work[: rest + 1], row, held_limit)
+        held, held_limit = c, limit
+    if held < 0:
+        return zero + work[rest]
+    total = zero
+    row = joint if held == last else rows[held]
+    for b in range(min(held_limit, rest) + 1):
+        total += row[b] * work[rest - b]
     return total
 
 

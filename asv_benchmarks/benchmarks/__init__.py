@@ -1,0 +1,1 @@
+"""The performance history of knnccv."""

@@ -1,0 +1,72 @@
+"""Every variant under every design: the kernels and the walk over the items, neighbours at hand."""
+
+from functools import cache, partial
+
+from knnccv import Neighbors, complete_cv, get_variant
+
+from .problems import DESIGNS, VARIANTS, gaussian, require, targets
+
+
+@cache
+def prepared(variant, design, n_items, decimals=None, **options):
+    """A call without arguments, made once, so that kernels are compiled and neighbours found.
+
+    asv runs a setup before every sample; what is made here is made once per process.
+    """
+    require(variant, design)
+    X, y = gaussian(n_items)
+    near = Neighbors.from_data(X if decimals is None else X.round(decimals))
+    target = targets(variant, X, y)
+    call = partial(complete_cv, near, target, variant, DESIGNS[design], n_jobs=1, **options)
+    call()
+    return call
+
+
+class Score:
+    params = (VARIANTS, list(DESIGNS))
+    param_names = ("variant", "design")
+    warmup_time = 0
+    repeat = (2, 7, 2.0)
+    timeout = 120
+
+    def setup(self, variant, design):
+        self.call = prepared(variant, design, 2000, ties="index")
+
+    def time_score(self, variant, design):
+        self.call()
+
+
+class Tied:
+    """Data of few distinct distances, all orders of tied items counted."""
+
+    params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
+    param_names = ("variant", "design")
+    warmup_time = 0
+    repeat = (2, 7, 2.0)
+    timeout = 120
+
+    def setup(self, variant, design):
+        require(variant, design)
+        if "random" not in get_variant(variant).tie_rules:
+            msg = f"variant {variant!r} takes ties in the order of the data only"
+            raise NotImplementedError(msg)
+        self.call = prepared(variant, design, 500, 0, ties="random")
+
+    def time_score(self, variant, design):
+        self.call()
+
+
+class Rational:
+    """The exact rational answer for a few items."""
+
+    params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
+    param_names = ("variant", "design")
+    warmup_time = 0
+    repeat = (2, 5, 2.0)
+    timeout = 120
+
+    def setup(self, variant, design):
+        self.call = prepared(variant, design, 60, ties="index", exact=True)
+
+    def time_score(self, variant, design):
+        self.call()

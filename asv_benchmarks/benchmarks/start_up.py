@@ -1,0 +1,102 @@
+"""What a new process pays before it has its first number."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+N_PROCESSES = 5
+
+IMPORT = """
+from time import perf_counter
+start = perf_counter()
+{before}
+middle = perf_counter()
+{statement}
+print(middle - start, perf_counter() - middle)
+"""
+
+FIRST_RESULT = """
+from time import perf_counter
+start = perf_counter()
+import numba
+middle = perf_counter()
+from knnccv import complete_cv
+from knnccv.datasets import load_wine
+wine = load_wine()
+complete_cv(wine.X, wine.y)
+print(middle - start, perf_counter() - middle)
+"""
+
+
+def seconds(code, **environment):
+    """Run `code` in a new process: the two times that it prints."""
+    # -P: the folder that asv happens to run in must not provide the package.
+    command = [sys.executable, "-P", "-c", code]
+    answer = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | environment
+    )
+    first, second = map(float, answer.stdout.split())
+    return first, second
+
+
+def repeated(code):
+    """Those times of several processes, after one that fills the caches."""
+    seconds(code)
+    return [seconds(code) for _ in range(N_PROCESSES)]
+
+
+class Import:
+    params = ("import knnccv", "from knnccv import complete_cv")
+    param_names = ("statement",)
+    timeout = 120
+
+    def track_import_seconds(self, statement):
+        code = IMPORT.format(before="", statement=statement)
+        return median(whole for _, whole in repeated(code))
+
+    def track_seconds_beyond_numba(self, statement):
+        code = IMPORT.format(before="import numba", statement=statement)
+        return median(beyond for _, beyond in repeated(code))
+
+    def track_import_over_numba(self, statement):
+        code = IMPORT.format(before="import numba", statement=statement)
+        return median((numba + beyond) / numba for numba, beyond in repeated(code))
+
+    track_import_seconds.unit = "seconds"
+    track_seconds_beyond_numba.unit = "seconds"
+    track_import_over_numba.unit = "ratio"
+
+
+class FirstResult:
+    """From a new process to a score on wine, the kernels compiled by an earlier process."""
+
+    timeout = 120
+
+    def track_first_result_seconds(self):
+        return median(numba + rest for numba, rest in repeated(FIRST_RESULT))
+
+    def track_first_result_over_numba(self):
+        return median((numba + rest) / numba for numba, rest in repeated(FIRST_RESULT))
+
+    def track_cold_over_warm(self):
+        """What compiling costs the first process, as a ratio to the next one's time."""
+        with TemporaryDirectory() as folder:
+            cold, warm = (sum(seconds(FIRST_RESULT, NUMBA_CACHE_DIR=folder)) for _ in range(2))
+        return cold / warm
+
+    def track_cache_files_added(self):
+        """By a second process, which should find all that it needs."""
+        with TemporaryDirectory() as folder:
+            counts = []
+            for _ in range(2):
+                seconds(FIRST_RESULT, NUMBA_CACHE_DIR=folder)
+                counts.append(sum(path.is_file() for path in Path(folder).rglob("*")))
+        return counts[1] - counts[0]
+
+    track_cold_over_warm.unit = "ratio"
+    track_cache_files_added.unit = "files"
+    track_first_result_seconds.unit = "seconds"
+    track_first_result_over_numba.unit = "ratio"

@@ -1,0 +1,329 @@
+"""The commands of the command line and their arguments.
+
+Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import sys
+from typing import Any
+
+from . import reproduce
+
+Commands = Any  # argparse names the type of add_subparsers() in private
+
+EPILOG_SCORE = """\
+designs (one of them; the answer is the mean over all splits that the design admits):
+  --cv K                       k-fold, stratified unless --no-stratify; the default, with K = 5
+  --train-size 100             all training sets of 100 items
+  --train-size 0.5             all training sets of half of the items
+  --train-size 0.5 --stratify  ... of half of every class
+  --per-class 3                ... of 3 items of every class
+  --per-class a=3,b=5          ... of 3 items of class a and 5 of class b
+  --leave-out P                all test sets of P items
+
+examples:
+  knnccv score
+  knnccv score --variant rank --rank 3 --per-class 5
+  knnccv score iris.csv --target species --n-neighbors 3 --cv 10
+  knnccv score - --target -1 --no-header --variant nn --ties random --train-size 0.5 < iris.data
+"""
+
+EPILOG_JSON = """\
+n_train_sets in JSON is a number up to 2**53, and beyond a string of all its digits; exact (with --exact) is
+a string "numerator/denominator". What is not defined (the deviation of a single run) is null."""
+
+
+def add_score(commands: Commands) -> None:
+    """Add ``score``."""
+    parser = commands.add_parser(
+        "score",
+        help="exact score of a rule on a table, beside what a few random runs would have said",
+        description="Exact mean score of a nearest-neighbour rule over all splits of a table, beside "
+        "what a few random runs of the same experiment would have said. Without a file: the bundled "
+        "wine data.",
+        epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    data = parser.add_argument_group("the table")
+    data.add_argument(
+        "file", nargs="?", metavar="FILE", help="delimited text, one item per row; - reads standard input"
+    )
+    data.add_argument(
+        "--target", metavar="COLUMN", help="column of the labels: name, or number from 0 (-1: the last)"
+    )
+    data.add_argument(
+        "--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)"
+    )
+    data.add_argument(
+        "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
+    )
+    data.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first row names the columns (default: it does if it holds no number)",
+    )
+    rule = parser.add_argument_group("the rule")
+    rule.add_argument(
+        "--variant", default="knn", metavar="NAME", help="nn, knn, rank, or a registered one (default: knn)"
+    )
+    rule.add_argument("--n-neighbors", type=int, metavar="K", help="of knn (default: 5)")
+    rule.add_argument("--rank", type=int, metavar="R", help="of rank (default: 5)")
+    rule.add_argument(
+        "--parameter",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
+    )
+    rule.add_argument("--metric", default="euclidean", metavar="NAME", help="distance (default: euclidean)")
+    rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
+    rule.add_argument(
+        "--ties",
+        choices=("index", "random"),
+        default="index",
+        help="equally near items in the order of the rows (default), or the mean over all their orders",
+    )
+    design = parser.add_argument_group("the design (see below)")
+    design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
+    design.add_argument("--train-size", type=_size, metavar="SIZE", help="items, or a fraction of them")
+    design.add_argument("--per-class", metavar="N", help="training items of every class")
+    design.add_argument("--leave-out", type=int, metavar="P", help="leave P items out")
+    design.add_argument(
+        "--stratify",
+        action=argparse.BooleanOptionalAction,
+        help="every class alike (default: with --cv)",
+    )
+    design.add_argument(
+        "--average",
+        choices=("pooled", "item", "class"),
+        default="pooled",
+        help="what counts alike: the classifications of a split (default), the items, the classes",
+    )
+    runs = parser.add_argument_group("the computation")
+    runs.add_argument("--exact", action="store_true", help="rational numbers: slow, for small tables")
+    runs.add_argument(
+        "--repeats", type=_natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
+    )
+    runs.add_argument("--seed", type=_natural, default=0, help="of the random runs (default: 0)")
+    runs.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
+    runs.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    runs.add_argument("--json", action="store_true", help="print one JSON object instead")
+    parser.set_defaults(run=run_score)
+
+
+def add_datasets(commands: Commands) -> None:
+    """Add ``datasets``."""
+    parser = commands.add_parser(
+        "datasets",
+        help="the data sets of knnccv.datasets",
+        description="List the data sets of knnccv.datasets: their size, licence and address, and whether "
+        "they are on this disk. KNNCCV_DATA_DIR names the folder, KNNCCV_DATA_URL a mirror.",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON list, with full licences, citations and paths"
+    )
+    parser.set_defaults(run=run_datasets)
+
+
+def add_reproduce(commands: Commands) -> None:
+    """Add ``reproduce``."""
+    listed = "\n".join(f"  {name:<14}{table.title}" for name, table in reproduce.TABLES.items())
+    parser = commands.add_parser(
+        "reproduce",
+        help="compute a table of the literature again, beside the printed one",
+        description="Compute a table of the literature again and set it beside the printed one. The data "
+        "are downloaded where they are not on this disk (see 'knnccv datasets').",
+        epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=tuple(reproduce.TABLES), metavar="NAME", help="see below")
+    parser.add_argument("--quick", action="store_true", help="fewer random runs")
+    parser.add_argument("--out", metavar="FOLDER", help="also write NAME.md and NAME.csv there")
+    parser.set_defaults(run=run_reproduce)
+
+
+COMMANDS = (add_score, add_datasets, add_reproduce)
+
+
+def run_score(args: argparse.Namespace) -> int:
+    """Print the exact score and what random runs say."""
+    cv = choose_design(args)
+    _check_file_options(args)
+    if args.p is not None and args.metric != "minkowski":
+        msg = f"--p belongs to --metric minkowski, not to {args.metric}"
+        raise ValueError(msg)
+    from . import _score
+
+    given = _parameters(args)
+    rule = _score.rule_for(args.variant, given)
+    data = _score.read_data(args)
+    for note in data.notes:
+        print(f"knnccv: note: {note}", file=sys.stderr)
+    answer = _score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+    print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
+    return 0
+
+
+def run_datasets(args: argparse.Namespace) -> int:
+    """Print what data sets there are."""
+    from .datasets import list_datasets
+
+    found = list_datasets()
+    if args.json:
+        listed = [{**vars(info), "path": str(info.path)} for info in found]
+        print(json.dumps(listed, ensure_ascii=False, indent=2))
+        return 0
+    print(f"{'name':<17}{'items':>6}{'features':>10}{'classes':>9}  {'cached':<8}licence, address")
+    for info in found:
+        classes = "-" if info.n_classes is None else info.n_classes
+        cached = "yes" if info.cached else "no"
+        licence = info.licence.partition(";")[0]  # the first clause says what is allowed
+        print(f"{info.name:<17}{info.n_items:>6}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
+        print(f"    {info.address}")
+    return 0
+
+
+def run_reproduce(args: argparse.Namespace) -> int:
+    """Print a table of the literature beside ours."""
+    report = reproduce.reproduce(args.name, quick=args.quick, folder=args.out)
+    print(report.to_text())
+    for failure in report.failures:
+        print(f"knnccv: error: {failure}", file=sys.stderr)
+    return 1 if report.failures else 0
+
+
+def choose_design(args: argparse.Namespace) -> Any:
+    """The design that the options describe; class labels of --per-class are still text.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the options contradict each other, or a size is not allowed.
+    """
+    given = [
+        option
+        for option in ("cv", "train_size", "per_class", "leave_out")
+        if getattr(args, option) is not None
+    ]
+    if len(given) > 1:
+        named = ["--" + option.replace("_", "-") for option in given]
+        msg = f"{' and '.join(named)} are different designs; give one of them"
+        raise ValueError(msg)
+    chosen = given[0] if given else "cv"
+    _check_stratify(chosen, args)
+    from .designs import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+
+    if chosen == "train_size":
+        size = args.train_size
+        return StratifiedSubsample(size) if args.stratify else Subsample(size)
+    if chosen == "per_class":
+        return StratifiedSubsample(per_class=_per_class(args.per_class))
+    if chosen == "leave_out":
+        return LeaveOut(args.leave_out)
+    n_splits = 5 if args.cv is None else args.cv
+    if args.stratify is None:  # complete_cv knows which rules are stratified by default
+        StratifiedKFold(n_splits)  # to check the number before any file is read
+        return n_splits
+    return StratifiedKFold(n_splits) if args.stratify else KFold(n_splits)
+
+
+def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
+    if chosen == "per_class" and args.stratify is False:
+        msg = "--per-class is stratified; it cannot be given with --no-stratify"
+        raise ValueError(msg)
+    if chosen == "leave_out" and args.stratify:
+        msg = "--leave-out cannot be stratified; use --per-class or --train-size with --stratify"
+        raise ValueError(msg)
+    if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
+        msg = (
+            f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
+            "for a number of items of every class use --per-class"
+        )
+        raise ValueError(msg)
+
+
+def _check_file_options(args: argparse.Namespace) -> None:
+    if args.file is not None:
+        return
+    needless = {
+        "--target": args.target is not None,
+        "--drop": bool(args.drop),
+        "--delimiter": args.delimiter is not None,
+        "--header/--no-header": args.header is not None,
+    }
+    for option, present in needless.items():
+        if present:
+            msg = f"{option} describes a file, but none was given"
+            raise ValueError(msg)
+
+
+def _parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
+    """By name, the option that gave a parameter of the variant, and its value."""
+    given: dict[str, tuple[str, Any]] = {}
+    for name in ("n_neighbors", "rank"):
+        value = getattr(args, name)
+        if value is not None:
+            given[name] = ("--" + name.replace("_", "-"), value)
+    for pair in args.parameter:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            msg = f"--parameter must be NAME=VALUE, got {pair!r}"
+            raise ValueError(msg)
+        if name in given:
+            msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
+            raise ValueError(msg)
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        given[name] = (f"--parameter {name}", value)
+    return given
+
+
+def _per_class(text: str) -> int | dict[str, int]:
+    if "=" not in text:
+        return _count(text, text)
+    counts: dict[str, int] = {}
+    for pair in text.split(","):
+        label, equals, count = pair.rpartition("=")
+        label = label.strip()
+        if not equals:
+            msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
+            raise ValueError(msg)
+        if label in counts:
+            msg = f"--per-class names class {label!r} twice: {text!r}"
+            raise ValueError(msg)
+        counts[label] = _count(count, text)
+    return counts
+
+
+def _count(number: str, text: str) -> int:
+    try:
+        return int(number)
+    except ValueError:
+        msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
+        raise ValueError(msg) from None
+
+
+def _size(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"must be a number of items or a fraction in (0, 1), got {text!r}"
+        raise argparse.ArgumentTypeError(msg) from None
+
+
+def _natural(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else -1
+    if number < 0:
+        msg = f"must be an integer of at least 0, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return number

@@ -1,0 +1,337 @@
+"""The command ``score``: compute, and tell it to people or to programs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from ._table import read_table
+from .designs import Design, KFold, StratifiedKFold, StratifiedSubsample
+from .driver import complete_cv
+from .kernel import Array, Variant
+from .montecarlo import monte_carlo_cv
+from .result import CompleteCV, MonteCarloCV, magnitude
+from .variants import get_variant
+
+ACCURACIES = ("nn", "knn", "rank")
+"""The variants whose score is a share of right answers, unless they are given a loss."""
+
+SAFE_INTEGER = 2**53
+"""Larger integers lose digits in most readers of JSON."""
+
+_LISTED = 4  # classes that the text names one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is scored."""
+
+    source: str
+    X: Array
+    y: Array
+    notes: tuple[str, ...] = ()
+
+
+def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
+    """The variant of that name, if it takes the parameters that the options give.
+
+    Raises
+    ------
+    ValueError
+        If there is no such variant, or an option is not for it.
+    """
+    rule = get_variant(name)
+    for parameter, (option, _) in given.items():
+        if parameter not in rule.parameters:
+            allowed = ", ".join(rule.parameters) or "none"
+            msg = f"{option} is no parameter of variant {rule.name!r}; its parameters: {allowed}"
+            raise ValueError(msg)
+    return rule
+
+
+def read_data(args: argparse.Namespace) -> Data:
+    """The table that the options name, or the bundled one."""
+    if args.file is None:
+        from .datasets import load_wine
+
+        wine = load_wine()
+        return Data("wine (bundled; no file was given)", wine.X, wine.y)
+    table = read_table(args.file, args.target, delimiter=args.delimiter, header=args.header, drop=args.drop)
+    return Data(table.source, table.X, table.y, table.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The exact score, and the random runs beside it."""
+
+    data: Data
+    complete: CompleteCV
+    runs: MonteCarloCV | None
+    rule: Variant
+    cv: Any
+    metric: str
+    seed: int
+
+    @property
+    def measure(self) -> str:
+        """What the score is."""
+        if self.complete.parameters.get("loss") is not None:
+            return "expected loss"
+        return "accuracy" if self.rule.name in ACCURACIES else "score"
+
+    def as_json(self) -> dict[str, Any]:
+        """All that is known, in types that JSON has."""
+        found = self.complete
+        return {
+            "knnccv": __version__,
+            "data": self.data.source,
+            "n_items": len(self.data.X),
+            "n_features": self.data.X.shape[1],
+            "classes": _classes(self.data.y),
+            "variant": found.variant,
+            "parameters": {name: _plain(value) for name, value in found.parameters.items()},
+            "design": found.design,
+            "metric": self.metric,
+            "ties": found.ties,
+            "average": found.average,
+            "measure": self.measure,
+            "score": found.score,
+            "error_bound": found.error_bound,
+            "exact": None if found.exact is None else _ratio(found.exact),
+            "n_train_sets": (
+                found.n_train_sets
+                if found.n_train_sets <= SAFE_INTEGER
+                else str(Decimal(found.n_train_sets))
+            ),
+            "log10_n_train_sets": math.log10(found.n_train_sets),
+            "depth": found.depth,
+            "tied": found.tied,
+            "seconds": found.seconds,
+            "random_runs": None if self.runs is None else _runs_as_json(self.runs, self.seed),
+        }
+
+    def as_text(self) -> str:
+        """The same for people."""
+        found = self.complete
+        rule = found.variant + _listed(found.parameters)
+        ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
+        lines = [
+            ("Data", _data_line(self.data)),
+            ("", _class_line(_classes(self.data.y))),
+            ("Rule", f"{rule}, {self.metric} distance, equally near items {ties[found.ties]}"),
+            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[found.average]}"),
+            ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
+            (self.measure.capitalize(), self._score_line()),
+        ]
+        if found.exact is not None:
+            ratio = _ratio(found.exact)
+            lines.append(("", f"exactly {ratio}" if len(ratio) <= 70 else _long_ratio(found.exact)))
+        if found.tied:
+            lines.append(("Ties", self._tied_line()))
+        timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
+        lines.append(("Time", timed))
+        if self.runs is not None:
+            lines += self._runs_lines(self.runs)
+        return "\n".join(f"{name:<15}{text}".rstrip() for name, text in lines)
+
+    def _score_line(self) -> str:
+        found = self.complete
+        certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
+        if self.measure == "accuracy":
+            return f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
+        return f"{found.score:.10g}  ({certified})"
+
+    def _tied_line(self) -> str:
+        found = self.complete
+        start = (
+            f"{found.tied} of {len(self.data.X)} items have equally near neighbours of different classes"
+        )
+        if found.ties == "random":
+            return start
+        if "random" in self.rule.tie_rules:
+            return f"{start};\n{'':<15}--ties random averages over all their orders"
+        return f"{start};\n{'':<15}the score may depend on the order of the rows"
+
+    def _runs_lines(self, runs: MonteCarloCV) -> list[tuple[str, str]]:
+        percent = self.measure == "accuracy"
+
+        def shown(value: float) -> str:
+            return f"{100 * value:.2f} %" if percent else f"{value:.4g}"
+
+        n_runs = len(runs.scores)
+        title = f"{n_runs} random run{'s' if n_runs > 1 else ''} of the same design (seed {self.seed})"
+        lines = [("", ""), (title, "")]
+        if n_runs == 1:
+            lines.append(("  score", shown(runs.score)))
+        else:
+            lines += [
+                ("  one run", f"{shown(runs.score)} ± {shown(runs.std)}  (mean ± standard deviation)"),
+                ("  their mean", f"{shown(runs.score)} ± {shown(runs.standard_error)}  (± standard error)"),
+            ]
+        off = runs.score - self.complete.score
+        difference = f"{100 * off:+.2f} points" if percent else f"{off:+.4g}"
+        lines.append(("  off by", f"{difference} from the exact {self.measure}"))
+        lines.append(("  time", f"{_seconds(runs.seconds)} in all (likewise)"))
+        return lines
+
+
+AVERAGED = {
+    "pooled": "all classifications of a split count alike",
+    "item": "all items count alike",
+    "class": "all classes count alike",
+}
+
+
+def compute(
+    args: argparse.Namespace, data: Data, rule: Variant, parameters: dict[str, Any], cv: Any
+) -> Answer:
+    """Ask for the exact score, and for the random runs."""
+    cv = _with_labels(cv, data.y)
+    asked: dict[str, Any] = {
+        "metric": args.metric,
+        "metric_params": None if args.p is None else {"p": args.p},
+        "ties": args.ties,
+        "average": args.average,
+        "n_jobs": args.jobs,
+        "progress": args.progress,
+        **parameters,
+    }
+    _compile(rule, cv, args.ties)
+    complete = complete_cv(data.X, data.y, rule, cv, exact=args.exact, **asked)
+    runs = None
+    if args.repeats:
+        runs = monte_carlo_cv(
+            data.X, data.y, rule, cv, n_repeats=args.repeats, random_state=args.seed, **asked
+        )
+    metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
+    return Answer(data, complete, runs, rule, cv, metric, args.seed)
+
+
+def _compile(rule: Variant, cv: Any, ties: str) -> None:
+    """Ask the same rule about a few made-up items, so that no time measured contains compilation."""
+    X = np.arange(32.0)[:, None]
+    y = np.arange(32) % 2
+    tiny: Any = 2
+    if isinstance(cv, Design):
+        tiny = StratifiedKFold(2) if isinstance(cv, StratifiedKFold | StratifiedSubsample) else KFold(2)
+    # What this data or these defaults do not suit is compiled later, and errors are told then.
+    with contextlib.suppress(ValueError, TypeError):
+        complete_cv(X, y, rule, tiny, ties=ties)
+        monte_carlo_cv(X, y, rule, tiny, ties=ties, n_repeats=1)
+
+
+def _with_labels(cv: Any, y: Array) -> Any:
+    """Give --per-class the labels themselves where it has what was typed."""
+    if not isinstance(cv, StratifiedSubsample) or not isinstance(cv.per_class, Mapping):
+        return cv
+    labels = {str(label): label for label in np.unique(y).tolist()}
+    counts = dict(cv.per_class)
+    for typed in counts:
+        if typed not in labels:
+            closest = difflib.get_close_matches(typed, labels, n=1, cutoff=0.5)
+            hint = f"; did you mean {closest[0]!r}?" if closest else ""
+            msg = f"--per-class names a class {typed!r}; there are: {', '.join(labels)}{hint}"
+            raise ValueError(msg)
+    missing = [label for label in labels if label not in counts]
+    if missing:
+        msg = f"--per-class must name every class; missing: {', '.join(missing)}"
+        raise ValueError(msg)
+    return StratifiedSubsample(per_class={labels[typed]: n for typed, n in counts.items()})
+
+
+def _classes(y: Array) -> dict[str, int] | None:
+    """How many items every class has; None for a target that is no class."""
+    if y.dtype.kind == "f":
+        return None
+    names, counts = np.unique(y, return_counts=True)
+    return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def _data_line(data: Data) -> str:
+    n_items, n_features = data.X.shape
+    return f"{data.source}: {n_items} items, {_plural(n_features, 'feature')}"
+
+
+def _class_line(counts: Mapping[str, int] | None) -> str:
+    if counts is None:
+        return "a real target"
+    classes = f"{len(counts)} class{'' if len(counts) == 1 else 'es'}"
+    if len(counts) <= _LISTED:
+        return f"{classes} ({', '.join(f'{name}: {count}' for name, count in counts.items())})"
+    least, most = min(counts.values()), max(counts.values())
+    return f"{classes} of {least} items" if least == most else f"{classes} of {least} to {most} items"
+
+
+def _describe(cv: Any, design: str) -> str:
+    """A design in words; `design` is the library's own name of what it asked."""
+    if isinstance(cv, int):
+        stratified = "stratified " if design.startswith("Stratified") else ""
+        return f"{stratified}{cv}-fold cross-validation"
+    if isinstance(cv, StratifiedSubsample):
+        if isinstance(cv.per_class, Mapping):
+            listed = ", ".join(f"{count} of class {name}" for name, count in cv.per_class.items())
+            return f"training sets of {listed}"
+        if cv.per_class is not None:
+            return f"training sets of {_plural(cv.per_class, 'item')} of every class"
+        return f"training sets of a share {cv.train_size:g} of every class"
+    if isinstance(cv, KFold | StratifiedKFold):
+        stratified = "stratified " if isinstance(cv, StratifiedKFold) else ""
+        return f"{stratified}{cv.n_splits}-fold cross-validation"
+    size = getattr(cv, "train_size", None)
+    if size is None:
+        return f"leave {cv.p} out"
+    if isinstance(size, float):
+        return f"training sets of a share {size:g} of the items"
+    return f"training sets of {_plural(size, 'item')}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
+    return f" ({shown})" if shown else ""
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def _ratio(value: Fraction) -> str:
+    # str() refuses integers of more than 4300 digits; Decimal prints them, and loses none.
+    return f"{Decimal(value.numerator)}/{Decimal(value.denominator)}"
+
+
+def _long_ratio(value: Fraction) -> str:
+    digits = [len(str(Decimal(abs(part)))) for part in (value.numerator, value.denominator)]
+    return f"exactly a fraction of {digits[0]} by {digits[1]} digits (--json prints them)"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, bool | int | float | str | list | None) else str(value)
+
+
+def _runs_as_json(runs: MonteCarloCV, seed: int) -> dict[str, Any]:
+    several = len(runs.scores) > 1
+    return {
+        "n_repeats": len(runs.scores),
+        "seed": seed,
+        "mean": runs.score,
+        "std": runs.std if several else None,
+        "standard_error": runs.standard_error if several else None,
+        "scores": runs.scores.tolist(),
+        "seconds": runs.seconds,
+    }

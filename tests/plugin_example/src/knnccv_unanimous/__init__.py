@@ -1,0 +1,5 @@
+"""The unanimous nearest-neighbour rule, a plugin of knnccv."""
+
+from .rule import Unanimous
+
+__all__ = ["Unanimous"]

@@ -1,0 +1,516 @@
+"""The command line: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from knnccv import (
+    KFold,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    __version__,
+    _cli,
+    complete_cv,
+    monte_carlo_cv,
+)
+from knnccv.__main__ import main
+from knnccv._table import read_table
+from knnccv.datasets import load_wine
+
+ROWS = [(x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
+PLAIN = "x,y,label\n" + "".join(f"{x},{y},{c}\n" for x, y, c in ROWS)
+QUICK = ("--variant", "nn", "--repeats", "2")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; its status, what it prints, and its complaints."""
+
+    def run(*argv):
+        status = main([str(arg) for arg in argv])
+        return (status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "table.csv"
+        path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def refused(run, *argv):
+    """What a command complains about; it must do so in one line, with status 2."""
+    status, out, err = run(*argv)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("knnccv: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def stdin(monkeypatch, text):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+# What score says
+
+
+def test_score_without_a_file_is_the_wine_data_and_the_default_question(run):
+    wine = load_wine()
+    exact = complete_cv(wine.X, wine.y)
+    status, out, err = run("score", "--repeats", "3", "--seed", "1")
+    assert (status, err) == (0, "")
+    assert "wine (bundled; no file was given): 178 items, 13 features\n" in out
+    assert "3 classes (1: 59, 2: 71, 3: 48)" in out
+    assert f"{100 * exact.score:.4f} %" in out
+    assert "stratified 5-fold cross-validation" in out
+    runs = monte_carlo_cv(wine.X, wine.y, n_repeats=3, random_state=1)
+    assert f"{100 * runs.score:.2f} % ± {100 * runs.std:.2f} %" in out
+    assert f"± {100 * runs.standard_error:.2f} %" in out
+    assert "3 random runs of the same design (seed 1)" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_holds_what_the_library_found(run):
+    wine = load_wine()
+    found = complete_cv(wine.X, wine.y, "nn", Subsample(100))
+    status, out, _ = run("score", *QUICK, "--train-size", "100", "--json")
+    answer = json.loads(out)
+    assert status == 0
+    assert answer["score"] == found.score
+    assert answer["error_bound"] == found.error_bound
+    assert answer["n_train_sets"] == str(found.n_train_sets)
+    assert answer["design"] == "Subsample(train_size=100)"
+    assert answer["measure"] == "accuracy"
+    assert answer["classes"] == {"1": 59, "2": 71, "3": 48}
+    runs = monte_carlo_cv(wine.X, wine.y, "nn", Subsample(100), n_repeats=2, random_state=0)
+    assert answer["random_runs"]["scores"] == runs.scores.tolist()
+    assert answer["random_runs"]["standard_error"] == runs.standard_error
+
+
+def test_json_of_one_run_and_of_none(run, write):
+    path = write(PLAIN)
+    one = json.loads(
+        run("score", path, "--target", "label", "--variant", "nn", "--repeats", "1", "--json")[1]
+    )
+    assert one["random_runs"]["std"] is None
+    assert one["n_train_sets"] == int(one["n_train_sets"])
+    none = json.loads(run("score", path, "--target", "2", "--variant", "nn", "--repeats", "0", "--json")[1])
+    assert none["random_runs"] is None
+    assert none["score"] == one["score"]
+
+
+def test_exact_prints_the_fraction(run, write):
+    path = write(PLAIN)
+    question = ("score", path, "--target", "label", *QUICK, "--leave-out", "3", "--exact")
+    answer = json.loads(run(*question, "--json")[1])
+    assert float(Fraction(answer["exact"])) == answer["score"]
+    assert answer["error_bound"] == 0
+    assert f"exactly {answer['exact']}" in run(*question)[1]
+
+
+def test_a_long_fraction_is_not_printed_but_told(run):
+    out = run("score", "--variant", "nn", "--repeats", "0", "--train-size", "60", "--exact")[1]
+    assert "exactly a fraction of" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "design", "words"),
+    [
+        ((), StratifiedKFold(5), "stratified 5-fold cross-validation"),
+        (("--cv", "4"), StratifiedKFold(4), "stratified 4-fold cross-validation"),
+        (("--cv", "4", "--stratify"), StratifiedKFold(4), "stratified 4-fold"),
+        (("--cv", "4", "--no-stratify"), KFold(4), "4-fold cross-validation"),
+        (("--no-stratify",), KFold(5), "5-fold cross-validation"),
+        (("--train-size", "50"), Subsample(50), "training sets of 50 items"),
+        (("--train-size", "0.5"), Subsample(0.5), "a share 0.5 of the items"),
+        (("--train-size", "0.5", "--no-stratify"), Subsample(0.5), "a share 0.5 of the items"),
+        (("--train-size", "0.5", "--stratify"), StratifiedSubsample(0.5), "a share 0.5 of every class"),
+        (("--per-class", "3"), StratifiedSubsample(per_class=3), "3 items of every class"),
+        (
+            ("--per-class", "2=4, 1=3,3=5"),
+            StratifiedSubsample(per_class={1: 3, 2: 4, 3: 5}),
+            "training sets of 4 of class 2, 3 of class 1, 5 of class 3",
+        ),
+        (("--leave-out", "2"), Subsample(176), "leave 2 out"),
+    ],
+)
+def test_designs(run, options, design, words):
+    wine = load_wine()
+    question = ("score", "--variant", "nn", "--repeats", "0", *options)
+    expected = complete_cv(wine.X, wine.y, "nn", design)
+    assert json.loads(run(*question, "--json")[1])["score"] == expected.score
+    assert words in run(*question)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        (("--n-neighbors", "3"), {"variant": "knn", "n_neighbors": 3}),
+        (("--variant", "rank", "--rank", "2"), {"variant": "rank", "rank": 2}),
+        (("--variant", "nn", "--ties", "random"), {"variant": "nn", "ties": "random"}),
+        (("--metric", "manhattan"), {"metric": "manhattan"}),
+        (("--metric", "minkowski", "--p", "3"), {"metric": "minkowski", "metric_params": {"p": 3}}),
+        (("--average", "class", "--jobs", "1"), {"average": "class"}),
+        (
+            ("--variant", "nn", "--parameter", "loss=[[0,1,2],[3,0,1],[1,1,0]]"),
+            {"variant": "nn", "loss": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]},
+        ),
+    ],
+)
+def test_rules(run, options, asked):
+    wine = load_wine()
+    answer = json.loads(run("score", "--repeats", "0", *options, "--json")[1])
+    assert answer["score"] == complete_cv(wine.X, wine.y, **asked).score
+    assert answer["measure"] == ("expected loss" if "loss" in asked else "accuracy")
+
+
+def test_a_loss_is_no_percentage(run):
+    out = run("score", *QUICK, "--parameter", "loss=[[0,1,2],[3,0,1],[1,1,0]]")[1]
+    assert "Expected loss" in out
+    assert "%" not in out
+
+
+def test_ties_are_pointed_out(run, write):
+    path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
+    question = ("score", path, "--target", "label", "--cv", "2", "--repeats", "0")
+    assert "--ties random" in run(*question, "--variant", "nn")[1]
+    assert "may depend on the order" in run(*question, "--n-neighbors", "1")[1]
+    out = run(*question, "--variant", "nn", "--ties", "random")[1]
+    assert "equally near neighbours of different classes" in out
+    assert "--ties" not in out
+
+
+def test_progress_goes_to_standard_error(run):
+    pytest.importorskip("tqdm")
+    status, out, err = run("score", *QUICK, "--progress", "--json")
+    assert status == 0
+    assert json.loads(out)
+    assert "block" in err
+
+
+def test_a_missing_extra_is_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert "pip install 'knnccv[progress]'" in refused(run, "score", *QUICK, "--progress")
+
+
+# What it reads
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " ", ", ", "   ", "|"])
+@pytest.mark.parametrize("header", [True, False])
+def test_delimiters_and_headers_are_found(write, separator, header):
+    text = PLAIN if header else PLAIN.split("\n", 1)[1]
+    path = str(write(text.replace(",", separator)))
+    given = {"delimiter": "|"} if separator == "|" else {}
+    table = read_table(path, "-1", **given)
+    np.testing.assert_array_equal(table.X, [row[:2] for row in ROWS])
+    assert table.y.tolist() == [row[2] for row in ROWS]
+    assert table.feature_names == (("x", "y") if header else ("0", "1"))
+    assert table.target_name == ("label" if header else "2")
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("semicolon", ";"), ("tab", "\t"), ("\\t", "\t"), ("space", " ")]
+)
+def test_delimiters_have_names(write, name, mark):
+    table = read_table(str(write(PLAIN.replace(",", mark))), "label", delimiter=name)
+    assert table.X.shape == (12, 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_marks_and_line_ends(write, encoding, newline):
+    path = str(write(PLAIN.replace("x,", "größe,").replace("\n", newline) + newline, encoding))
+    table = read_table(path, "label", drop=["y"])
+    assert table.feature_names == ("größe",)
+    assert table.X[:, 0].tolist() == [row[0] for row in ROWS]
+
+
+def test_quotes_blank_lines_and_drops(write):
+    path = str(write('"id","a, b",c\n"n ""1""", 1.5 ,"x, y"\n\nn2,-2e1,"z\nz"\n'))
+    table = read_table(path, "c", drop=["id"])
+    assert table.X.tolist() == [[1.5], [-20.0]]
+    assert table.y.tolist() == ["x, y", "z\nz"]
+    assert table.feature_names == ("a, b",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (("1", "2.0"), "i", [1, 2]),
+        (("1", "x"), "U", ["1", "x"]),
+        (("1.5", "2"), "f", [1.5, 2.0]),
+        (("9007199254740993", "9007199254740992"), "U", ["9007199254740993", "9007199254740992"]),
+    ],
+)
+def test_labels_are_numbers_where_all_are(write, cells, kind, values):
+    table = read_table(str(write("".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))), "1")
+    assert table.y.dtype.kind == kind
+    assert table.y.tolist() == values
+
+
+@pytest.mark.parametrize("target", ["label", "2", "-1"])
+def test_target_by_name_and_by_number(write, target):
+    assert read_table(str(write(PLAIN)), target).target_name == "label"
+
+
+def test_a_name_that_is_a_number_goes_before_the_number(write):
+    path = str(write("1,0,c\n5,6,3\n7,8,4\n"))
+    assert read_table(path, "1", header=True).target_name == "1"
+    assert read_table(path, "1", header=True).y.tolist() == [5, 7]
+
+
+def test_standard_input(run, monkeypatch):
+    stdin(monkeypatch, PLAIN)
+    status, out, _ = run("score", "-", "--target", "label", *QUICK)
+    assert status == 0
+    assert "standard input: 12 items, 2 features\n" in out
+    assert "2 classes (a: 8, b: 4)" in out
+
+
+def test_per_class_with_text_labels(run, write):
+    path = write(PLAIN)
+    out = run("score", path, "--target", "label", *QUICK, "--per-class", "a=2,b=1", "--json")[1]
+    assert json.loads(out)["n_train_sets"] == 28 * 4
+
+
+def test_a_column_without_a_name_is_pointed_out(run, write):
+    path = write(PLAIN.replace("x,", ",", 1))
+    status, _, err = run("score", path, "--target", "label", *QUICK)
+    assert status == 0
+    assert "column 0" in err
+    assert "--drop 0" in err
+    assert run("score", path, "--target", "label", *QUICK, "--drop", "0")[2] == ""
+
+
+# What it refuses
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "parts"),
+    [
+        ("", (), ("is empty",)),
+        (" \n\n", (), ("is empty",)),
+        ("x,c\n", (), ("at least 2 rows below the header, got 0",)),
+        ("x,c\n1,a\n", (), ("at least 2 rows below the header, got 1",)),
+        ("1,a\n", ("--target", "1"), ("at least 2 rows, got 1",)),
+        ("x\n1\n2\n", (), ("one column only",)),
+        ("x,c\n1,a\n2\n", (), ("line 3: 2 cells expected", "got 1", "commas")),
+        ("x,c\n1,a\n2,b,3\n", (), ("line 3: 2 cells expected", "got 3")),
+        ("x,c\n1,a\n,b\n", (), ("line 3, column 'x'", "missing")),
+        ("x,c\n1,a\nNA,b\n", (), ("line 3, column 'x'", "missing (NA)")),
+        ("x,c\n1,a\n?,b\n", (), ("line 3, column 'x'", "missing (?)")),
+        ("x,c\n1,a\nnan,b\n", (), ("missing (nan)",)),
+        ("x,c\n1,a\n\n2,a\nnull,b\n", (), ("line 5", "missing (null)")),
+        ("x,c\n1,a\n2,\n", (), ("line 3, column 'c'", "missing")),
+        ("x,c\n1,a\ninf,b\n", (), ("line 3, column 'x'", "inf is not finite")),
+        ("x,c\n1,a\n2 m,b\n", (), ("line 3, column 'x'", "'2 m' is no number", "--drop")),
+        ("x,c\n1,a\n1_0,b\n", (), ("'1_0' is no number",)),
+        ('x,y,c\n1,"3\n4",a\n1,b,b\n', (), ("line 2, column 'y'",)),
+        ("x;c\n1,5;a\n2,5;b\n", (), ("line 2, column 'x'", "decimal point")),
+        ("1,5;a\n2,5;b\n", ("--target", "1"), ("line 1, column '0'", "decimal point")),
+        ("x,1,c\n2,3,a\n", ("--target", "2"), ("'x' is no number", "--header")),
+        ("x,1,c\n2,3,a\n", ("--target", "c"), ("no column 'c'", "--header")),
+        ('x,c\n1,"a\n2,b\n', (), ("cannot be split at commas",)),
+        (b"x,c\n1,a\n2,\xff\n", (), ("no text in UTF-8", "line 3", "0xff")),
+        ("x,c\n1,a\n2,b\n", ("--target", "xx"), ("no column 'xx'", "x, c", "did you mean 'x'?")),
+        ("x,c\n1,a\n2,b\n", ("--target", "2"), ("no column 2",)),
+        ("x,c\n1,a\n2,b\n", ("--drop", "d"), ("no column 'd'",)),
+        ("x,c\n1,a\n2,b\n", ("--drop", "c"), ("target", "--drop")),
+        ("x,c\n1,a\n2,b\n", ("--drop", "x"), ("has no feature",)),
+        ("x,x,c\n1,1,a\n2,2,b\n", ("--drop", "x"), ("several columns 'x'", "[0, 1]")),
+        ("x,c\n1,a\n2,b\n", ("--delimiter", "ab"), ("--delimiter must be one character",)),
+        ("x,c\n1,a\n2,b\n", ("--delimiter", ";"), ("no column 'c'",)),
+    ],
+)
+def test_tables_that_cannot_be_used(run, write, text, options, parts):
+    path = write(text)
+    target = () if "--target" in options else ("--target", "c")
+    said = refused(run, "score", path, *target, *QUICK, *options)
+    for part in parts:
+        assert part in said
+    assert str(path) in said or "--d" in said
+
+
+def test_the_columns_are_listed_where_no_target_was_named(run, write):
+    assert "it has: x, y, label" in refused(run, "score", write(PLAIN))
+
+
+def test_long_listings_are_cut(run, write):
+    names = [f"f{i}" for i in range(30)]
+    path = write("\n".join([",".join(names), ",".join(["1"] * 30), ",".join(["2"] * 30)]))
+    said = refused(run, "score", path, "--target", "f300")
+    assert "and 10 more" in said
+    assert "did you mean 'f30" not in said
+
+
+def test_files_that_cannot_be_read(run, tmp_path):
+    missing = tmp_path / "missing.csv"
+    assert f"{missing}: No such file" in refused(run, "score", missing, "--target", "0")
+    assert str(tmp_path) in refused(run, "score", tmp_path, "--target", "0")
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--cv", "5", "--train-size", "10"), "--cv and --train-size are different designs"),
+        (("--per-class", "2", "--leave-out", "1"), "--per-class and --leave-out"),
+        (("--per-class", "2", "--no-stratify"), "--per-class is stratified"),
+        (("--leave-out", "1", "--stratify"), "--leave-out cannot be stratified"),
+        (("--train-size", "10", "--stratify"), "use --per-class"),
+        (("--train-size", "1.5"), "must be in (0, 1)"),
+        (("--train-size", "178"), "between 1 and 177"),
+        (("--cv", "1"), "at least 2"),
+        (("--cv", "500"), "between 2 and 71"),
+        (("--leave-out", "0"), "at least 1"),
+        (("--per-class", "x"), "a number or LABEL=NUMBER"),
+        (("--per-class", "1=2,3"), "a number or LABEL=NUMBER"),
+        (("--per-class", "1=x"), "a number or LABEL=NUMBER"),
+        (("--per-class", "1=2,1=3"), "names class '1' twice"),
+        (("--per-class", "1=2,2=3"), "missing: 3"),
+        (("--per-class", "1=2,2=3,3=1,4=1"), "a class '4'; there are: 1, 2, 3"),
+        (("--per-class", "60"), "at most the size of the class"),
+        (("--rank", "3"), "--rank is no parameter of variant 'nn'"),
+        (("--n-neighbors", "3"), "--n-neighbors is no parameter of variant 'nn'"),
+        (("--variant", "knn", "--n-neighbors", "0"), "at least 1"),
+        (("--variant", "knn", "--ties", "random"), "ties='index'"),
+        (("--variant", "rnk"), "did you mean 'rank'?"),
+        (("--parameter", "loss"), "must be NAME=VALUE"),
+        (("--parameter", "loss=x"), "matrix of real numbers"),
+        (("--parameter", "los=[[0]]"), "its parameters: loss"),
+        (("--variant", "rank", "--rank", "2", "--parameter", "rank=3"), "given twice"),
+        (("--metric", "cosin"), "did you mean 'cosine'?"),
+        (("--p", "3"), "--p belongs to --metric minkowski"),
+        (("--metric", "minkowski", "--p", "0"), "positive"),
+        (("--jobs", "0"), "n_jobs must be at least 1"),
+        (("--target", "x"), "--target describes a file"),
+        (("--drop", "x"), "--drop describes a file"),
+        (("--delimiter", ","), "--delimiter describes a file"),
+        (("--no-header",), "--header/--no-header describes a file"),
+    ],
+)
+def test_options_that_cannot_be(run, options, part):
+    assert part in refused(run, "score", "--variant", "nn", *options)
+
+
+@pytest.mark.parametrize(
+    ("argv", "part"),
+    [
+        ((), "COMMAND"),
+        (("scor",), "invalid choice"),
+        (("score", "--repeats", "-1"), "at least 0"),
+        (("score", "--seed", "x"), "at least 0"),
+        (("score", "--train-size", "x"), "a number of items or a fraction"),
+        (("reproduce", "tr-table9"), "tr-table1"),
+    ],
+)
+def test_arguments_that_cannot_be_parsed(capsys, argv, part):
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert ended.value.code == 2
+    assert part in capsys.readouterr().err
+
+
+# The rest
+
+
+@pytest.mark.parametrize("command", [(), ("score",), ("datasets",), ("reproduce",)])
+def test_help(capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert "usage: knnccv" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"knnccv {__version__}\n"
+
+
+def test_datasets(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
+    status, out, err = run("datasets")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    wine = next(line for line in lines if line.startswith("wine"))
+    assert wine.split()[1:5] == ["178", "13", "3", "yes"]
+    assert next(line for line in lines if line.startswith("orl")).split()[1:5] == ["400", "256", "40", "no"]
+    assert max(map(len, lines)) <= 100
+    listed = json.loads(run("datasets", "--json")[1])
+    assert {"name": "wine", "n_items": 178, "cached": True}.items() <= listed[-1].items()
+    assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)
+
+
+def test_an_interrupted_command(run, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_cli, "run_datasets", interrupted)
+    assert run("datasets") == (130, "", "knnccv: interrupted\n")
+
+
+def python(*argv, **options):
+    command = [sys.executable, "-W", "error", "-m", "knnccv", *argv]
+    return subprocess.run(command, capture_output=True, check=False, timeout=120, **options)
+
+
+def test_a_process_reads_standard_input():
+    question = ("score", "-", "--target=-1", "--no-header", *QUICK, "--json")
+    done = python(*question, input=PLAIN.split("\n", 1)[1].encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["n_items"] == 12
+
+
+def test_a_process_complains_in_a_line_and_without_a_traceback():
+    done = python("score", "missing.csv", "--target", "0", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.decode().strip() == "knnccv: error: missing.csv: No such file or directory"
+
+
+def test_a_terminal_without_the_signs_gets_question_marks():
+    done = python("score", *QUICK, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert b"% ? " in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
+def test_a_process_whose_output_nobody_reads_ends_quietly():
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "knnccv", "datasets"]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=120)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_help_needs_no_heavy_import():
+    code = (
+        "import sys, contextlib\n"
+        "from knnccv.__main__ import main\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main(['score', '--help'])\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'pooch'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
