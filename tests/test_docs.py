@@ -1,0 +1,69 @@
+"""What the documents show must run: the README's blocks in order, and every docstring's example."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import knnccv
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def blocks(name, language="python"):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_runs(mirror, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
+    scope = {}
+    for block in blocks("README.md"):
+        exec(compile(block, "README.md", "exec"), scope)
+    shown = capsys.readouterr().out
+    assert "0.712135" in shown
+    assert "CompleteCV 0.606935: nn over Subsample(train_size=172)" in shown
+
+
+def test_the_readme_shows_the_two_commands():
+    commands = blocks("README.md", "bash")
+    assert commands[0] == "pip install . && python -m knnccv score\n"
+    assert commands[1] == 'pip install ".[test]" && pytest\n'
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_figure_can_be_drawn_again(mirror, monkeypatch, tmp_path):
+    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
+    mpl.use("Agg")
+    scope = {"__name__": "drawn", "__file__": str(ROOT / "docs" / "spread.py")}
+    exec(compile((ROOT / "docs" / "spread.py").read_text(encoding="utf-8"), "spread.py", "exec"), scope)
+    scope["TARGET"] = tmp_path / "spread.png"
+    scope["main"]()
+    assert scope["TARGET"].read_bytes().startswith(b"\x89PNG")
+
+
+def modules():
+    import knnccv_variants
+
+    for package in (knnccv, knnccv_variants):
+        yield package.__name__
+        for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not found.name.endswith("__main__"):
+                yield found.name
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_of_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
