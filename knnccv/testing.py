@@ -184,9 +184,9 @@ def _compare_run(
     expected = float(total / len(tested))
     if not abs(found - expected) <= 1e-12 * max(1.0, abs(expected)):
         msg = (
-            f"one split scores {found!r}, the naive scorer gives {expected!r}: variant "
-            f"{variant.name!r} with {setting} trained on items {training}, ties={asked['ties']!r}; distances "
-            f"{distances.tolist()}, classes {y.tolist()}; does the kernel heed constraints.held_out?"
+            f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel heed "
+            f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on items "
+            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, classes {y.tolist()}"
         )
         raise AssertionError(msg)
 

@@ -63,7 +63,7 @@ def modules():
                 yield found.name
 
 
-@pytest.mark.parametrize("name", modules())
+@pytest.mark.parametrize("name", list(modules()))
 def test_examples_of_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
