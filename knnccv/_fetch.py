@@ -11,22 +11,20 @@ recognisable by its members.
 
 from __future__ import annotations
 
-import functools
-import gzip
-import hashlib
 import io
 import os
 import re
-import tarfile
 import time
-import tomllib
 import uuid
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from . import _archive
+from ._archive import WrongContentError, archive_errors, bounded, verify, zip_member
+from ._manifest import Manifest, Source, manifest_folder
 
 CONNECT_TIMEOUT = 10.0
 """Seconds that a server may take to accept a connection."""
@@ -43,108 +41,9 @@ ATTEMPTS = 2
 PAUSE = 1.0
 """Seconds between two requests for the same address."""
 
-MAX_BYTES = 64 * 2**20
-"""No file of ours is near this size; what is larger is not ours, or is a decompression bomb."""
-
-_HERE = Path(__file__).resolve().parent
-
 
 class DatasetError(OSError):
     """A data set could not be had: every address failed, or the cache folder cannot be used."""
-
-
-class _WrongContentError(ValueError):
-    """Bytes that are not those of the manifest."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """One public address of a file, or of a zip archive that has it as `member`."""
-
-    url: str
-    member: str | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """How a file of comma-separated values is to be read."""
-
-    fields: tuple[str, ...]
-    target: str
-    omit: tuple[str, ...] = ()
-    missing: str | None = None
-    header: bool = False
-    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What is known of a data set without having it; see ``datasets/README.md``."""
-
-    name: str
-    title: str
-    n_items: int
-    n_features: int
-    n_classes: int | None
-    target_names: tuple[str, ...]
-    licence: str
-    homepage: str
-    citation: str
-    description: str
-    quirks: tuple[str, ...]
-    path: str
-    sha256: str | None
-    checksums: Mapping[str, str]
-    bundled: bool
-    table: Table | None
-    sources: tuple[Source, ...]
-
-
-def manifest_folder() -> Path:
-    """Return the folder of the manifests: beside this file when installed, else in the clone."""
-    installed = _HERE / "_manifests"
-    return installed if installed.is_dir() else _HERE.parent / "datasets"
-
-
-def manifest_names() -> list[str]:
-    """Return the names of all data sets, sorted."""
-    return sorted(path.stem for path in manifest_folder().glob("*.toml"))
-
-
-@functools.cache
-def load_manifest(name: str) -> Manifest:
-    """Read the manifest of data set `name`."""
-    path = manifest_folder() / f"{name}.toml"
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        msg = f"no data set is called {name!r}; there are {', '.join(manifest_names()) or 'none'}"
-        raise ValueError(msg) from None
-    place = raw.pop("file")
-    return Manifest(
-        name=name,
-        n_classes=raw.pop("n_classes", None),
-        target_names=tuple(raw.pop("target_names", ())),
-        quirks=tuple(raw.pop("quirks", ())),
-        path=place["path"],
-        sha256=place.get("sha256"),
-        checksums=_read_checksums(path.with_name(place["checksums"])) if "checksums" in place else {},
-        bundled=place.get("bundled", False),
-        table=_read_table(raw.pop("table")) if "table" in raw else None,
-        sources=tuple(Source(**source) for source in raw.pop("sources", ())),
-        **raw,
-    )
-
-
-def _read_table(raw: dict[str, Any]) -> Table:
-    raw["fields"] = tuple(raw["fields"])
-    raw["omit"] = tuple(raw.get("omit", ()))
-    return Table(**raw)
-
-
-def _read_checksums(path: Path) -> dict[str, str]:
-    pairs = (line.split(maxsplit=1) for line in path.read_text(encoding="ascii").splitlines())
-    return {name: sha256 for sha256, name in pairs}
 
 
 def cache_folder() -> Path:
@@ -216,7 +115,7 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
     if path.exists():
         try:
             return verify(manifest, _read_bounded(path))
-        except (OSError, _WrongContentError) as error:
+        except (OSError, WrongContentError) as error:
             failures.append((str(path), _reason(error)))
     candidates = sources(manifest)
     _require_writable(path, manifest)
@@ -236,110 +135,14 @@ def is_cached(manifest: Manifest) -> bool:
     """Return whether the file is on this disk and intact; asks no server."""
     try:
         verify(manifest, _read_bounded(file_path(manifest)))
-    except (OSError, _WrongContentError):
+    except (OSError, WrongContentError):
         return False
     return True
 
 
-def verify(manifest: Manifest, blob: bytes) -> dict[str, bytes]:
-    """Return the content of `blob` if it is what the manifest records.
-
-    Raises
-    ------
-    ValueError
-        If it is not, saying what is wrong.
-    """
-    if not manifest.checksums:
-        _check_sha256(blob, manifest.sha256)
-        return {Path(manifest.path).name: blob}
-    found = _matching_members(blob, manifest.checksums)
-    bad = [name for name in manifest.checksums if found.get(name) is None]
-    if bad:
-        what = "does not have the recorded SHA-256" if bad[0] in found else "is missing"
-        msg = f"{bad[0]} {what} ({len(bad)} of {len(manifest.checksums)} members are wrong)"
-        raise _WrongContentError(msg)
-    return {name: found[name] or b"" for name in manifest.checksums}
-
-
-def _check_sha256(blob: bytes, expected: str | None) -> None:
-    actual = hashlib.sha256(blob).hexdigest()
-    if actual != expected:
-        msg = f"the SHA-256 of its {len(blob)} bytes is {actual}, not the recorded {expected}"
-        raise _WrongContentError(msg)
-
-
-def _matching_members(blob: bytes, checksums: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Map every listed name that the archive has to its content, or to None if no copy is right."""
-    found: dict[str, bytes | None] = {}
-    for name, content in _members(blob, checksums):
-        if found.get(name) is None:
-            right = hashlib.sha256(content).hexdigest() == checksums[name]
-            found[name] = content if right else None
-    return found
-
-
-def _listed_name(member: str, listed: Mapping[str, str]) -> str | None:
-    """Return the listed name that a member's path ends with: archives differ in leading folders."""
-    parts = member.split("/")
-    endings = ("/".join(parts[k:]) for k in range(len(parts)))
-    return next((name for name in endings if name in listed), None)
-
-
-def _members(blob: bytes, listed: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the listed files in a zip, tar or tar.gz, MAX_BYTES at most."""
-    budget = MAX_BYTES
-    if zipfile.is_zipfile(io.BytesIO(blob)):
-        with _archive_errors(), zipfile.ZipFile(io.BytesIO(blob)) as archive:
-            for info in archive.infolist():
-                name = _listed_name(info.filename, listed)
-                if name is not None:
-                    content = _zip_member(archive, info, budget)
-                    budget -= len(content)
-                    yield name, content
-        return
-    with _archive_errors():
-        # Unpacked here, and not by tarfile, which would follow a bomb to its end.
-        if blob[:2] == b"\x1f\x8b":
-            with gzip.open(io.BytesIO(blob)) as packed:
-                blob = _bounded(packed.read(budget + 1), budget)
-        with tarfile.open(fileobj=io.BytesIO(blob), mode="r:") as tar:
-            for member in tar:
-                name = _listed_name(member.name, listed)
-                stream = tar.extractfile(member) if member.isfile() else None
-                if name is not None and stream is not None:
-                    content = _bounded(stream.read(budget + 1), budget)
-                    budget -= len(content)
-                    yield name, content
-
-
-@contextmanager
-def _archive_errors() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, _WrongContentError):
-        raise
-    except Exception as error:
-        # Damaged archives make zipfile, tarfile and zlib raise a dozen unrelated types.
-        msg = f"not a usable zip, tar or tar.gz archive ({type(error).__name__}: {error})"
-        raise _WrongContentError(msg) from error
-
-
-def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo | str, limit: int) -> bytes:
-    # The size that the archive declares may be a lie; what is read is bounded.
-    with archive.open(member) as stream:
-        return _bounded(stream.read(limit + 1), limit)
-
-
-def _bounded(content: bytes, limit: int) -> bytes:
-    if len(content) > limit:
-        msg = f"the content is larger than {MAX_BYTES} bytes"
-        raise _WrongContentError(msg)
-    return content
-
-
 def _read_bounded(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return _bounded(stream.read(MAX_BYTES + 1), MAX_BYTES)
+        return bounded(stream.read(_archive.MAX_BYTES + 1), _archive.MAX_BYTES)
 
 
 class _Sink(io.BytesIO):
@@ -353,9 +156,9 @@ class _Sink(io.BytesIO):
         if time.monotonic() > self._deadline:
             msg = f"not complete after {DEADLINE:g} seconds"
             raise TimeoutError(msg)
-        if self.tell() + len(chunk) > MAX_BYTES:
-            msg = f"the content is larger than {MAX_BYTES} bytes"
-            raise _WrongContentError(msg)
+        if self.tell() + len(chunk) > _archive.MAX_BYTES:
+            msg = f"the content is larger than {_archive.MAX_BYTES} bytes"
+            raise WrongContentError(msg)
         return super().write(chunk)
 
 
@@ -379,8 +182,8 @@ def _download(source: Source) -> bytes:
         time.sleep(PAUSE)
     if source.member is None:
         return sink.getvalue()
-    with _archive_errors(), zipfile.ZipFile(sink) as archive:
-        return _zip_member(archive, source.member, MAX_BYTES)
+    with archive_errors(), zipfile.ZipFile(sink) as archive:
+        return zip_member(archive, source.member, _archive.MAX_BYTES)
 
 
 def _is_passing(error: Exception) -> bool:
@@ -407,7 +210,7 @@ def _reason(error: BaseException) -> str:
     # A silent server arrives as a timeout or wrapped in a connection error, by where it stopped.
     if isinstance(error, requests.Timeout) or (root is not error and isinstance(root, TimeoutError)):
         return f"no answer within {CONNECT_TIMEOUT:g} s to connect or {READ_TIMEOUT:g} s to read"
-    if isinstance(root, _WrongContentError):
+    if isinstance(root, WrongContentError):
         return str(root)
     return f"{type(root).__name__}: {root}"
 

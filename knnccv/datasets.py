@@ -11,7 +11,6 @@ Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,8 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from knnccv import _fetch
-from knnccv._fetch import DatasetError, Manifest
+from . import _fetch, _manifest
+from ._columns import parse
+from ._faces import ORL_SHAPE, area_means, read_pgm
+from ._fetch import DatasetError
+from ._manifest import Manifest
 
 __all__ = [
     "Dataset",
@@ -36,11 +38,6 @@ __all__ = [
     "load_diabetes",
     "load_wine",
 ]
-
-ORL_SHAPE = (112, 92)
-"""Rows and columns of an ORL image."""
-
-_PGM_HEADER = b"P5\n%d %d\n255\n" % ORL_SHAPE[::-1]
 
 _ABALONE_CUTS: dict[int, tuple[int, ...]] = {2: (10,), 3: (9, 11)}
 """The least number of rings of every class but the first."""
@@ -143,8 +140,8 @@ def list_datasets() -> list[DatasetInfo]:
             cached=_fetch.is_cached(manifest),
             path=_fetch.file_path(manifest),
         )
-        for name in _fetch.manifest_names()
-        for manifest in [_fetch.load_manifest(name)]
+        for name in _manifest.manifest_names()
+        for manifest in [_manifest.load_manifest(name)]
     ]
 
 
@@ -331,11 +328,11 @@ def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
     <Dataset: 400 items, 256 features, 40 classes>
     """
     shape = ORL_SHAPE if size is None else _check_size(size)
-    manifest = _fetch.load_manifest("orl")
+    manifest = _manifest.load_manifest("orl")
     content = _fetch.fetch(manifest)
-    images = np.stack([_read_pgm(name, blob) for name, blob in content.items()])
+    images = np.stack([read_pgm(name, blob) for name, blob in content.items()])
     subjects = [name.split("/")[0] for name in content]
-    X = _area_means(images, shape).reshape(len(images), -1)
+    X = area_means(images, shape).reshape(len(images), -1)
     note = (
         "The images are the original ones."
         if size is None
@@ -419,51 +416,14 @@ def _check_size(size: object) -> tuple[int, int]:
 
 
 def _fetch_columns(name: str) -> tuple[Manifest, dict[str, NDArray[np.float64]]]:
-    manifest = _fetch.load_manifest(name)
+    manifest = _manifest.load_manifest(name)
     (blob,) = _fetch.fetch(manifest).values()
-    return manifest, _parse(manifest, blob)
+    return manifest, parse(manifest, blob)
 
 
 def _load_columns(name: str) -> tuple[Manifest, dict[str, NDArray[np.float64]]]:
-    manifest = _fetch.load_manifest(name)
-    return manifest, _parse(manifest, _fetch.file_path(manifest).read_bytes())
-
-
-def _parse(manifest: Manifest, blob: bytes) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of a file in its order, without those that the manifest omits."""
-    table = manifest.table
-    if table is None:
-        msg = f"{manifest.name} is no table"
-        raise TypeError(msg)
-    path = _fetch.file_path(manifest)
-    # What is no text becomes a value that is no number, and is reported with its line.
-    reader = csv.reader(blob.decode("utf-8", errors="replace").splitlines())
-    rows = []
-    for row in reader:
-        if not row or (table.header and reader.line_num == 1):
-            continue
-        where = f"{path}, line {reader.line_num}"
-        if len(row) != len(table.fields):
-            msg = f"{where}: {len(table.fields)} fields expected, got {len(row)}"
-            raise DatasetError(msg)
-        pairs = zip(table.fields, row, strict=True)
-        rows.append([_number(table, name, value, where) for name, value in pairs])
-    columns = np.array(rows, dtype=np.float64).reshape(-1, len(table.fields)).T
-    return {
-        name: column for name, column in zip(table.fields, columns, strict=True) if name not in table.omit
-    }
-
-
-def _number(table: _fetch.Table, name: str, value: str, where: str) -> float:
-    if value == table.missing:
-        return np.nan
-    codes = table.codes.get(name)
-    try:
-        return float(value) if codes is None else codes[value]
-    except (ValueError, KeyError):
-        allowed = "a number" if codes is None else f"one of {', '.join(codes)}"
-        msg = f"{where}: {name} must be {allowed}, got {value!r}"
-        raise DatasetError(msg) from None
+    manifest = _manifest.load_manifest(name)
+    return manifest, parse(manifest, _fetch.file_path(manifest).read_bytes())
 
 
 def _codes(manifest: Manifest) -> Mapping[str, Mapping[str, int]]:
@@ -496,36 +456,3 @@ def _dataset(
 def _description(manifest: Manifest, note: str) -> str:
     parts = [manifest.title, manifest.description, note, *manifest.quirks]
     return "\n\n".join(part for part in parts if part)
-
-
-def _read_pgm(name: str, blob: bytes) -> NDArray[np.float64]:
-    header, pixels = blob[: len(_PGM_HEADER)], blob[len(_PGM_HEADER) :]
-    if header != _PGM_HEADER or len(pixels) != ORL_SHAPE[0] * ORL_SHAPE[1]:
-        msg = f"{name}: not a binary PGM of {ORL_SHAPE[0]} x {ORL_SHAPE[1]} pixels of 8 bits"
-        raise DatasetError(msg)
-    return np.frombuffer(pixels, dtype=np.uint8).reshape(ORL_SHAPE).astype(np.float64)
-
-
-def _area_means(images: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Reduce images to `shape`: each new pixel is the mean over the rectangle that it covers.
-
-    The overlaps are whole numbers in units of 1 / shape, so the sums are exact, and the one
-    division makes every mean the correctly rounded one, on any machine.
-    """
-    height, width = images.shape[1:]
-    rows, columns = _overlaps(height, shape[0]), _overlaps(width, shape[1])
-    means: NDArray[np.float64] = rows @ images @ columns.T / (height * width)
-    return means
-
-
-def _overlaps(n_source: int, n_target: int) -> NDArray[np.float64]:
-    """Return what every target pixel covers of every source pixel, in units of 1 / n_target.
-
-    The result has shape (n_target, n_source), and every row sums to n_source.
-    """
-    target = np.arange(n_target)[:, None] * n_source
-    source = np.arange(n_source)[None, :] * n_target
-    start = np.maximum(target, source)
-    stop = np.minimum(target + n_source, source + n_target)
-    overlaps: NDArray[np.float64] = np.maximum(stop - start, 0).astype(np.float64)
-    return overlaps

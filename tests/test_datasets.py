@@ -23,8 +23,8 @@ import numpy as np
 import pooch
 import pytest
 
-from knnccv import _fetch, datasets
-from knnccv._fetch import Source
+from knnccv import _archive, _columns, _faces, _fetch, _manifest, datasets
+from knnccv._manifest import Source
 
 ROOT = Path(__file__).resolve().parents[1]
 FETCHERS = {
@@ -256,7 +256,7 @@ class TestAreaAveraging:
         factors = [lcm(n, k) // n for n, k in zip(source, shape, strict=True)]
         large = np.kron(image, np.ones(factors, dtype=int))
         block = [n // k for n, k in zip(large.shape, shape, strict=True)]
-        means = datasets._area_means(image[None].astype(float), shape)[0]
+        means = _faces.area_means(image[None].astype(float), shape)[0]
         for i in range(shape[0]):
             for j in range(shape[1]):
                 cells = large[i * block[0] : (i + 1) * block[0], j * block[1] : (j + 1) * block[1]]
@@ -264,7 +264,7 @@ class TestAreaAveraging:
 
     def test_16_by_16_equals_the_rational_mean(self):
         image = np.random.default_rng(1).integers(0, 256, (112, 92))
-        means = datasets._area_means(image[None].astype(float), (16, 16))[0]
+        means = _faces.area_means(image[None].astype(float), (16, 16))[0]
         for i, j in [(0, 0), (3, 15), (15, 0), (7, 9), (15, 15)]:
             total = Fraction(0)
             left, right = Fraction(92 * j, 16), Fraction(92 * (j + 1), 16)
@@ -313,14 +313,14 @@ class TestArguments:
 
     def test_unknown_manifest(self):
         with pytest.raises(ValueError, match="no data set is called 'iris'; there are abalone"):
-            _fetch.load_manifest("iris")
+            _manifest.load_manifest("iris")
 
 
 class TestCache:
     @pytest.mark.parametrize("name", FETCHERS)
     def test_second_fetch_needs_no_server(self, mirrored, monkeypatch, cache, name):
         first = FETCHERS[name]()
-        assert files_in(cache) == [_fetch.load_manifest(name).path]
+        assert files_in(cache) == [_manifest.load_manifest(name).path]
         asked = len(mirrored.requests)
         monkeypatch.setenv("KNNCCV_DATA_URL", local.unused_url())
         second = FETCHERS[name]()
@@ -332,7 +332,7 @@ class TestCache:
     @pytest.mark.usefixtures("mirrored")
     def test_damaged_file_is_replaced(self, cache, name, damage):
         FETCHERS[name]()
-        path = cache / _fetch.load_manifest(name).path
+        path = cache / _manifest.load_manifest(name).path
         good = path.read_bytes()
         middle = len(good) // 2
         bad = {
@@ -343,7 +343,7 @@ class TestCache:
         path.write_bytes(bad)
         FETCHERS[name]()
         assert path.read_bytes() == good
-        assert files_in(cache) == [_fetch.load_manifest(name).path]
+        assert files_in(cache) == [_manifest.load_manifest(name).path]
 
     def test_damaged_file_without_a_server_is_reported_and_kept(self, cache, liver):
         path = cache / LIVER
@@ -451,7 +451,7 @@ class TestBrokenServers:
         for part in (f"{url}/{LIVER}", str(cache / LIVER), "KNNCCV_DATA_URL", *reasons):
             assert part in message
         assert files_in(cache) == []
-        assert not _fetch.is_cached(_fetch.load_manifest("liver-disorders"))
+        assert not _fetch.is_cached(_manifest.load_manifest("liver-disorders"))
 
     @pytest.mark.parametrize("code", [403, 404, 500, 503])
     def test_status(self, monkeypatch, cache, code):
@@ -496,7 +496,7 @@ class TestBrokenServers:
             self.fails(server.url, monkeypatch, cache, "not complete after")
 
     def test_too_large(self, monkeypatch, cache, liver):
-        monkeypatch.setattr(_fetch, "MAX_BYTES", 3000)
+        monkeypatch.setattr(_archive, "MAX_BYTES", 3000)
         with local.serve(local.content(liver)) as server:
             self.fails(server.url, monkeypatch, cache, "larger than 3000 bytes")
 
@@ -634,7 +634,7 @@ class TestFaceArchives:
 
     def test_only_listed_members_are_unpacked(self, monkeypatch, images):
         # Unpacking the large one would exceed the bound.
-        monkeypatch.setattr(_fetch, "MAX_BYTES", 2**23)
+        monkeypatch.setattr(_archive, "MAX_BYTES", 2**23)
         self.fetch(pack_zip({"movie": bytes(2**24), **images}), monkeypatch)
 
 
@@ -649,24 +649,24 @@ class TestParsing:
     )
     def test_file_and_line_are_named(self, blob, message):
         with pytest.raises(datasets.DatasetError, match=message):
-            datasets._parse(_fetch.load_manifest("liver-disorders"), blob)
+            _columns.parse(_manifest.load_manifest("liver-disorders"), blob)
 
     def test_unknown_code(self):
         with pytest.raises(datasets.DatasetError, match="sex must be one of I, M, F, got 'X'"):
-            datasets._parse(_fetch.load_manifest("abalone"), b"X,1,1,1,1,1,1,1,1\n")
+            _columns.parse(_manifest.load_manifest("abalone"), b"X,1,1,1,1,1,1,1,1\n")
 
     def test_no_pgm(self):
         with pytest.raises(datasets.DatasetError, match=r"s1/1\.pgm: not a binary PGM"):
-            datasets._read_pgm("s1/1.pgm", b"P5\n92 112\n255\n" + bytes(10))
+            _faces.read_pgm("s1/1.pgm", b"P5\n92 112\n255\n" + bytes(10))
 
 
 class TestManifests:
     def test_there_is_one_for_every_function(self):
-        assert _fetch.manifest_names() == sorted([*FETCHERS, *BUNDLED])
+        assert _manifest.manifest_names() == sorted([*FETCHERS, *BUNDLED])
 
     @pytest.mark.parametrize("name", [*FETCHERS, *BUNDLED])
     def test_is_complete(self, name):
-        manifest = _fetch.load_manifest(name)
+        manifest = _manifest.load_manifest(name)
         assert manifest.citation
         assert manifest.licence
         assert manifest.homepage.startswith("https://")
@@ -681,35 +681,35 @@ class TestManifests:
 
     @pytest.mark.parametrize("name", BUNDLED)
     def test_bundled_file_is_the_recorded_one(self, name):
-        manifest = _fetch.load_manifest(name)
+        manifest = _manifest.load_manifest(name)
         blob = _fetch.file_path(manifest).read_bytes()
         assert hashlib.sha256(blob).hexdigest() == manifest.sha256
         assert blob.splitlines()[0].decode().split(",") == list(manifest.table.fields)
 
     def test_bundled_wine_is_the_original_below_a_header(self, data_folder):
-        blob = _fetch.file_path(_fetch.load_manifest("wine")).read_bytes()
+        blob = _fetch.file_path(_manifest.load_manifest("wine")).read_bytes()
         original = (data_folder / "uci31" / "wine" / "wine.data").read_bytes()
         assert blob.split(b"\n", 1)[1] == original
 
     @pytest.mark.parametrize("name", FETCHERS)
     def test_mirror_has_the_recorded_file(self, data_folder, name):
-        manifest = _fetch.load_manifest(name)
+        manifest = _manifest.load_manifest(name)
         _fetch.verify(manifest, (data_folder / manifest.path).read_bytes())
 
     @pytest.mark.parametrize("name", FETCHERS)
     @pytest.mark.usefixtures("mirrored")
     def test_numbers_are_those_of_the_default(self, name):
-        manifest, data = _fetch.load_manifest(name), FETCHERS[name]()
+        manifest, data = _manifest.load_manifest(name), FETCHERS[name]()
         assert data.X.shape == (manifest.n_items, manifest.n_features)
         assert len(np.unique(data.y)) == manifest.n_classes
 
     def test_installed_manifests_are_preferred(self, monkeypatch, tmp_path):
         package = tmp_path / "site" / "knnccv"
         package.mkdir(parents=True)
-        monkeypatch.setattr(_fetch, "_HERE", package)
-        assert _fetch.manifest_folder() == tmp_path / "site" / "datasets"
+        monkeypatch.setattr(_manifest, "_HERE", package)
+        assert _manifest.manifest_folder() == tmp_path / "site" / "datasets"
         (package / "_manifests").mkdir()
-        assert _fetch.manifest_folder() == package / "_manifests"
+        assert _manifest.manifest_folder() == package / "_manifests"
 
 
 class TestList:

@@ -1,0 +1,117 @@
+"""Whether bytes are those of a manifest, also when they are an archive that anybody re-packed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ._manifest import Manifest
+
+MAX_BYTES = 64 * 2**20
+"""No file of ours is near this size; what is larger is not ours, or is a decompression bomb."""
+
+
+class WrongContentError(ValueError):
+    """Bytes that are not those of the manifest."""
+
+
+def verify(manifest: Manifest, blob: bytes) -> dict[str, bytes]:
+    """Return the content of `blob` if it is what the manifest records.
+
+    Raises
+    ------
+    ValueError
+        If it is not, saying what is wrong.
+    """
+    if not manifest.checksums:
+        _check_sha256(blob, manifest.sha256)
+        return {Path(manifest.path).name: blob}
+    found = _matching_members(blob, manifest.checksums)
+    bad = [name for name in manifest.checksums if found.get(name) is None]
+    if bad:
+        what = "does not have the recorded SHA-256" if bad[0] in found else "is missing"
+        msg = f"{bad[0]} {what} ({len(bad)} of {len(manifest.checksums)} members are wrong)"
+        raise WrongContentError(msg)
+    return {name: found[name] or b"" for name in manifest.checksums}
+
+
+def _check_sha256(blob: bytes, expected: str | None) -> None:
+    actual = hashlib.sha256(blob).hexdigest()
+    if actual != expected:
+        msg = f"the SHA-256 of its {len(blob)} bytes is {actual}, not the recorded {expected}"
+        raise WrongContentError(msg)
+
+
+def _matching_members(blob: bytes, checksums: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Map every listed name that the archive has to its content, or to None if no copy is right."""
+    found: dict[str, bytes | None] = {}
+    for name, content in _members(blob, checksums):
+        if found.get(name) is None:
+            right = hashlib.sha256(content).hexdigest() == checksums[name]
+            found[name] = content if right else None
+    return found
+
+
+def _listed_name(member: str, listed: Mapping[str, str]) -> str | None:
+    """Return the listed name that a member's path ends with: archives differ in leading folders."""
+    parts = member.split("/")
+    endings = ("/".join(parts[k:]) for k in range(len(parts)))
+    return next((name for name in endings if name in listed), None)
+
+
+def _members(blob: bytes, listed: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the listed files in a zip, tar or tar.gz, MAX_BYTES at most."""
+    budget = MAX_BYTES
+    if zipfile.is_zipfile(io.BytesIO(blob)):
+        with archive_errors(), zipfile.ZipFile(io.BytesIO(blob)) as archive:
+            for info in archive.infolist():
+                name = _listed_name(info.filename, listed)
+                if name is not None:
+                    content = zip_member(archive, info, budget)
+                    budget -= len(content)
+                    yield name, content
+        return
+    with archive_errors():
+        # Unpacked here, and not by tarfile, which would follow a bomb to its end.
+        if blob[:2] == b"\x1f\x8b":
+            with gzip.open(io.BytesIO(blob)) as packed:
+                blob = bounded(packed.read(budget + 1), budget)
+        with tarfile.open(fileobj=io.BytesIO(blob), mode="r:") as tar:
+            for member in tar:
+                name = _listed_name(member.name, listed)
+                stream = tar.extractfile(member) if member.isfile() else None
+                if name is not None and stream is not None:
+                    content = bounded(stream.read(budget + 1), budget)
+                    budget -= len(content)
+                    yield name, content
+
+
+@contextmanager
+def archive_errors() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, WrongContentError):
+        raise
+    except Exception as error:
+        # Damaged archives make zipfile, tarfile and zlib raise a dozen unrelated types.
+        msg = f"not a usable zip, tar or tar.gz archive ({type(error).__name__}: {error})"
+        raise WrongContentError(msg) from error
+
+
+def zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo | str, limit: int) -> bytes:
+    # The size that the archive declares may be a lie; what is read is bounded.
+    with archive.open(member) as stream:
+        return bounded(stream.read(limit + 1), limit)
+
+
+def bounded(content: bytes, limit: int) -> bytes:
+    if len(content) > limit:
+        msg = f"the content is larger than {MAX_BYTES} bytes"
+        raise WrongContentError(msg)
+    return content
