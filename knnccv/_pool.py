@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from ._checks import check_integer
+
 T = TypeVar("T")
 
 
@@ -23,13 +25,7 @@ def n_workers(n_jobs: int | None) -> int:
     if n_jobs is None or (n_jobs == -1 and not isinstance(n_jobs, bool)):
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int):
-        msg = f"n_jobs must be None or an integer, got {n_jobs!r}"
-        raise TypeError(msg)
-    if n_jobs < 1:
-        msg = f"n_jobs must be at least 1 (or -1 or None for all processors), got {n_jobs}"
-        raise ValueError(msg)
-    return n_jobs
+    return check_integer("n_jobs (None or -1 for all processors)", n_jobs, 1)
 
 
 def map_blocks(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_integer
 from ._labels import Coded
 from .kernel import Array
 
@@ -145,7 +146,7 @@ class LeaveOut(Design):
     p: int = 1
 
     def __post_init__(self) -> None:
-        _check_integer("p", self.p, 1)
+        check_integer("p", self.p, 1)
 
     def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
         """One kind: n_items - p items."""
@@ -204,9 +205,9 @@ class StratifiedSubsample(Design):
             _check_size("train_size", self.train_size)
         elif isinstance(self.per_class, Mapping):
             for label, count in self.per_class.items():
-                _check_integer(f"per_class[{label!r}]", count, 0)
+                check_integer(f"per_class[{label!r}]", count, 0)
         else:
-            _check_integer("per_class", self.per_class, 1)
+            check_integer("per_class", self.per_class, 1)
 
     def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
         """One kind: the classes are the strata."""
@@ -273,7 +274,7 @@ class KFold(Design):
     n_splits: int
 
     def __post_init__(self) -> None:
-        _check_integer("n_splits", self.n_splits, 2)
+        check_integer("n_splits", self.n_splits, 2)
 
     def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
         """One kind of training set, or two where k does not divide N."""
@@ -312,7 +313,7 @@ class StratifiedKFold(Design):
     n_splits: int
 
     def __post_init__(self) -> None:
-        _check_integer("n_splits", self.n_splits, 2)
+        check_integer("n_splits", self.n_splits, 2)
 
     def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
         """At most k kinds of training sets, usually one to three."""
@@ -398,21 +399,12 @@ def _draw_one(kind: TrainingSets, labels: Coded, rng: np.random.Generator) -> Ar
     return fold
 
 
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        msg = f"{name} must be an integer, got {value!r}"
-        raise TypeError(msg)
-    if value < least:
-        msg = f"{name} must be at least {least}, got {value}"
-        raise ValueError(msg)
-
-
 def _check_size(name: str, size: Any) -> None:
     if isinstance(size, bool) or not isinstance(size, Real):
         msg = f"{name} must be a number of items or a fraction in (0, 1), got {size!r}"
         raise TypeError(msg)
     if isinstance(size, Integral):
-        _check_integer(name, size, 1)
+        check_integer(name, size, 1)
     elif not 0 < float(size) < 1:
         msg = f"{name} as a fraction must be in (0, 1), got {size}"
         raise ValueError(msg)

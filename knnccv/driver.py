@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ._checks import check_real
 from ._pool import map_blocks
 from ._question import Question, pose
 from ._summary import Scores, summarise
@@ -162,7 +163,7 @@ def complete_cv(
     0.712135
     """
     started = time.perf_counter()
-    if not 0 <= _real("tol", tol) < 1:
+    if not 0 <= check_real("tol", tol) < 1:
         msg = f"tol must be in [0, 1), got {tol}"
         raise ValueError(msg)
     rule = get_variant(variant)
@@ -325,10 +326,3 @@ def _closed(lists: Lists) -> Array:
     """Lengths without the last tied group, which may go on beyond the list."""
     found: Array = _closed_lengths(lists.values, lists.lengths)
     return found
-
-
-def _real(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        msg = f"{name} must be a real number, got {value!r}"
-        raise TypeError(msg)
-    return float(value)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ._checks import check_integer
 from ._pool import map_blocks
 from ._question import Question, pose
 from .designs import TrainingSets
@@ -165,12 +166,7 @@ def monte_carlo_cv(
     True
     """
     started = time.perf_counter()
-    if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)):
-        msg = f"n_repeats must be an integer, got {n_repeats!r}"
-        raise TypeError(msg)
-    if n_repeats < 1:
-        msg = f"n_repeats must be at least 1, got {n_repeats}"
-        raise ValueError(msg)
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
     rng = _generator(random_state)
     rule = get_variant(variant)
     rule.settings(parameters)
@@ -309,10 +305,4 @@ def _run(
 def _generator(random_state: Any) -> np.random.Generator:
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
-        msg = f"random_state must be None, an integer or a numpy Generator, got {random_state!r}"
-        raise TypeError(msg)
-    if random_state < 0:
-        msg = f"random_state must not be negative, got {random_state}"
-        raise ValueError(msg)
-    return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_integer("random_state", random_state, 0))

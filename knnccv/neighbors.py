@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_integer
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
 from .kernel import Array
@@ -129,7 +130,7 @@ class Neighbors:
         n_items = len(prepared.data)
         depth = n_items - 1
         if n_neighbors is not None:
-            depth = _check_depth(n_neighbors, n_items)
+            depth = check_integer("n_neighbors", n_neighbors, 1, n_items - 1)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
         return cls(n_items, depth, name, ranking=prepared)
 
@@ -292,7 +293,7 @@ class Neighbors:
         ValueError
             If some item has fewer known neighbours.
         """
-        depth = _check_depth(n_neighbors, self.max_depth + 1)
+        depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         parts = [self.block(rows, depth) for rows in self.blocks()]
         lengths = np.concatenate([part.lengths for part in parts])
         if lengths.min() < depth:
@@ -384,16 +385,6 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             raise TypeError(msg)
         return Neighbors.from_distances(X)
     return Neighbors.from_data(X, metric, metric_params=metric_params)
-
-
-def _check_depth(n_neighbors: Any, n_items: int) -> int:
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)):
-        msg = f"n_neighbors must be an integer, got {n_neighbors!r}"
-        raise TypeError(msg)
-    if not 1 <= n_neighbors <= n_items - 1:
-        msg = f"n_neighbors must be between 1 and {n_items - 1}, got {n_neighbors}"
-        raise ValueError(msg)
-    return int(n_neighbors)
 
 
 def _check_finite(values: Array) -> None:

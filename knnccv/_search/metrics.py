@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from .._checks import check_real
 from ..kernel import Array
 
 Metric = str | Callable[[Array, Array], float]
@@ -170,7 +170,7 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
 
 def _angles(some: Array, every: Array) -> Array:
     """Twice the cosine distance; the last column marks rows without a direction."""
-    values: Array = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
+    values = _cdist("sqeuclidean", {}, some[:, :-1], every[:, :-1])
     values[some[:, -1] == 1, :] = 2.0
     values[:, every[:, -1] == 1] = 2.0
     return values
@@ -189,6 +189,8 @@ def _booleans(data: Array) -> Array:
 
 
 def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> Array:
+    from scipy.spatial.distance import cdist  # a tenth of a second, which importing knnccv need not pay
+
     values: Array = cdist(some, every, name, **kwargs)
     return values
 
@@ -219,13 +221,11 @@ def _times_power(exponent: int, values: Array) -> Array:
 
 
 def _check_p(p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
-        msg = f"p of the minkowski metric must be a number, got {p!r}"
-        raise TypeError(msg)
-    if not (p > 0 and np.isfinite(p)):
+    value = check_real("p of the minkowski metric", p)
+    if not 0 < value < np.inf:
         msg = f"p of the minkowski metric must be positive and finite (else use 'chebyshev'), got {p}"
         raise ValueError(msg)
-    return float(p)
+    return value
 
 
 def _no_params(params: Mapping[str, Any], what: str) -> None:

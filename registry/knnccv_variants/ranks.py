@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from knnccv._checks import check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, step_without_replacement
-
-from ._checks import check_positive
 
 
 @jit
@@ -99,7 +98,7 @@ class Rank(Variant):
 
     def check(self, task: Task, **parameters: Any) -> None:
         """R must be a positive integer."""
-        check_positive("rank", parameters["rank"])
+        check_integer("rank", parameters["rank"], 1)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """R, cut at the size of the training set, beyond which nothing changes."""

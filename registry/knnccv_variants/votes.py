@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from knnccv._checks import check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
 from knnccv.sampling import (
     multiply_into,
@@ -15,7 +16,6 @@ from knnccv.sampling import (
     step_without_replacement,
 )
 
-from ._checks import check_n_neighbors
 from ._loss import check_loss, largest_loss, loss_table
 
 
@@ -202,7 +202,8 @@ class KNN(Variant):
 
     def check(self, task: Task, **parameters: Any) -> None:
         """K must fit into every training set, the loss to the classes."""
-        check_n_neighbors(parameters["n_neighbors"], task)
+        limit = "the size of the training set"
+        check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_loss(parameters["loss"], task.n_classes)
 
     def largest_score(self, **parameters: Any) -> float:
