@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_integer
+from ._search.given import as_matrix, check_finite, check_indices
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
 from .kernel import Array
@@ -149,26 +150,7 @@ class Neighbors:
         ValueError, TypeError
             If it is no square matrix of at least two finite real rows.
         """
-        if np.ma.is_masked(D):
-            msg = "the distances hold masked entries; every value is needed"
-            raise ValueError(msg)
-        if hasattr(D, "tocsr"):
-            msg = "the distances are a sparse matrix; use Neighbors.from_graph"
-            raise TypeError(msg)
-        matrix = np.asarray(D)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-            msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
-            raise ValueError(msg)
-        if matrix.dtype.kind == "O":
-            try:
-                matrix = matrix.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                msg = f"distances must be real numbers: {error}"
-                raise TypeError(msg) from error
-        if matrix.dtype.kind not in "biuf":
-            msg = f"distances must be real numbers, got dtype {matrix.dtype}"
-            raise TypeError(msg)
-        _check_matrix(matrix)
+        matrix = as_matrix(D)
         return cls(len(matrix), len(matrix) - 1, "precomputed", matrix=matrix)
 
     @classmethod
@@ -195,7 +177,7 @@ class Neighbors:
             If the shapes differ, an index is out of range, repeated or the item itself, or a distance
             is not finite.
         """
-        items = _check_indices(indices)
+        items = check_indices(indices)
         n_items, depth = items.shape
         lengths = np.full(n_items, depth, np.int64)
         if distances is None:
@@ -206,7 +188,7 @@ class Neighbors:
             if values.shape != items.shape:
                 msg = f"distances must have the shape of indices, {items.shape}, got {values.shape}"
                 raise ValueError(msg)
-            _check_finite(values)
+            check_finite(values)
             by_index = np.argsort(items, axis=1, kind="stable")
             items, values = (np.take_along_axis(a, by_index, axis=1) for a in (items, values))
             by_value = np.argsort(values, axis=1, kind="stable")
@@ -250,7 +232,7 @@ class Neighbors:
         row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
         keep = csr.indices != row_of
         rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
-        _check_finite(values)
+        check_finite(values)
         if len(values) and (values == 1).all():
             msg = (
                 "all values stored in graph are 1: it seems to hold connectivity; "
@@ -385,51 +367,3 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             raise TypeError(msg)
         return Neighbors.from_distances(X)
     return Neighbors.from_data(X, metric, metric_params=metric_params)
-
-
-def _check_finite(values: Array) -> None:
-    if not np.isfinite(values).all():
-        at = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-        msg = f"the distance at {at} is {values[tuple(at)]}; every value must be finite"
-        raise ValueError(msg)
-
-
-def _check_matrix(matrix: Array) -> None:
-    """By blocks of rows: the matrix may be larger than what memory has room for twice."""
-    step = max(1, BLOCK_BYTES // (8 * len(matrix)))
-    for start in range(0, len(matrix), step):
-        part = matrix[start : start + step].astype(np.float64)
-        if not np.isfinite(part).all():
-            r, j = (int(at) for at in np.argwhere(~np.isfinite(part))[0])
-            msg = f"distances[{start + r}, {j}] is {part[r, j]}; every value must be finite"
-            raise ValueError(msg)
-        if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8 and np.abs(part).max() > 2**53:
-            msg = "distances hold integers beyond 2**53, which are not exact in float64"
-            raise ValueError(msg)
-
-
-def _check_indices(indices: Any) -> Array:
-    raw = np.asarray(indices)
-    if raw.ndim != 2 or raw.shape[0] < 2 or not 1 <= raw.shape[1] <= raw.shape[0] - 1:
-        msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {raw.shape}"
-        raise ValueError(msg)
-    if raw.dtype.kind not in "iu":
-        msg = f"indices must be integers, got dtype {raw.dtype}"
-        raise TypeError(msg)
-    n_items = len(raw)
-    bad = (raw < 0) | (raw >= n_items)
-    if bad.any():
-        r, j = (int(at) for at in np.argwhere(bad)[0])
-        msg = f"indices[{r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}"
-        raise ValueError(msg)
-    own = raw == np.arange(n_items)[:, None]
-    if own.any():
-        msg = f"indices[{int(np.argwhere(own)[0][0])}] holds the item itself; leave it out"
-        raise ValueError(msg)
-    ordered = np.sort(raw, axis=1)
-    twice = ordered[:, 1:] == ordered[:, :-1]
-    if twice.any():
-        r, j = (int(at) for at in np.argwhere(twice)[0])
-        msg = f"indices[{r}] holds item {ordered[r, j]} twice"
-        raise ValueError(msg)
-    return raw.astype(np.int32)
