@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+import math
+import reprlib
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+from .kernel import Array
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None = None, limit: str = "") -> int:
@@ -42,4 +46,99 @@ def check_real(name: str, value: Any) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         msg = f"{name} must be a real number, got {value!r}"
         raise TypeError(msg)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer of more than 300 digits
+        return math.inf if value > 0 else -math.inf
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """The value as a bool.
+
+    Raises
+    ------
+    TypeError
+        If it is neither True nor False.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        msg = f"{name} must be True or False, got {value!r}"
+        raise TypeError(msg)
+    return bool(value)
+
+
+def as_reals(name: str, values: Any, must: str) -> Array:
+    """The values as a C-contiguous float64 array, unchanged: no text, no rounding, nothing missing.
+
+    Parameters
+    ----------
+    name : str
+        What the values are called in messages about one of them.
+    values : array_like
+        Any number of dimensions.
+    must : str
+        What they must be, the beginning of a message.
+
+    Raises
+    ------
+    TypeError
+        If they are no real numbers.
+    ValueError
+        If they are ragged or masked, one is not finite, or an integer is not exact in float64.
+    """
+    if np.ma.is_masked(values):
+        msg = f"there are masked entries in {name}; every value is needed"
+        raise ValueError(msg)
+    raw = rectangular(values, must)
+    if raw.dtype.kind not in "biufO":
+        msg = f"{must}, got dtype {raw.dtype}"
+        raise TypeError(msg)
+    if raw.dtype.kind == "O":
+        for at in np.ndindex(raw.shape):
+            if not isinstance(raw[at], (Real, np.bool_)):
+                msg = f"{must}, got {raw[at]!r} at {_place(name, at)}"
+                raise TypeError(msg)
+    large = _inexact(raw)
+    if large is not None:
+        shown = reprlib.repr(int(raw[large]))
+        msg = f"{_place(name, large)} is {shown}; integers beyond 2**53 are not exact in float64"
+        raise ValueError(msg)
+    with np.errstate(over="ignore"):
+        data = np.ascontiguousarray(raw, dtype=np.float64).reshape(raw.shape)
+    check_finite(name, data)
+    return data
+
+
+def rectangular(values: Any, must: str) -> Array:
+    """The values as an array of whatever type; ValueError, beginning with `must`, if they are ragged."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        msg = f"{must} in a rectangular array: {error}"
+        raise ValueError(msg) from error
+
+
+def check_finite(name: str, data: Array, first_row: int = 0) -> None:
+    """Raise ValueError at the first value that is not finite; `data` starts at row `first_row`."""
+    finite = np.isfinite(data)
+    if not finite.all():
+        at = tuple(int(i) for i in np.argwhere(~finite)[0])
+        shown = (at[0] + first_row, *at[1:])
+        msg = f"{_place(name, shown)} is {data[at]}; every value must be finite"
+        raise ValueError(msg)
+
+
+def _inexact(raw: Array) -> tuple[int, ...] | None:
+    """Where an integer is that float64 does not hold exactly, as all up to 2**53 are."""
+    if raw.dtype.kind == "O":
+        large = (
+            at for at in np.ndindex(raw.shape) if isinstance(raw[at], Integral) and abs(raw[at]) > 2**53
+        )
+        return next(large, None)
+    if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 8 or raw.size == 0:
+        return None
+    outside = (raw > 2**53) | (raw < -(2**53)) if raw.dtype.kind == "i" else raw > 2**53
+    return tuple(int(i) for i in np.argwhere(outside)[0]) if outside.any() else None
+
+
+def _place(name: str, at: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, at))}]"

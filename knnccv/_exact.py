@@ -42,8 +42,10 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
         lists = neighbors.block(rows, depth)
         short = lists.lengths < depth
         incomplete = lists.open_end & (fair or not neighbors.ordered_by_index)
-        if (short | incomplete).any():
-            at = int(rows[np.argmax(short | incomplete)])
+        wanted = ~never[:, question.labels.codes[rows]].all(axis=0)
+        missing = (short | incomplete) & wanted
+        if missing.any():
+            at = int(rows[np.argmax(missing)])
             msg = f"exact=True needs {depth} neighbours, ties included; the list of item {at} is too short"
             raise ValueError(msg)
         for j, kind in enumerate(question.kinds):

@@ -229,8 +229,9 @@ def _scratch(folder: Path) -> Iterator[Path]:
 def _require_writable(path: Path, manifest: Manifest) -> None:
     """Find out before a download, not after it, that it cannot be kept."""
     folder = cache_folder()
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent  # it is made when there is something to put into it
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with _scratch(folder) as probe:
             probe.touch()
     except OSError as error:

@@ -8,6 +8,12 @@ import numpy as np
 
 from .kernel import Array
 
+_KINDS: dict[str, tuple[type, ...]] = {
+    "number": (bool, int, float, complex, np.number, np.bool_),
+    "str": (str,),
+    "bytes": (bytes,),
+}
+
 
 class Coded(NamedTuple):
     """Labels as codes 0 .. C-1 in sorted label order.
@@ -34,7 +40,7 @@ def code_labels(y: Any, n_items: int | None = None) -> Coded:
     if np.ma.is_masked(y):
         msg = "y holds masked entries; complete cross-validation needs a label for every item"
         raise ValueError(msg)
-    labels = np.asarray(y)
+    labels = _one_kind(y)
     if labels.ndim != 1:
         msg = f"y must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
@@ -43,8 +49,6 @@ def code_labels(y: Any, n_items: int | None = None) -> Coded:
         raise ValueError(msg)
     if labels.dtype.kind == "f":
         _check_whole(labels)
-    elif labels.dtype.kind == "O":
-        _check_objects(labels)
     elif labels.dtype.kind == "c":
         msg = f"y must hold class labels, got complex numbers ({labels.dtype})"
         raise TypeError(msg)
@@ -77,10 +81,48 @@ def _check_whole(labels: Array) -> None:
         raise TypeError(msg)
 
 
-def _check_objects(labels: Array) -> None:
+def _one_kind(y: Any) -> Array:
+    """The labels as an array; a list of mixed types is not let NumPy turn into text."""
+    if isinstance(y, (list, tuple)):
+        labels = np.empty(len(y), dtype=object)
+        for i, label in enumerate(y):
+            labels[i] = label
+    else:
+        labels = np.asarray(y)
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return labels
+    kinds: dict[str, set[str]] = {}
     for at, label in enumerate(labels):
-        # pandas.NA compares to neither True nor False, NaN is unequal to itself.
-        missing = label is None or type(label).__name__ in {"NAType", "NaTType"}
-        if missing or (isinstance(label, (float, np.floating)) and label != label):
+        if isinstance(label, (list, tuple, np.ndarray)):
+            msg = f"y must have shape (n_items,), got {label!r} at y[{at}]"
+            raise ValueError(msg)
+        if isinstance(label, (set, frozenset, dict)):
+            msg = f"y[{at}] is a {type(label).__name__}, which is no class label"
+            raise TypeError(msg)
+        if _is_missing(label):
             msg = f"y[{at}] is missing ({label!r}); every item needs a label"
             raise ValueError(msg)
+        kinds.setdefault(_kind(label), set()).add(type(label).__name__)
+    if len(kinds) > 1:
+        types = ", ".join(sorted(set().union(*kinds.values())))
+        msg = f"the labels in y cannot be sorted together: they are of types {types}"
+        raise TypeError(msg)
+    if not kinds.keys() <= {"number", "str", "bytes"}:
+        return labels
+    plain = np.array(labels.tolist())
+    # NumPy makes doubles of large integers, which may then be equal.
+    return labels if plain.dtype.kind in "fO" and (plain != labels).any() else plain
+
+
+def _kind(label: Any) -> str:
+    for name, types in _KINDS.items():
+        if isinstance(label, types):
+            return name
+    return type(label).__name__
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas.NA compares to neither True nor False; NaN, NaT and Decimal("nan") are unequal to themselves.
+    if label is None or type(label).__name__ in {"NAType", "NaTType"}:
+        return True
+    return not isinstance(label, (str, bytes)) and bool(label != label)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -104,7 +105,7 @@ def pose(
         task = question.task(kind)
         rule.kernel_for(task)
         rule.check(task, **settings)
-    return question
+    return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs
 
 
 def _item_weights(

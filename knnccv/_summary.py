@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from ._question import Question
+from .designs import TrainingSets
 from .kernel import Array
 from .result import CompleteCV
-from .sampling import rounding_allowance
+from .sampling import expected_position, rounding_allowance
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
             per_item = np.where(total > 0, found.scores[0], np.nan)
         missed = question.largest * math.fsum((weights * found.tails).ravel())
-        bound = missed + max(
-            rounding_allowance(
-                sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind), question.largest
-            )
-            for kind in question.kinds
-        )
+        bound = missed + max(_rounding(question, kind, found.depth) for kind in question.kinds)
     return CompleteCV(
         score=score,
         per_item=per_item,
@@ -80,6 +76,17 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         classes=labels.classes,
         labels=labels.classes[labels.codes],
     )
+
+
+def _rounding(question: Question, kind: TrainingSets, depth: int) -> float:
+    """What rounding may do to the score, for one kind of training sets.
+
+    Fixed-size weights are most accurate where they are large, so the mean position of the K-th nearest
+    training item counts; a product along a stratified walk takes two roundings at every step.
+    """
+    k = question.nearest(kind)
+    walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)
+    return rounding_allowance(k, walked + depth / 8 if kind.stratified else walked, question.largest)
 
 
 def _exact_per_item(question: Question, found: Scores) -> tuple[Fraction | None, ...]:

@@ -100,7 +100,7 @@ class Design(ABC):
 
 @dataclass(frozen=True)
 class Subsample(Design):
-    """All training sets of one size, equally likely (scikit-learn's ShuffleSplit; TR §2.2).
+    """All training sets of one size, equally likely (scikit-learn's ShuffleSplit; technical report §2.2).
 
     Parameters
     ----------
@@ -164,7 +164,9 @@ class LeaveOut(Design):
 
 @dataclass(frozen=True, repr=False)
 class StratifiedSubsample(Design):
-    """All training sets with a fixed number of items of every class, equally likely (TR §2.4).
+    """All training sets with a fixed number of items of every class, all equally likely.
+
+    Source: technical report, §2.4.
 
     Parameters
     ----------
@@ -204,10 +206,14 @@ class StratifiedSubsample(Design):
                 raise TypeError(msg)
             _check_size("train_size", self.train_size)
         elif isinstance(self.per_class, Mapping):
+            object.__setattr__(self, "per_class", dict(self.per_class))  # the caller may change theirs
             for label, count in self.per_class.items():
                 check_integer(f"per_class[{label!r}]", count, 0)
-        else:
+        elif isinstance(self.per_class, Integral):
             check_integer("per_class", self.per_class, 1)
+        else:
+            msg = f"per_class must be an integer or a mapping of label to number, got {self.per_class!r}"
+            raise TypeError(msg)
 
     def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
         """One kind: the classes are the strata."""
@@ -235,12 +241,14 @@ class StratifiedSubsample(Design):
                     raise ValueError(msg)
             return wanted
         if isinstance(self.per_class, Mapping):
-            missing = [name for name in names if name not in self.per_class]
-            unknown = [name for name in self.per_class if name not in set(names)]
+            keys = list(labels.classes)  # NumPy's scalars are equal to Python's, and keep dates
+            known = set(keys)
+            missing = [name for name, key in zip(names, keys, strict=True) if key not in self.per_class]
+            unknown = [name for name in self.per_class if name not in known]
             if missing or unknown:
                 msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
                 raise ValueError(msg)
-            wanted = [int(self.per_class[name]) for name in names]
+            wanted = [int(self.per_class[key]) for key in keys]
         else:
             wanted = [int(self.per_class or 0)] * len(names)
         for name, size, count in zip(names, sizes, wanted, strict=True):
@@ -263,15 +271,15 @@ class KFold(Design):
     """K-fold cross-validation over all shuffles (scikit-learn's ``KFold(k, shuffle=True)``).
 
     Where k does not divide N, the first N mod k folds have one item more. The score is then the mean
-    over folds of the fold's score (``cross_val_score(...).mean()``), mathematics §8.
+    over folds of the fold's score (``cross_val_score(...).mean()``).
 
     Parameters
     ----------
-    n_splits : int
+    n_splits : int, default 5
         Number of folds, 2 to n_items.
     """
 
-    n_splits: int
+    n_splits: int = 5
 
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
@@ -306,11 +314,11 @@ class StratifiedKFold(Design):
 
     Parameters
     ----------
-    n_splits : int
+    n_splits : int, default 5
         Number of folds, 2 to the size of the largest class.
     """
 
-    n_splits: int
+    n_splits: int = 5
 
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
@@ -321,7 +329,7 @@ class StratifiedKFold(Design):
         return _group(counts, self._n_train(labels), True)
 
     def _allocation(self, labels: Coded) -> Array:
-        """Shape (n_splits, n_classes): tested items of each class in each fold (users.md §5)."""
+        """Shape (n_splits, n_classes): tested items of each class in each fold, as scikit-learn deals."""
         largest = int(labels.counts.max())
         if largest < 2:
             msg = "stratified folds need a class of at least two items, but all labels differ"
@@ -366,6 +374,9 @@ def as_design(cv: Any) -> Design:
         return cv
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return StratifiedKFold(int(cv))
+    if type(cv).__module__.startswith("sklearn."):
+        msg = f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name"
+        raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
         f"StratifiedKFold, LeaveOut), got {cv!r}"
@@ -412,4 +423,4 @@ def _check_size(name: str, size: Any) -> None:
 
 def _count(size: int | float, n_items: int) -> int:
     """A number of items as it is, a fraction rounded down as scikit-learn does."""
-    return int(size) if isinstance(size, Integral) else math.floor(size * n_items)
+    return int(size) if isinstance(size, Integral) else math.floor(float(size) * n_items)

@@ -5,7 +5,7 @@ pool of threads, and for every block asks for the neighbour order, widens it row
 the thread, and calls the variant's kernel. Every item's A_x is computed on its own, and the items are
 summed in their order, so that the answer does not depend on threads or blocks, to the last bit.
 
-Depth (mathematics §9): neighbours beyond the first m matter only where fewer than K of those are in the
+Depth: neighbours beyond the first m matter only where fewer than K of those are in the
 training set. The walk starts at the depth that makes this as rare as `tol` asks, and items for which it
 was not enough are asked again, twice as deep.
 """
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ._checks import check_real
-from ._pool import map_blocks
+from ._checks import check_bool, check_real
+from ._pool import check_pool, map_blocks
 from ._question import Question, pose
 from ._summary import Scores, summarise
 from .kernel import (
@@ -166,6 +166,8 @@ def complete_cv(
     if not 0 <= check_real("tol", tol) < 1:
         msg = f"tol must be in [0, 1), got {tol}"
         raise ValueError(msg)
+    check_bool("exact", exact)
+    check_pool(n_jobs, executor, progress)
     rule = get_variant(variant)
     rule.settings(parameters)
     neighbors = as_neighbors(X, metric, metric_params)

@@ -3,7 +3,7 @@
 A *kernel* is a compiled function ``kernel(order, labels, target, constraints) -> A_x``: the share of
 the admissible training sets without the tested item that score it right (or the expected score, where
 the score is a loss). It is mathematics only. It never sees distances, never validates, never raises on
-valid input, and allocates no more than O(depth + classes) numbers.
+valid input, and allocates no more than O(depth + classes * K) numbers.
 
 The driver takes kernels as first-class functions of one type (``KERNEL``), so that the compiled driver
 is the same for every variant, ours or a third party's, and is compiled and cached once. The same source
@@ -14,6 +14,7 @@ Cost of the indirect call: about 4 ns per tested item. There is never one per ne
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import threading
@@ -318,7 +319,11 @@ class Variant(ABC):
         unknown = sorted(set(parameters) - set(self.parameters))
         if unknown:
             allowed = ", ".join(self.parameters) or "none"
-            msg = f"variant {self.name!r} has no parameter {unknown[0]!r}; it takes: {allowed}"
+            closest = difflib.get_close_matches(unknown[0], self.parameters, n=1)
+            hint = f"; did you mean {closest[0]!r}?" if closest else ""
+            if unknown[0] == "p":
+                hint = "; a metric's go into metric_params"
+            msg = f"variant {self.name!r} has no parameter {unknown[0]!r}; it takes: {allowed}{hint}"
             raise TypeError(msg)
         return {**self.parameters, **parameters}
 
@@ -333,9 +338,14 @@ class Variant(ABC):
         kernel = _unbound(type(self), "stratified" if task.stratified else "fixed")
         if kernel is None:
             kind = "stratified" if task.stratified else "fixed-size"
-            msg = f"variant {self.name!r} has no kernel for {kind} training sets"
+            other = "Subsample, KFold or LeaveOut" if task.stratified else "a stratified design"
+            msg = f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
             raise ValueError(msg)
         return kernel
+
+    def __repr__(self) -> str:
+        name = getattr(self, "name", None)
+        return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
 
     def kernels(self) -> list[Kernel]:
         """The kernels that the variant has."""

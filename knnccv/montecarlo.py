@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from ._checks import check_integer
-from ._pool import map_blocks
+from ._pool import check_pool, map_blocks
 from ._question import Question, pose
 from .designs import TrainingSets
 from .driver import first_depth
@@ -167,6 +167,7 @@ def monte_carlo_cv(
     """
     started = time.perf_counter()
     n_repeats = check_integer("n_repeats", n_repeats, 1)
+    check_pool(n_jobs, executor, progress)
     rng = _generator(random_state)
     rule = get_variant(variant)
     rule.settings(parameters)
@@ -305,4 +306,7 @@ def _run(
 def _generator(random_state: Any) -> np.random.Generator:
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
+    if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)):
+        msg = f"random_state must be None, an integer or a numpy Generator, got {random_state!r}"
+        raise TypeError(msg)
     return np.random.default_rng(check_integer("random_state", random_state, 0))

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_integer
-from ._search.given import as_matrix, check_finite, check_indices
+from ._checks import as_reals, check_finite, check_integer
+from ._search.given import as_matrix, check_indices
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
 from .kernel import Array
@@ -111,7 +111,8 @@ class Neighbors:
         Parameters
         ----------
         X : array of shape (n_items, n_features)
-            Finite real numbers.
+            Finite real numbers. Not copied if it is C-contiguous float64: leave it as it is while the
+            neighbours are in use.
         metric : str or callable, default "euclidean"
             "euclidean" ("l2"), "sqeuclidean", "manhattan" ("cityblock", "l1"), "chebyshev", "minkowski",
             "cosine", "correlation", "hamming", "jaccard" (0/1 data), or ``metric(tested, other)`` →
@@ -143,7 +144,7 @@ class Neighbors:
         ----------
         D : array of shape (n_items, n_items)
             ``D[x, j]``: how unlike item j is to the tested item x. It need not be symmetric; the
-            diagonal is not looked at, but must be finite as the rest.
+            diagonal is not looked at, but must be finite as the rest. Not copied.
 
         Raises
         ------
@@ -184,11 +185,10 @@ class Neighbors:
             values = np.tile(np.arange(depth, dtype=np.float64), (n_items, 1))
             open_end = np.zeros(n_items, bool)
         else:
-            values = np.array(distances, dtype=np.float64)
+            values = as_reals("distances", distances, "distances must be real numbers")
             if values.shape != items.shape:
                 msg = f"distances must have the shape of indices, {items.shape}, got {values.shape}"
                 raise ValueError(msg)
-            check_finite(values)
             by_index = np.argsort(items, axis=1, kind="stable")
             items, values = (np.take_along_axis(a, by_index, axis=1) for a in (items, values))
             by_value = np.argsort(values, axis=1, kind="stable")
@@ -216,6 +216,12 @@ class Neighbors:
         if not hasattr(graph, "tocsr"):
             msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
             raise TypeError(msg)
+        if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
+            msg = (
+                f"graph has format {graph.format!r}, which does not keep stored zeros apart from empty "
+                "places; make it as csr, csc, coo, lil or dok"
+            )
+            raise ValueError(msg)
         csr = graph.tocsr(copy=True)
         if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
             msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
@@ -223,7 +229,7 @@ class Neighbors:
         if csr.dtype.kind not in "biuf":
             msg = f"graph must hold real distances, got dtype {csr.dtype}"
             raise TypeError(msg)
-        stored = csr.nnz
+        stored = graph.nnz if graph.format == "coo" else csr.nnz  # making a csr adds duplicates up
         csr.sum_duplicates()
         if csr.nnz != stored:
             msg = "graph stores more than one distance for some pair of items"
@@ -232,7 +238,7 @@ class Neighbors:
         row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
         keep = csr.indices != row_of
         rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
-        check_finite(values)
+        check_finite("the stored values", values)
         if len(values) and (values == 1).all():
             msg = (
                 "all values stored in graph are 1: it seems to hold connectivity; "
@@ -360,6 +366,9 @@ class Neighbors:
 def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
     """`X` as the public functions take it: Neighbors, a matrix of dissimilarities, or data."""
     if isinstance(X, Neighbors):
+        if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
+            msg = f"X is {X!r}, which was made with its own metric; leave metric and metric_params out"
+            raise ValueError(msg)
         return X
     if isinstance(metric, str) and metric == "precomputed":
         if metric_params:

@@ -84,6 +84,9 @@ class CompleteCV:
     def __float__(self) -> float:
         return self.score
 
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
     def __repr__(self) -> str:
         exactly = f", exactly {_short(self.exact)}" if self.exact is not None else ""
         return (
@@ -167,12 +170,19 @@ class MonteCarloCV:
     def __float__(self) -> float:
         return self.score
 
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
     def __repr__(self) -> str:
         return (
-            f"<MonteCarloCV {self.score:.4f} ± {self.standard_error:.4f} (standard error): "
-            f"{self.variant}{_listed(self.parameters)}, {len(self.scores)} random runs of {self.design}, "
-            f"one run ± {self.std:.4f}>"
+            f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
+            f"{len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of {self.design}>"
         )
+
+    def _spread(self) -> str:
+        if len(self.scores) == 1:
+            return ""
+        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
 
 
 def magnitude(number: int) -> str:

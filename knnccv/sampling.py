@@ -10,7 +10,6 @@ same lines are exact.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -49,6 +48,29 @@ def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
         for b in range(1, min(degree, limit) + 1):
             coefficient += product[degree - b] * row[b]
         product[degree] = coefficient
+
+
+@jit
+def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[no-untyped-def]
+    """``law[w]`` = P(w of `marked` items are in T), `n_train` of the `available` being drawn; O(marked).
+
+    Started at the mode and scaled to sum 1, so that nothing vanishes that counts.
+    """
+    least = max(0, n_train - (available - marked))
+    most = min(marked, n_train)
+    mode = min(max((marked + 1) * (n_train + 1) // (available + 2), least), most)
+    law[mode] = unit
+    total = unit * 1
+    for w in range(mode, most):
+        rest = available - marked - n_train + w + 1
+        law[w + 1] = law[w] * (marked - w) * (n_train - w) / (w + 1) / rest
+        total += law[w + 1]
+    for w in range(mode, least, -1):
+        rest = available - marked - n_train + w
+        law[w - 1] = law[w] * w * rest / (marked - w + 1) / (n_train - w + 1)
+        total += law[w - 1]
+    for w in range(least, most + 1):
+        law[w] = law[w] / total
 
 
 @jit
@@ -162,11 +184,12 @@ def expected_position(n_available: int, n_train: int, k: int) -> float:
     return k * (n_available + 1) / (n_train + 1)
 
 
-def rounding_allowance(n_available: int, n_train: int, k: int, largest: Any) -> float:
+def rounding_allowance(k: int, walked: float, largest: float) -> float:
     """Allowance for the rounding errors of one A_x in double precision.
 
-    First-order: a few roundings for every position that is walked to the K-th nearest training item,
-    and for the K (K + 1) / 2 products of a vote.
+    First-order: a few roundings for every position that is walked, for the K (K + 1) / 2 products of a
+    vote, and for underflow.
     """
-    steps = 1.0 + expected_position(n_available, n_train, k) + k * (k + 1) / 2
-    return float(16 * np.finfo(float).eps * steps * float(largest))
+    steps = 1.0 + walked + k * (k + 1) / 2
+    limits = np.finfo(float)
+    return float(16 * limits.eps * steps * largest + steps * float(limits.smallest_subnormal))

@@ -146,6 +146,13 @@ def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
             return _registry[name_or_object]
         except KeyError as error:
             raise ValueError(_unknown(name_or_object)) from error
+    if not isinstance(name_or_object, (Variant, type)):
+        names = ", ".join(map(repr, variant_names()))
+        shown = repr(name_or_object)
+        if len(shown) > 200:
+            shown = shown[:200] + "…"
+        msg = f"variant expects a knnccv.kernel.Variant or a name ({names}), got {shown}"
+        raise TypeError(msg)
     return _instance(name_or_object, "get_variant()")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 
+BUILT_IN = ["knn", "nn", "rank"]  # whatever else happens to be installed
 SETTINGS = [
     ("nn", {}),
     ("nn", {"loss": True}),

@@ -30,6 +30,14 @@ def test_the_readme_runs(mirror, monkeypatch, tmp_path, capsys):
     assert "CompleteCV 0.606935: nn over Subsample(train_size=172)" in shown
 
 
+def test_the_readme_runs_without_downloads(capsys):
+    scope = {}
+    for block in blocks("README.md"):
+        if "fetch_" not in block:
+            exec(compile(block, "README.md", "exec"), scope)
+    assert "0.712135" in capsys.readouterr().out
+
+
 def test_the_readme_shows_the_two_commands():
     commands = blocks("README.md", "bash")
     assert commands[0] == "pip install . && python -m knnccv score\n"

@@ -170,3 +170,76 @@ def test_stratified_truncation_keeps_its_bound(tol, variant):
     whole = complete_cv(X, y, variant, design, tol=0)
     assert abs(cut.score - whole.score) <= cut.error_bound <= tol * 1.001
     assert cut.depth <= whole.depth
+
+
+@pytest.mark.parametrize("n_items", [300, 2000, 5000])
+@pytest.mark.parametrize("variant", ["nn", "knn", "rank"])
+def test_the_bound_holds_where_a_stratified_walk_is_long(n_items, variant):
+    """One training item of one class, all but one of the other, and all items of a class in a heap.
+
+    Every walk passes its own class first, and every item of it is right; the rounding of n steps adds up.
+    """
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random(n_items), 100 + rng.random(n_items)])[:, None]
+    y = np.repeat([0, 1], n_items)
+    parameters = {"n_neighbors": 1} if variant == "knn" else {}
+    design = StratifiedSubsample(per_class={0: 1, 1: n_items - 1})
+    found = complete_cv(X, y, variant, design, tol=0 if n_items < 1000 else 1e-12, **parameters)
+    assert abs(found.score - 1) <= found.error_bound < 1e-10
+
+
+def test_kinds_of_loss_matrices():
+    pd = pytest.importorskip("pandas")
+    X, y = smooth(60, 3)
+    loss = [[0, 1, 2], [5, 0, 1], [1, 1, -1]]
+    for variant in ("nn", "knn"):
+        expected = complete_cv(X, y, variant, KFold(4), loss=loss, exact=True).exact
+        thirds = [[Fraction(entry, 3) for entry in row] for row in loss]
+        assert complete_cv(X, y, variant, KFold(4), loss=thirds, exact=True).exact == expected / 3
+        frame = pd.DataFrame(loss, columns=["0", "1", "2"])
+        for same in (frame, np.array(loss, np.int8), np.array(loss, np.longdouble)):
+            assert complete_cv(X, y, variant, KFold(4), loss=same, exact=True).exact == expected
+            found = complete_cv(X, y, variant, KFold(4), loss=same)
+            assert found.score == pytest.approx(float(expected), rel=1e-13)
+        huge = np.array(loss) * 1e299
+        found = complete_cv(X, y, variant, KFold(4), loss=huge)
+        assert found.score == pytest.approx(float(expected) * 1e299, rel=1e-12)
+        with pytest.raises(ValueError, match="loss must not exceed 1e\\+300 in size, got 5e\\+300"):
+            complete_cv(X, y, variant, KFold(4), loss=np.array(loss) * 1e300)
+
+
+def test_the_result_keeps_its_record():
+    X, y = smooth(40, 2)
+    loss = np.array([[0, 1], [1, 0]])
+    sizes = {0: 3, 1: 2}
+    design = StratifiedSubsample(per_class=sizes)
+    found = complete_cv(X, y, "nn", design, loss=loss)
+    loss[:] = 7
+    sizes[0] = 9
+    assert (found.parameters["loss"] == [[0, 1], [1, 0]]).all()
+    assert design.per_class == {0: 3, 1: 2}
+
+
+def test_dates_as_labels():
+    X, y = smooth(40, 2)
+    days = np.array(["2020-01-01", "2021-05-01"], dtype="datetime64[D]")
+    design = StratifiedSubsample(per_class={days[0]: 3, days[1]: 5})
+    expected = complete_cv(X, y, "nn", StratifiedSubsample(per_class={0: 3, 1: 5})).score
+    assert complete_cv(X, days[y], "nn", design).score == expected
+
+
+def test_large_integers_stay_apart_as_labels():
+    X, _ = smooth(8, 2)
+    y = [2**63, 2**63 + 1, -1, -1] * 2
+    assert len(complete_cv(X, y, "nn", 2).classes) == 3
+
+
+def test_lists_may_be_short_where_nothing_is_tested():
+    sparse = pytest.importorskip("scipy.sparse")
+    D = np.random.default_rng(0).random((8, 8)) + 0.1
+    graph = sparse.csr_array(np.where((np.arange(8)[:, None] < 2) & (np.arange(8) > 4), 0, D))
+    design = StratifiedSubsample(per_class={0: 2, 1: 2})
+    y = [0, 0, 1, 1, 1, 1, 1, 1]
+    found = complete_cv(Neighbors.from_graph(graph), y, "nn", design, exact=True)
+    assert found.exact == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).exact
+    assert np.isnan(found.per_item[:2]).all()

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from problems import SETTINGS, problem
+from problems import BUILT_IN, SETTINGS, problem
 
 import knnccv.neighbors
 from knnccv import (
@@ -16,7 +16,6 @@ from knnccv import (
     complete_cv,
     get_variant,
     monte_carlo_cv,
-    variant_names,
 )
 from knnccv._labels import code_labels
 from knnccv._question import AVERAGES
@@ -75,7 +74,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
 @pytest.mark.parametrize(
     "design", [*DESIGNS, KFold(7), StratifiedSubsample(per_class={0: 3, 1: 9, 2: 1})], ids=str
 )
-@pytest.mark.parametrize("variant", variant_names())
+@pytest.mark.parametrize("variant", BUILT_IN)
 def test_runs_are_unbiased(variant, design, average):
     X, y = data(61)
     exact = complete_cv(X, y, variant, design, average=average)

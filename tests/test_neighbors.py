@@ -260,3 +260,52 @@ def test_nothing_of_the_size_of_all_pairs_is_kept(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 3000 * 3000 / 4
+
+
+def test_a_metric_cannot_change_the_data():
+    def metric(a, b):
+        b[:] = a
+        return 0.0
+
+    X = grid(20)
+    before = X.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        complete_cv(X, np.arange(20) % 2, "nn", Subsample(5), metric=metric)
+    np.testing.assert_array_equal(X, before)
+    X[0] = 1  # the caller's own array stays theirs to write
+
+
+def test_a_metric_belongs_to_the_neighbours():
+    near = Neighbors.from_data(grid(20), "manhattan")
+    y = np.arange(20) % 2
+    with pytest.raises(ValueError, match="made with its own metric"):
+        complete_cv(near, y, "nn", Subsample(5), metric="cosine")
+
+
+@pytest.mark.parametrize("kind", ["bsr", "dia"])
+def test_formats_that_blur_zeros_are_refused(kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    graph = sparse.csr_array(np.random.default_rng(0).random((6, 6))).asformat(kind)
+    with pytest.raises(ValueError, match=f"graph has format '{kind}'"):
+        Neighbors.from_graph(graph)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok"])
+def test_formats_of_graphs(kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    D = np.random.default_rng(0).random((9, 9)) + 0.1
+    near = Neighbors.from_graph(sparse.csr_array(D).asformat(kind))
+    np.testing.assert_array_equal(near.kneighbors(8)[0], reference_order(D))
+
+
+def test_correlation_of_tiny_and_huge_rows():
+    X = np.random.default_rng(0).integers(-9, 10, (30, 5)).astype(float)
+    expected = Neighbors.from_data(X, "correlation").kneighbors(29)[0]
+    for power in (-1070, -500, 900, 1019):
+        found = Neighbors.from_data(np.ldexp(X, power), "correlation").kneighbors(29)[0]
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_mixed_scales_keep_small_differences():
+    X = np.array([[0.0], [2e-70], [1e-70], [1e100]])
+    np.testing.assert_array_equal(Neighbors.from_data(X).kneighbors(3)[0][0], [2, 1, 3])

@@ -369,7 +369,8 @@ def test_an_unknown_parameter_is_answered_with_the_allowed():
     X, y = problem()
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, "knn", n_neighbours=3)
-    assert str(caught.value) == "variant 'knn' has no parameter 'n_neighbours'; it takes: n_neighbors, loss"
+    expected = "variant 'knn' has no parameter 'n_neighbours'; it takes: n_neighbors, loss; did you mean"
+    assert str(caught.value) == f"{expected} 'n_neighbors'?"
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, variant_class(), Subsample(9), loss=None)
     assert str(caught.value) == "variant 'quarter' has no parameter 'loss'; it takes: none"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import as_reals, check_finite, rectangular
 from ..kernel import Array
 
 
@@ -17,54 +18,29 @@ def as_matrix(D: Any) -> Array:
     ValueError, TypeError
         If they are something else.
     """
-    if np.ma.is_masked(D):
-        msg = "the distances hold masked entries; every value is needed"
-        raise ValueError(msg)
     if hasattr(D, "tocsr"):
         msg = "the distances are a sparse matrix; use Neighbors.from_graph"
         raise TypeError(msg)
-    matrix = np.asarray(D)
+    must = "distances must be real numbers"
+    matrix = rectangular(D, must)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
         raise ValueError(msg)
-    if matrix.dtype.kind == "O":
-        try:
-            matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            msg = f"distances must be real numbers: {error}"
-            raise TypeError(msg) from error
-    if matrix.dtype.kind not in "biuf":
-        msg = f"distances must be real numbers, got dtype {matrix.dtype}"
-        raise TypeError(msg)
-    check_matrix(matrix)
-    return matrix
-
-
-def check_finite(values: Array) -> None:
-    """Raise ValueError if a distance is not finite."""
-    if not np.isfinite(values).all():
-        at = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-        msg = f"the distance at {at} is {values[tuple(at)]}; every value must be finite"
-        raise ValueError(msg)
-
-
-def check_matrix(matrix: Array) -> None:
-    """By blocks of rows: the matrix may be larger than what memory has room for twice."""
+    if np.ma.is_masked(D) or matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8:
+        return as_reals("distances", D, must)
+    # By blocks of rows: the matrix may be larger than what memory has room for twice.
     step = max(1, 2**21 // len(matrix))
     for start in range(0, len(matrix), step):
-        part = matrix[start : start + step].astype(np.float64)
-        if not np.isfinite(part).all():
-            r, j = (int(at) for at in np.argwhere(~np.isfinite(part))[0])
-            msg = f"distances[{start + r}, {j}] is {part[r, j]}; every value must be finite"
-            raise ValueError(msg)
-        if matrix.dtype.kind in "iu" and matrix.dtype.itemsize == 8 and np.abs(part).max() > 2**53:
-            msg = "distances hold integers beyond 2**53, which are not exact in float64"
-            raise ValueError(msg)
+        check_finite("distances", matrix[start : start + step], start)
+    return matrix
 
 
 def check_indices(indices: Any) -> Array:
     """Neighbour lists as int32, or ValueError or TypeError: in range, not the item itself, none twice."""
-    raw = np.asarray(indices)
+    if np.ma.is_masked(indices):
+        msg = "there are masked entries in indices; every value is needed"
+        raise ValueError(msg)
+    raw = rectangular(indices, "indices must be integers")
     if raw.ndim != 2 or raw.shape[0] < 2 or not 1 <= raw.shape[1] <= raw.shape[0] - 1:
         msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {raw.shape}"
         raise ValueError(msg)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_real
+from .._checks import as_reals, check_real, rectangular
 from ..kernel import Array
 
 Metric = str | Callable[[Array, Array], float]
@@ -35,7 +35,6 @@ NAMES = (
 )
 # The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
-_SAFE_EXPONENT = 300  # squares of numbers below 2**300 neither overflow nor, above 2**-300, vanish
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,17 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     TypeError
         If the data are no real numbers.
     """
+    if params is not None and not isinstance(params, Mapping):
+        msg = f"metric_params must be None or a mapping of names to values, got {params!r}"
+        raise TypeError(msg)
     given = dict(params or {})
     if callable(metric):
         _no_params(given, "a callable metric")
         return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
-    name = ALIASES.get(metric, metric)
+    name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
+    if name == "precomputed":
+        msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
+        raise ValueError(msg)
     if name not in NAMES:
         raise ValueError(_unknown(metric))
     p = given.pop("p", 2.0) if name == "minkowski" else None
@@ -96,56 +101,31 @@ def check_features(X: Any) -> Array:
     ValueError, TypeError
         If they are not finite real numbers in two dimensions, at least two items and one feature.
     """
-    if np.ma.is_masked(X):
-        msg = "X holds masked entries; every value is needed"
-        raise ValueError(msg)
     if hasattr(X, "tocsr"):
         msg = "X is a sparse matrix; pass X.toarray(), or a neighbour graph through Neighbors.from_graph(X)"
         raise TypeError(msg)
-    try:
-        raw = np.asarray(X)
-    except ValueError as error:
-        msg = f"X must be a rectangular array of numbers: {error}"
-        raise ValueError(msg) from error
-    if raw.ndim != 2:
-        msg = f"X must have shape (n_items, n_features), got shape {raw.shape}"
+    shape = rectangular(X, "X must hold real numbers").shape
+    if len(shape) != 2:
+        msg = f"X must have shape (n_items, n_features), got shape {shape}"
         raise ValueError(msg)
-    if raw.shape[0] < 2 or raw.shape[1] < 1:
-        msg = f"X must have at least 2 items and 1 feature, got shape {raw.shape}"
+    if shape[0] < 2 or shape[1] < 1:
+        msg = f"X must have at least 2 items and 1 feature, got shape {shape}"
         raise ValueError(msg)
-    return _as_float64(raw, "X")
-
-
-def _as_float64(raw: Array, name: str) -> Array:
-    if raw.dtype.kind not in "biufO":
-        msg = f"{name} must hold real numbers, got dtype {raw.dtype}"
-        raise TypeError(msg)
-    try:
-        data = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"{name} must hold real numbers: {error}"
-        raise TypeError(msg) from error
-    finite = np.isfinite(data)
-    if not finite.all():
-        row, column = (int(at) for at in np.argwhere(~finite)[0])
-        msg = f"{name}[{row}, {column}] is {data[row, column]}; every value must be finite"
-        raise ValueError(msg)
-    if raw.dtype.kind in "iu" and raw.dtype.itemsize == 8 and np.abs(data).max() > 2**53:
-        at = np.unravel_index(int(np.abs(data).argmax()), data.shape)
-        msg = f"{name}{[int(i) for i in at]} is {raw[at]}; integers beyond 2**53 are not exact in float64"
-        raise ValueError(msg)
-    return data
+    return as_reals("X", X, "X must hold real numbers")
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
     degree = _DEGREES[name]
     exponent = _exponent(np.abs(data).max())
-    shift = exponent if abs(exponent) > _SAFE_EXPONENT // 2 else 0
+    # Powers and their sums must neither overflow nor, as long as that can be had, vanish.
+    limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
+    shift = exponent if abs(exponent) > limit else 0
     scaled = np.ldexp(data, -shift) if shift else data
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
-    return Ranking(scaled, partial(_cdist, function, kwargs), unscale)
+    compare = partial(_minkowski, **kwargs) if name == "minkowski" else partial(_cdist, function, kwargs)
+    return Ranking(scaled, compare, unscale)
 
 
 def _exponent(largest: float) -> int:
@@ -155,8 +135,9 @@ def _exponent(largest: float) -> int:
 def _angular(data: Array, *, centred: bool) -> Ranking:
     if centred:
         constant = data.max(axis=1) == data.min(axis=1)
-        half = np.ldexp(data, -1)  # so that the sum cannot overflow
-        data = np.where(constant[:, None], 0.0, half - half.mean(axis=1, keepdims=True))
+        scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
+        from_first = scaled - scaled[:, :1]  # without rounding where the values are close together
+        data = np.where(constant[:, None], 0.0, from_first - from_first.mean(axis=1, keepdims=True))
     largest = np.abs(data).max(axis=1, keepdims=True)
     zero = largest[:, 0] == 0
     # Proportional rows give the same quotients to the last bit.
@@ -195,17 +176,37 @@ def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> A
     return values
 
 
+def _minkowski(some: Array, every: Array, p: float) -> Array:
+    values = _cdist("minkowski", {"p": p}, some, every)
+    small = values <= 1e-290 ** (1 / p)
+    if small.any():
+        lost = small & (_cdist("chebyshev", {}, some, every) > 0)
+        if lost.any():
+            msg = (
+                f"differences to the power of {p} vanish under the minkowski metric; take a smaller p, "
+                "'chebyshev', or data on a larger scale"
+            )
+            raise ValueError(msg)
+    return values
+
+
 def _by_callable(metric: Callable[[Array, Array], float], some: Array, every: Array) -> Array:
     values = np.empty((len(some), len(every)))
+    every = every.view()
+    some.flags.writeable = every.flags.writeable = False  # the metric may look, not touch
     for r, one in enumerate(some):
         for c, other in enumerate(every):
             value = metric(one, other)
-            try:
-                values[r, c] = value
-            except (TypeError, ValueError) as error:
-                msg = f"the metric must return one real number, got {value!r}"
-                raise TypeError(msg) from error
+            values[r, c] = value if isinstance(value, float) else _one_real(value)
     return values
+
+
+def _one_real(value: Any) -> float:
+    single = np.asarray(value)
+    if single.ndim or single.dtype.kind not in "biuf":
+        msg = f"the metric must return one real number, got {value!r}"
+        raise TypeError(msg)
+    return float(single)
 
 
 def _unchanged(values: Array) -> Array:

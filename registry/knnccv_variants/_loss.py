@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from knnccv._checks import as_reals
 from knnccv.kernel import Array, jit
+
+LARGEST = 1e300  # so that no sum of losses overflows
 
 
 @jit
@@ -32,22 +35,16 @@ def check_loss(loss: Any, n_classes: int) -> None:
     """
     if loss is None:
         return
-    try:
-        matrix = np.asarray(loss)
-        if matrix.dtype.kind not in "biuf":
-            matrix = np.asarray([[float(value) for value in row] for row in loss])
-    except (TypeError, ValueError) as error:
-        msg = f"loss must be None or a matrix of real numbers, got {loss!r}"
-        raise TypeError(msg) from error
+    must = "loss must be None or a matrix of real numbers"
+    matrix = as_reals("loss", loss, must)
     if matrix.shape != (n_classes, n_classes):
         msg = (
             f"loss must have shape ({n_classes}, {n_classes}) for {n_classes} classes (rows true, "
             f"columns predicted, in sorted label order), got shape {matrix.shape}"
         )
         raise ValueError(msg)
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
-        msg = f"loss must be finite, got {matrix[row, column]} at row {row}, column {column}"
+    if np.abs(matrix).max() > LARGEST:
+        msg = f"loss must not exceed {LARGEST:g} in size, got {np.abs(matrix).max():g}"
         raise ValueError(msg)
 
 
@@ -60,11 +57,18 @@ def loss_table(loss: Any, number: type) -> Array:
     """The matrix as floats or as Fractions; empty for the 0/1 match."""
     if loss is None:
         return np.empty((0, 0), dtype=object if number is Fraction else float)
-    if number is Fraction:
-        return np.array([[Fraction(_plain(value)) for value in row] for row in loss], dtype=object)
-    return np.array([[float(value) for value in row] for row in loss])
+    matrix = np.asarray(loss)
+    if number is not Fraction:
+        return matrix.astype(float)
+    table = np.empty(matrix.shape, dtype=object)
+    for at in np.ndindex(matrix.shape):
+        table[at] = _rational(matrix[at])
+    return table
 
 
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as a Python number, which Fraction takes."""
-    return value.item() if isinstance(value, np.generic) else value
+def _rational(value: Any) -> Fraction:
+    if isinstance(value, (Fraction, int)):
+        return Fraction(value)
+    if isinstance(value, (np.integer, np.bool_)):
+        return Fraction(int(value))
+    return Fraction(*value.as_integer_ratio())

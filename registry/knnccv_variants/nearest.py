@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from knnccv.kernel import Tables, Task, Variant, jit
-from knnccv.sampling import multiply_into, position_law, step_without_replacement
+from knnccv.sampling import fill_hypergeometric, multiply_into, position_law
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
 
@@ -70,7 +70,7 @@ def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyp
     """Expected score if the nearest training item is in the group, and P(it is not).
 
     Given none nearer is in T, H_c of the group's items of class c are, independently of the other
-    classes, and each of the H = sum H_c is nearest with probability 1/H (mathematics §7). `counts` is
+    classes, and each of the H = sum H_c is nearest with probability 1/H. `counts` is
     the generating function of H, `scores` that of sum_c L_c H_c: products of dual numbers.
     """
     unit = constraints.unit
@@ -79,28 +79,30 @@ def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyp
     scores = np.full(size + 1, unit * 0)
     counts[0] = unit
     done = np.zeros(size, np.bool_)
+    total = 0
     for i in range(size):
         if done[i]:
             continue
         c = labels.classes[items[i]]
-        chosen = np.full(size + 1, unit * 0)
-        chosen[0] = unit
         members = 0
         for j in range(i, size):
             if labels.classes[items[j]] == c:
                 done[j] = True
-                step_without_replacement(chosen[: members + 2], members, constraints.n_train[c], left[c])
                 members += 1
+        chosen = np.full(members + 1, unit * 0)
+        fill_hypergeometric(chosen, members, constraints.n_train[c], left[c], unit)
         left[c] -= members
         loss = score_of(constraints.table, own, c, unit)
-        scored = np.full(size + 1, unit * 0)
+        scored = np.full(members + 1, unit * 0)
         for b in range(1, members + 1):
             scored[b] = chosen[b] * b * loss
-        gained = counts.copy()
+        total += members
+        gained = counts[: total + 1].copy()
         multiply_into(gained, scored, members)
-        multiply_into(scores, chosen, members)
-        multiply_into(counts, chosen, members)
-        scores += gained
+        multiply_into(scores[: total + 1], chosen, members)
+        multiply_into(counts[: total + 1], chosen, members)
+        for h in range(total + 1):
+            scores[h] += gained[h]
     gain = unit * 0
     for h in range(1, size + 1):
         gain += scores[h] / h

@@ -25,7 +25,7 @@ def _wins(rows, seen, n_seen, last, joint, winner, k, free, work):  # type: igno
 
     ``rows[c, b]`` is the weight of b votes for class c from the nearer items and ``joint[b]`` that of b
     nearer votes for `last` besides the K-th neighbour's own. For every number t of votes for the winner
-    it takes a coefficient of a product over the other classes (mathematics §5). With t > K/2 nobody
+    it takes a coefficient of a product over the other classes. With t > K/2 nobody
     can outvote it, so one product serves all those t. O(K) for two classes, O(K^2) for three, else
     O(C K^3).
     """
@@ -182,6 +182,8 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
 
 class KNN(Variant):
     """The K nearest training items vote (ICML classifiers 4 and 5, for any number of classes).
+
+    The most frequent class wins; a tied vote goes to the smallest label, as in scikit-learn.
 
     Parameters
     ----------
