@@ -117,7 +117,7 @@ def complete_cv(
         `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`; an integer is that
         number of stratified folds.
     metric : str or callable, default "euclidean"
-        See `Neighbors.from_data`. Not looked at where X is a `Neighbors`.
+        See `Neighbors.from_data`. To be left out where X is a `Neighbors`.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
     ties : {"index", "random"}, default "index"
@@ -195,8 +195,10 @@ class _Plan:
     never: Array
     fair: bool
 
-    def __call__(self, rows: Array, depth: int) -> tuple[Lists, Array, Array, Array]:
-        """Neighbour lists of the rows, scores and tails (n_kinds, n_rows), and which are tied."""
+    def __call__(
+        self, rows: Array, depth: int, keep_lists: bool
+    ) -> tuple[Lists | None, Array, Array, Array]:
+        """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
         lists = self.neighbors.block(rows, depth)
         lengths = lists.lengths
         if self.fair or not self.neighbors.ordered_by_index:
@@ -233,7 +235,7 @@ class _Plan:
             untested = self.never[j, self.labels.classes[rows]]
             scores[j, untested] = np.nan
             tails[j, untested] = 0.0
-        return lists, scores, tails, tied
+        return lists if keep_lists else None, scores, tails, tied
 
 
 def _float_scores(
@@ -256,13 +258,13 @@ def _float_scores(
     while len(rows):
         deepest = depth
         blocks = list(neighbors.blocks(rows))
-        calls = [(block, depth) for block in blocks]
+        calls = [(block, depth, cache is not None) for block in blocks]
         done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)
         for block, (lists, block_scores, block_tails, block_tied) in zip(blocks, done, strict=True):
             scores[:, block] = block_scores
             tails[:, block] = block_tails
             tied[block] = block_tied
-            if cache is not None:
+            if cache is not None and lists is not None:
                 cache.items[block], cache.values[block] = lists.items, lists.values
                 cache.lengths[block], cache.open_end[block] = lists.lengths, lists.open_end
         if cache is not None:
