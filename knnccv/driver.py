@@ -257,6 +257,7 @@ def _float_scores(
     cache = neighbors.new_cache(depth)
     while len(rows):
         deepest = depth
+        neighbors.prepare(depth)
         blocks = list(neighbors.blocks(rows))
         calls = [(block, depth, cache is not None) for block in blocks]
         done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)

@@ -294,6 +294,7 @@ def _run(
         for kind, k in zip(question.kinds, plan.nearest, strict=True)
     )
     depth = first_depth(question, plan.neighbors, TOLERANCE, tails)
+    plan.neighbors.prepare(depth)
     calls = [(rows, depth) for rows in plan.neighbors.blocks()]
     done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)
     parts, unknown = zip(*done, strict=True)

@@ -21,6 +21,12 @@ from .kernel import Array
 
 CACHE_BYTES = 2**29
 BLOCK_BYTES = 2**24
+ALGORITHMS = ("auto", "brute", "tree")
+# Measured on two cores: in more dimensions the tree looks at most of its leaves, and plain comparison
+# is faster.
+MOST_FEATURES = 9
+FEWEST_ITEMS = 1000
+TREE_BLOCK = 1000
 
 
 @dataclass
@@ -88,6 +94,7 @@ class Neighbors:
         ranking: Ranking | None = None,
         matrix: Array | None = None,
         lists: Lists | None = None,
+        algorithm: str = "auto",
     ) -> None:
         self.n_items = n_items
         self.max_depth = max_depth
@@ -96,6 +103,8 @@ class Neighbors:
         self._ranking = ranking
         self._matrix = matrix
         self._lists = lists
+        self._algorithm = algorithm
+        self._tree: Any = None
 
     @classmethod
     def from_data(
@@ -105,6 +114,7 @@ class Neighbors:
         n_neighbors: int | None = None,
         *,
         metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
     ) -> Neighbors:
         """Orders by a dissimilarity of feature vectors.
 
@@ -122,6 +132,9 @@ class Neighbors:
             Never look deeper than this (1 to n_items - 1). Default: as deep as the question needs.
         metric_params : mapping, optional
             ``{"p": ...}`` for minkowski (default 2).
+        algorithm : {"auto", "brute", "tree"}, default "auto"
+            How neighbours are searched. "tree" serves the euclidean, manhattan and chebyshev metrics in few
+            dimensions. The orders and the ties are the same, to the last bit.
 
         Raises
         ------
@@ -133,8 +146,14 @@ class Neighbors:
         depth = n_items - 1
         if n_neighbors is not None:
             depth = check_integer("n_neighbors", n_neighbors, 1, n_items - 1)
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+            msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
+            raise ValueError(msg)
+        if algorithm == "tree" and not prepared.tree_kind:
+            msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
+            raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
-        return cls(n_items, depth, name, ranking=prepared)
+        return cls(n_items, depth, name, ranking=prepared, algorithm=algorithm)
 
     @classmethod
     def from_distances(cls, D: Any) -> Neighbors:
@@ -282,6 +301,7 @@ class Neighbors:
             If some item has fewer known neighbours.
         """
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
+        self.prepare(depth)
         parts = [self.block(rows, depth) for rows in self.blocks()]
         lengths = np.concatenate([part.lengths for part in parts])
         if lengths.min() < depth:
@@ -297,6 +317,8 @@ class Neighbors:
         if rows is None:
             rows = np.arange(self.n_items)
         size = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
+        if self._tree is not None:  # which compares few pairs: fewer, larger blocks
+            size = max(size, TREE_BLOCK)
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
 
@@ -318,9 +340,31 @@ class Neighbors:
         lists = self._lists
         if lists is not None and (depth <= lists.items.shape[1] or self._finder is None):
             return lists.cut(rows, min(depth, lists.items.shape[1]))
-        values = self._values(rows)
-        items, ranked, open_end = nearest_of(values, np.ascontiguousarray(rows), depth)
+        if self._tree is not None and self._ranking is not None and self._tree_suits(depth):
+            from ._search.tree import nearest_by_tree
+
+            items, ranked, open_end = nearest_by_tree(
+                self._tree, self._ranking.data, self._ranking.tree_kind, rows, depth, self._values
+            )
+        else:
+            items, ranked, open_end = nearest_of(self._values(rows), np.ascontiguousarray(rows), depth)
         return Lists(items, ranked, np.full(len(rows), depth, np.int64), open_end)
+
+    def prepare(self, depth: int) -> None:
+        """Build the tree, if one will serve lists of this depth; before threads ask for blocks."""
+        if self._tree is None and self._ranking is not None and self._tree_suits(depth):
+            from scipy.spatial import cKDTree
+
+            self._tree = cKDTree(self._ranking.data)
+
+    def _tree_suits(self, depth: int) -> bool:
+        if self._algorithm == "brute" or self._ranking is None or not self._ranking.tree_kind:
+            return False
+        if self._algorithm == "tree":
+            return True
+        n_items, n_features = self._ranking.data.shape
+        few = int(n_features) <= MOST_FEATURES
+        return few and int(n_items) >= FEWEST_ITEMS and 8 * depth <= int(n_items)
 
     @property
     def _finder(self) -> Ranking | Array | None:

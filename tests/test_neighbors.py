@@ -309,3 +309,64 @@ def test_correlation_of_tiny_and_huge_rows():
 def test_mixed_scales_keep_small_differences():
     X = np.array([[0.0], [2e-70], [1e-70], [1e100]])
     np.testing.assert_array_equal(Neighbors.from_data(X).kneighbors(3)[0][0], [2, 1, 3])
+
+
+def adversarial():
+    rng = np.random.default_rng(0)
+    yield "smooth", rng.normal(size=(1200, 3))
+    yield "integer grid", rng.integers(0, 5, (1200, 3)).astype(float)
+    yield "decimal grid", rng.integers(0, 40, (1200, 2)) * 0.1
+    yield "far from the origin", 1e8 + rng.normal(size=(1200, 4))
+    yield "huge offset", 1e15 + rng.integers(0, 50, (1200, 2))
+    yield "duplicates", np.repeat(rng.normal(size=(240, 3)), 5, axis=0)
+    yield "one heap", np.zeros((1200, 2))
+    yield "tiny", rng.normal(size=(1200, 9)) * 1e-200
+    yield "denormal", np.ldexp(rng.integers(0, 9, (1200, 2)).astype(float), -1074)
+    yield "two clusters", np.concatenate([rng.normal(size=(1190, 2)), 1e12 + rng.normal(size=(10, 2))])
+    yield "many features", rng.normal(size=(1200, 14))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "chebyshev"])
+@pytest.mark.parametrize(("X"), [pytest.param(X, id=name) for name, X in adversarial()])
+def test_the_tree_gives_the_orders_and_ties_of_the_full_comparison(X, metric):
+    """Index for index and bit for bit."""
+    rows = np.arange(0, len(X), 7)
+    for depth in (1, 4, 40, 290, len(X) - 1):
+        found = []
+        for algorithm in ("brute", "tree"):
+            near = Neighbors.from_data(X, metric, algorithm=algorithm)
+            near.prepare(depth)
+            found.append(near.block(rows, depth))
+        brute, tree = found
+        np.testing.assert_array_equal(tree.items, brute.items)
+        np.testing.assert_array_equal(tree.values, brute.values)
+        np.testing.assert_array_equal(tree.open_end, brute.open_end)
+
+
+@pytest.mark.parametrize("ties", ["index", "random"])
+def test_the_score_does_not_depend_on_the_algorithm(ties):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 30, (2000, 2)).astype(float), rng.integers(0, 3, 2000)
+    for cv in (KFold(5), StratifiedSubsample(per_class=20)):
+        scores = []
+        for algorithm in ("auto", "brute", "tree"):
+            near = Neighbors.from_data(X, algorithm=algorithm)
+            scores.append(complete_cv(near, y, "nn", cv, ties=ties).per_item.tobytes())
+        assert len(set(scores)) == 1
+
+
+def test_the_algorithm_must_suit_the_metric():
+    with pytest.raises(ValueError, match="algorithm must be one of 'auto', 'brute', 'tree', got 'ball'"):
+        Neighbors.from_data(grid(), algorithm="ball")
+    with pytest.raises(ValueError, match=r"'tree' serves the euclidean, .* not 'cosine'"):
+        Neighbors.from_data(grid(), "cosine", algorithm="tree")
+
+
+def test_neighbours_with_a_tree_can_be_pickled():
+    import pickle
+
+    near = Neighbors.from_data(grid(1500))
+    expected = near.kneighbors(9)[0]
+    copy = pickle.loads(pickle.dumps(near))
+    np.testing.assert_array_equal(copy.kneighbors(9)[0], expected)
+    np.testing.assert_array_equal(copy.kneighbors(30)[0], near.kneighbors(30)[0])
