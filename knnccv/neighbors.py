@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import as_reals, check_finite, check_integer
-from ._search.given import as_matrix, check_indices
+from ._checks import as_reals, check_integer
+from ._search.given import as_matrix, check_indices, lists_of_graph
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
 from .kernel import Array
@@ -26,7 +26,7 @@ ALGORITHMS = ("auto", "brute", "tree")
 # is faster.
 MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
-TREE_BLOCK = 1000
+ENGINE_BLOCK = 512
 
 
 @dataclass
@@ -105,6 +105,7 @@ class Neighbors:
         self._lists = lists
         self._algorithm = algorithm
         self._tree: Any = None
+        self._product: Any = None
 
     @classmethod
     def from_data(
@@ -133,8 +134,9 @@ class Neighbors:
         metric_params : mapping, optional
             ``{"p": ...}`` for minkowski (default 2).
         algorithm : {"auto", "brute", "tree"}, default "auto"
-            How neighbours are searched. "tree" serves the euclidean, manhattan and chebyshev metrics in few
-            dimensions. The orders and the ties are the same, to the last bit.
+            How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan and chebyshev
+            metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean distances
+            matrix products speed up. The orders and the ties are the same, to the last bit.
 
         Raises
         ------
@@ -149,7 +151,7 @@ class Neighbors:
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
             raise ValueError(msg)
-        if algorithm == "tree" and not prepared.tree_kind:
+        if algorithm == "tree" and not prepared.kind:
             msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
             raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
@@ -232,51 +234,9 @@ class Neighbors:
         ValueError, TypeError
             If it is not square and sparse, holds no distances, or a value is not finite.
         """
-        if not hasattr(graph, "tocsr"):
-            msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
-            raise TypeError(msg)
-        if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
-            msg = (
-                f"graph has format {graph.format!r}, which does not keep stored zeros apart from empty "
-                "places; make it as csr, csc, coo, lil or dok"
-            )
-            raise ValueError(msg)
-        csr = graph.tocsr(copy=True)
-        if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
-            msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
-            raise ValueError(msg)
-        if csr.dtype.kind not in "biuf":
-            msg = f"graph must hold real distances, got dtype {csr.dtype}"
-            raise TypeError(msg)
-        stored = graph.nnz if graph.format == "coo" else csr.nnz  # making a csr adds duplicates up
-        csr.sum_duplicates()
-        if csr.nnz != stored:
-            msg = "graph stores more than one distance for some pair of items"
-            raise ValueError(msg)
-        n_items = csr.shape[0]
-        row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
-        keep = csr.indices != row_of
-        rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
-        check_finite("the stored values", values)
-        if len(values) and (values == 1).all():
-            msg = (
-                "all values stored in graph are 1: it seems to hold connectivity; "
-                'make it with mode="distance"'
-            )
-            raise ValueError(msg)
-        lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
-        if not lengths.all():
-            msg = f"item {int(np.argmin(lengths))} has no neighbours in the graph"
-            raise ValueError(msg)
-        order = np.lexsort((items, values, rows))
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        column = np.arange(len(rows)) - np.repeat(starts, lengths)
-        depth = int(lengths.max())
-        padded_items = np.zeros((n_items, depth), np.int32)
-        padded_values = np.full((n_items, depth), np.inf)
-        padded_items[rows, column] = items[order]
-        padded_values[rows, column] = values[order]
-        lists = Lists(padded_items, padded_values, lengths, lengths < n_items - 1)
+        items, values, lengths = lists_of_graph(graph)
+        n_items, depth = items.shape
+        lists = Lists(items, values, lengths, lengths < n_items - 1)
         return cls(n_items, depth, "graph", lists=lists)
 
     def __repr__(self) -> str:
@@ -317,8 +277,8 @@ class Neighbors:
         if rows is None:
             rows = np.arange(self.n_items)
         size = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
-        if self._tree is not None:  # which compares few pairs: fewer, larger blocks
-            size = max(size, TREE_BLOCK)
+        if self._tree is not None or self._product is not None:  # these never hold a row of all items
+            size = max(size, ENGINE_BLOCK)
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
 
@@ -340,31 +300,47 @@ class Neighbors:
         lists = self._lists
         if lists is not None and (depth <= lists.items.shape[1] or self._finder is None):
             return lists.cut(rows, min(depth, lists.items.shape[1]))
-        if self._tree is not None and self._ranking is not None and self._tree_suits(depth):
+        rows = np.ascontiguousarray(rows)
+        engine = self._engine(depth)
+        if engine == "tree" and self._tree is not None and self._ranking is not None:
             from ._search.tree import nearest_by_tree
 
-            items, ranked, open_end = nearest_by_tree(
-                self._tree, self._ranking.data, self._ranking.tree_kind, rows, depth, self._values
+            found = nearest_by_tree(
+                self._tree, self._ranking.data, self._ranking.kind, rows, depth, self._values
             )
+        elif engine == "product" and self._product is not None and self._ranking is not None:
+            from ._search.product import nearest_by_product
+
+            found = nearest_by_product(self._product, self._ranking.data, rows, depth, self._values)
         else:
-            items, ranked, open_end = nearest_of(self._values(rows), np.ascontiguousarray(rows), depth)
+            found = nearest_of(self._values(rows), rows, depth)
+        items, ranked, open_end = found
         return Lists(items, ranked, np.full(len(rows), depth, np.int64), open_end)
 
     def prepare(self, depth: int) -> None:
-        """Build the tree, if one will serve lists of this depth; before threads ask for blocks."""
-        if self._tree is None and self._ranking is not None and self._tree_suits(depth):
+        """Build what the engine for lists of this depth needs; before threads ask for blocks."""
+        if self._ranking is None:
+            return
+        name = self._engine(depth)
+        if name == "tree" and self._tree is None:
             from scipy.spatial import cKDTree
 
             self._tree = cKDTree(self._ranking.data)
+        elif name == "product" and self._product is None:
+            from ._search.product import ProductSearch
 
-    def _tree_suits(self, depth: int) -> bool:
-        if self._algorithm == "brute" or self._ranking is None or not self._ranking.tree_kind:
-            return False
-        if self._algorithm == "tree":
-            return True
-        n_items, n_features = self._ranking.data.shape
-        few = int(n_features) <= MOST_FEATURES
-        return few and int(n_items) >= FEWEST_ITEMS and 8 * depth <= int(n_items)
+            self._product = ProductSearch.of(self._ranking.data)
+
+    def _engine(self, depth: int) -> str:
+        """Which engine serves lists of this depth: "tree", "product" or "plain"."""
+        kind = self._ranking.kind if self._ranking is not None else ""
+        if kind and self._algorithm == "tree":
+            return "tree"
+        if not kind or self._ranking is None or self.n_items < max(FEWEST_ITEMS, 8 * depth):
+            return "plain"
+        if self._algorithm == "auto" and self._ranking.data.shape[1] <= MOST_FEATURES:
+            return "tree"
+        return "product" if kind == "sqeuclidean" else "plain"
 
     @property
     def _finder(self) -> Ranking | Array | None:

@@ -327,20 +327,37 @@ def adversarial():
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "chebyshev"])
-@pytest.mark.parametrize(("X"), [pytest.param(X, id=name) for name, X in adversarial()])
-def test_the_tree_gives_the_orders_and_ties_of_the_full_comparison(X, metric):
+@pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in adversarial()])
+def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metric, monkeypatch):
     """Index for index and bit for bit."""
     rows = np.arange(0, len(X), 7)
-    for depth in (1, 4, 40, 290, len(X) - 1):
-        found = []
-        for algorithm in ("brute", "tree"):
-            near = Neighbors.from_data(X, metric, algorithm=algorithm)
+    for depth in (1, 4, 40, 150, len(X) - 1):
+        tree = Neighbors.from_data(X, metric, algorithm="tree")
+        product = Neighbors.from_data(X, metric, algorithm="brute")
+        for near in (tree, product):
             near.prepare(depth)
-            found.append(near.block(rows, depth))
-        brute, tree = found
-        np.testing.assert_array_equal(tree.items, brute.items)
-        np.testing.assert_array_equal(tree.values, brute.values)
-        np.testing.assert_array_equal(tree.open_end, brute.open_end)
+        found = [near.block(rows, depth) for near in (tree, product)]
+        if depth <= 150:
+            assert product._engine(depth) == ("product" if "euclidean" in metric else "plain")
+        with monkeypatch.context() as patch:
+            patch.setattr(knnccv.neighbors, "FEWEST_ITEMS", 10**9)
+            assert product._engine(depth) == "plain"
+            plain = Neighbors.from_data(X, metric).block(rows, depth)
+        for other in found:
+            np.testing.assert_array_equal(other.items, plain.items)
+            np.testing.assert_array_equal(other.values, plain.values)
+            np.testing.assert_array_equal(other.open_end, plain.open_end)
+
+
+@pytest.mark.parametrize("d", [10, 64, 301])
+def test_products_of_many_features(d):
+    rng = np.random.default_rng(d)
+    for X in (rng.normal(size=(1500, d)), rng.integers(0, 3, (1500, d)), 1e6 + rng.normal(size=(1500, d))):
+        near = Neighbors.from_data(X, "sqeuclidean")
+        items, values = near.kneighbors(25)
+        D = cdist(X, X, "sqeuclidean")
+        np.testing.assert_array_equal(items, reference_order(D)[:, :25])
+        np.testing.assert_array_equal(values, np.take_along_axis(D, items, axis=1))
 
 
 @pytest.mark.parametrize("ties", ["index", "random"])
@@ -362,10 +379,11 @@ def test_the_algorithm_must_suit_the_metric():
         Neighbors.from_data(grid(), "cosine", algorithm="tree")
 
 
-def test_neighbours_with_a_tree_can_be_pickled():
+@pytest.mark.parametrize("d", [3, 12])
+def test_neighbours_with_an_engine_can_be_pickled(d):
     import pickle
 
-    near = Neighbors.from_data(grid(1500))
+    near = Neighbors.from_data(grid(1500, d))
     expected = near.kneighbors(9)[0]
     copy = pickle.loads(pickle.dumps(near))
     np.testing.assert_array_equal(copy.kneighbors(9)[0], expected)

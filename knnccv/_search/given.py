@@ -64,3 +64,57 @@ def check_indices(indices: Any) -> Array:
         msg = f"indices[{r}] holds item {ordered[r, j]} twice"
         raise ValueError(msg)
     return raw.astype(np.int32)
+
+
+def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
+    """A sparse graph as neighbour lists: items and values of shape (n_items, depth), and lengths.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not square and sparse, holds no distances, or a value is not finite.
+    """
+    if not hasattr(graph, "tocsr"):
+        msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
+        raise TypeError(msg)
+    if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
+        msg = (
+            f"graph has format {graph.format!r}, which does not keep stored zeros apart from empty "
+            "places; make it as csr, csc, coo, lil or dok"
+        )
+        raise ValueError(msg)
+    csr = graph.tocsr(copy=True)
+    if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
+        msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
+        raise ValueError(msg)
+    if csr.dtype.kind not in "biuf":
+        msg = f"graph must hold real distances, got dtype {csr.dtype}"
+        raise TypeError(msg)
+    stored = graph.nnz if graph.format == "coo" else csr.nnz  # making a csr adds duplicates up
+    csr.sum_duplicates()
+    if csr.nnz != stored:
+        msg = "graph stores more than one distance for some pair of items"
+        raise ValueError(msg)
+    n_items = csr.shape[0]
+    row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
+    keep = csr.indices != row_of
+    rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
+    check_finite("the stored values", values)
+    if len(values) and (values == 1).all():
+        msg = (
+            'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
+        )
+        raise ValueError(msg)
+    lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
+    if not lengths.all():
+        msg = f"item {int(np.argmin(lengths))} has no neighbours in the graph"
+        raise ValueError(msg)
+    order = np.lexsort((items, values, rows))
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    column = np.arange(len(rows)) - np.repeat(starts, lengths)
+    depth = int(lengths.max())
+    padded_items = np.zeros((n_items, depth), np.int32)
+    padded_values = np.full((n_items, depth), np.inf)
+    padded_items[rows, column] = items[order]
+    padded_values[rows, column] = values[order]
+    return padded_items, padded_values, lengths

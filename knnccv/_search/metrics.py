@@ -34,7 +34,7 @@ NAMES = (
     "jaccard",
 )
 # The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
-_TREE_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
+_FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
 
 
@@ -50,14 +50,14 @@ class Ranking:
         ``compare(data[rows], data)`` → surrogate values of shape (n_rows, n_items).
     to_distance : callable
         From surrogate values to distances.
-    tree_kind : str
-        The surrogate by the name under which a tree can serve it; empty where none can.
+    kind : str
+        The surrogate by the name under which the faster engines know it; empty where none does.
     """
 
     data: Array
     compare: Callable[[Array, Array], Array]
     to_distance: Callable[[Array], Array]
-    tree_kind: str = ""
+    kind: str = ""
 
 
 def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:
@@ -129,7 +129,7 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
     compare = partial(_minkowski, **kwargs) if name == "minkowski" else partial(_cdist, function, kwargs)
-    return Ranking(scaled, compare, unscale, function if function in _TREE_KINDS else "")
+    return Ranking(scaled, compare, unscale, function if function in _FAST_KINDS else "")
 
 
 def _exponent(largest: float) -> int:

@@ -13,62 +13,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ..kernel import Array, jit
+from ..kernel import Array
+from .remeasure import measure, settle
 from .select import nearest_of
 
 POWERS = {"sqeuclidean": 2.0, "cityblock": 1.0, "chebyshev": np.inf}
 # Relative error of a distance computed twice, in two orders of summation, with room to spare.
 SLACK = 1e-9
-
-
-@jit
-def _measure(data, rows, found, kind, values):  # type: ignore[no-untyped-def]
-    """Surrogate values of the candidates, summed over the features in order, as `cdist` does."""
-    for r in range(len(rows)):
-        for i in range(found.shape[1]):
-            total = 0.0
-            for f in range(data.shape[1]):
-                difference = data[rows[r], f] - data[found[r, i], f]
-                if kind == 0:
-                    total += difference * difference
-                elif kind == 1:
-                    total += abs(difference)
-                else:
-                    total = max(total, abs(difference))
-            values[r, i] = total
-
-
-@jit
-def _settle(rows, found, values, reach, depth, items, ranked, more, settled):  # type: ignore[no-untyped-def]
-    """Sort each row's candidates by (value, index); settled if nothing beyond `reach` can matter."""
-    width = found.shape[1]
-    keys = np.empty(width, np.int64)
-    near = np.empty(width)
-    for r in range(len(rows)):
-        n = 0
-        for i in range(width):
-            if found[r, i] != rows[r]:
-                keys[n] = found[r, i]
-                n += 1
-        by_index = np.sort(keys[:n])
-        # The values follow their items: candidates come by distance, so look them up by index.
-        order = np.argsort(keys[:n])
-        m = 0
-        for i in range(width):
-            if found[r, i] != rows[r]:
-                near[m] = values[r, i]
-                m += 1
-        by_value = near[:n][order]
-        final = np.argsort(by_value, kind="mergesort")
-        if n < depth:
-            settled[r] = False
-            continue
-        for i in range(depth):
-            items[r, i] = by_index[final[i]]
-            ranked[r, i] = by_value[final[i]]
-        # Below, rounding is no longer relative.
-        settled[r] = ranked[r, depth - 1] < reach[r] and reach[r] > 1e-280
-        more[r] = n > depth and by_value[final[depth]] == ranked[r, depth - 1]
 
 
 def nearest_by_tree(
@@ -107,10 +58,11 @@ def nearest_by_tree(
         found = np.ascontiguousarray(found, dtype=np.int64)
         values = np.empty(found.shape)
         asked = np.ascontiguousarray(rows[waiting])
-        _measure(data, asked, found, list(POWERS).index(kind), values)
+        lengths = np.full(len(asked), width)
+        measure(data, asked, found, lengths, list(POWERS).index(kind), values)
         part = np.empty((len(waiting), depth), np.int32), np.empty((len(waiting), depth))
         part_more, settled = np.zeros(len(waiting), bool), np.zeros(len(waiting), bool)
-        _settle(asked, found, values, reach, depth, *part, part_more, settled)
+        settle(asked, found, values, lengths, reach, depth, *part, part_more, settled)
         done = waiting[settled]
         items[done], ranked[done], more[done] = part[0][settled], part[1][settled], part_more[settled]
         waiting = waiting[~settled]
