@@ -67,7 +67,9 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def as_reals(name: str, values: Any, must: str) -> Array:
-    """The values as a C-contiguous float64 array, unchanged: no text, no rounding, nothing missing.
+    """The values as a C-contiguous float64 array: no text, no rounded integers, nothing missing.
+
+    What is finer than float64 (long doubles, Fractions) is rounded to it.
 
     Parameters
     ----------
@@ -102,8 +104,12 @@ def as_reals(name: str, values: Any, must: str) -> Array:
         shown = reprlib.repr(int(raw[large]))
         msg = f"{_place(name, large)} is {shown}; integers beyond 2**53 are not exact in float64"
         raise ValueError(msg)
-    with np.errstate(over="ignore"):
-        data = np.ascontiguousarray(raw, dtype=np.float64).reshape(raw.shape)
+    try:
+        with np.errstate(over="ignore"):
+            data = np.ascontiguousarray(raw, dtype=np.float64).reshape(raw.shape)
+    except OverflowError as error:
+        msg = f"{must} within the range of float64: {error}"
+        raise ValueError(msg) from error
     check_finite(name, data)
     return data
 

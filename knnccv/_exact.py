@@ -9,7 +9,7 @@ import numpy as np
 
 from ._question import Question
 from ._summary import Scores
-from .driver import score_rows
+from .driver import closed_lengths, score_rows
 from .kernel import Array, Labels, as_python
 from .neighbors import Neighbors
 
@@ -30,23 +30,25 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
             f"{neighbors.max_depth}"
         )
         raise ValueError(msg)
-    if question.ties == "random":  # a tied group must be seen whole
-        depth = n_items - 1 if neighbors.max_depth == n_items - 1 else depth
+    needed = depth
+    fair = question.ties == "random"
+    if fair or not neighbors.ordered_by_index:  # a tied group must be seen whole
+        depth = neighbors.max_depth
     labels = Labels(_objects(question.labels.codes), np.empty((0, 0), dtype=object))
     never = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)
-    fair = question.ties == "random"
     for rows in neighbors.blocks():
         lists = neighbors.block(rows, depth)
-        short = lists.lengths < depth
-        incomplete = lists.open_end & (fair or not neighbors.ordered_by_index)
+        lengths = lists.lengths
+        if fair or not neighbors.ordered_by_index:
+            lengths = np.where(lists.open_end, closed_lengths(lists.values, lengths), lengths)
         wanted = ~never[:, question.labels.codes[rows]].all(axis=0)
-        missing = (short | incomplete) & wanted
+        missing = (lengths < needed) & wanted
         if missing.any():
             at = int(rows[np.argmax(missing)])
-            msg = f"exact=True needs {depth} neighbours, ties included; the list of item {at} is too short"
+            msg = f"exact=True needs {needed} neighbours, ties included; the list of item {at} is too short"
             raise ValueError(msg)
         for j, kind in enumerate(question.kinds):
             task = question.task(kind, Fraction)
@@ -59,7 +61,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
                 kernel,
                 lists.items[tested],
                 lists.values[tested],
-                lists.lengths[tested],
+                lengths[tested],
                 _objects(rows[tested]),
                 fair,
                 labels,

@@ -15,6 +15,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+_PLAIN = (bool, int, float, complex, str, bytes)
+
+
 class Coded(NamedTuple):
     """Labels as codes 0 .. C-1 in sorted label order.
 
@@ -89,6 +92,10 @@ def _one_kind(y: Any) -> Array:
             labels[i] = label
     else:
         labels = np.asarray(y)
+        if labels.dtype.kind == "O":
+            labels = labels.copy()  # entries are unboxed below
+    if labels.dtype.kind == "T":  # NumPy's variable-width strings may hold missing ones
+        labels = labels.astype(object)
     if labels.dtype.kind != "O" or labels.ndim != 1:
         return labels
     kinds: dict[str, set[str]] = {}
@@ -107,11 +114,14 @@ def _one_kind(y: Any) -> Array:
         types = ", ".join(sorted(set().union(*kinds.values())))
         msg = f"the labels in y cannot be sorted together: they are of types {types}"
         raise TypeError(msg)
-    if not kinds.keys() <= {"number", "str", "bytes"}:
+    for at, label in enumerate(labels):
+        if isinstance(label, np.generic):
+            labels[at] = label.item()
+    if any(type(label) not in _PLAIN for label in labels):
         return labels
     plain = np.array(labels.tolist())
-    # NumPy makes doubles of large integers, which may then be equal.
-    return labels if plain.dtype.kind in "fO" and (plain != labels).any() else plain
+    # NumPy makes doubles of large integers, and cuts NULs off the end of text: labels could merge.
+    return plain if len(set(plain.tolist())) == len(set(labels.tolist())) else labels
 
 
 def _kind(label: Any) -> str:
@@ -125,4 +135,7 @@ def _is_missing(label: Any) -> bool:
     # pandas.NA compares to neither True nor False; NaN, NaT and Decimal("nan") are unequal to themselves.
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True
-    return not isinstance(label, (str, bytes)) and bool(label != label)
+    try:
+        return not isinstance(label, (str, bytes)) and bool(label != label)
+    except ArithmeticError:  # a signalling Decimal
+        return True

@@ -57,7 +57,8 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
             per_item = np.where(total > 0, found.scores[0], np.nan)
         missed = question.largest * math.fsum((weights * found.tails).ravel())
-        bound = missed + max(_rounding(question, kind, found.depth) for kind in question.kinds)
+        underflow = weights.size * float(np.finfo(float).smallest_subnormal)
+        bound = missed + underflow + max(_rounding(question, kind, found.depth) for kind in question.kinds)
     return CompleteCV(
         score=score,
         per_item=per_item,

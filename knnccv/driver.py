@@ -202,7 +202,7 @@ class _Plan:
         lists = self.neighbors.block(rows, depth)
         lengths = lists.lengths
         if self.fair or not self.neighbors.ordered_by_index:
-            lengths = np.where(lists.open_end, _closed(lists), lengths)
+            lengths = np.where(lists.open_end, closed_lengths(lists.values, lengths), lengths)
         scores = np.empty((len(self.kernels), len(rows)))
         tails = np.empty((len(self.kernels), len(rows)))
         tied = np.zeros(len(rows), bool)
@@ -316,7 +316,8 @@ def first_depth(
 
 
 @jit
-def _closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
+def closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
+    """Lengths without the last tied group, which may go on beyond the list."""
     closed = np.empty(len(lengths), np.int64)
     for r in range(len(lengths)):
         end = lengths[r]
@@ -325,9 +326,3 @@ def _closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
             last -= 1
         closed[r] = last
     return closed
-
-
-def _closed(lists: Lists) -> Array:
-    """Lengths without the last tied group, which may go on beyond the list."""
-    found: Array = _closed_lengths(lists.values, lists.lengths)
-    return found

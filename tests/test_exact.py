@@ -1,5 +1,6 @@
 """The library against the enumeration of all training sets."""
 
+import enum
 from fractions import Fraction
 
 import naive
@@ -243,3 +244,28 @@ def test_lists_may_be_short_where_nothing_is_tested():
     found = complete_cv(Neighbors.from_graph(graph), y, "nn", design, exact=True)
     assert found.exact == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).exact
     assert np.isnan(found.per_item[:2]).all()
+
+
+def test_labels_are_not_merged():
+    """Where NumPy would cut text or round numbers, two classes must stay two."""
+    species = enum.Enum("Species", {"CAT": "cat", "DOG": "dog"}, type=str)
+    large = [np.int64(2**53 + 1), np.int64(2**53)]
+    X = np.arange(8.0)[:, None]
+    expected = complete_cv(X, [0, 1] * 4, "nn", KFold(2)).score
+    for pair in ([species.CAT, species.DOG], ["a", "a\0"], [b"a", b"a\0"], large, [2**70, 2**70 + 1]):
+        result = complete_cv(X, pair * 4, "nn", KFold(2))
+        assert result.score == expected
+        assert set(result.classes) == set(pair)
+    assert len(complete_cv(X, [*large, 1.0, 1.0] * 2, "nn", KFold(2)).classes) == 3
+
+
+def test_exact_mode_takes_lists_that_are_cut_inside_a_tied_group():
+    near = Neighbors.from_distances(np.ones((6, 6)))
+    lists = Neighbors.from_lists(*near.kneighbors(5))
+    for ties in ("index", "random"):
+        asked = {"ties": ties, "exact": True}
+        expected = complete_cv(near, [0, 1] * 3, "nn", Subsample(4), **asked).exact
+        assert complete_cv(lists, [0, 1] * 3, "nn", Subsample(4), **asked).exact == expected
+    short = Neighbors.from_lists(*near.kneighbors(4))
+    with pytest.raises(ValueError, match="exact=True needs 2 neighbours, ties included"):
+        complete_cv(short, [0, 1] * 3, "nn", Subsample(4), exact=True)

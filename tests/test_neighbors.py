@@ -306,9 +306,35 @@ def test_correlation_of_tiny_and_huge_rows():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_mixed_scales_keep_small_differences():
-    X = np.array([[0.0], [2e-70], [1e-70], [1e100]])
-    np.testing.assert_array_equal(Neighbors.from_data(X).kneighbors(3)[0][0], [2, 1, 3])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "minkowski"])
+def test_mixed_scales_keep_small_differences_or_are_refused(metric):
+    params = {"metric_params": {"p": 1.5}} if metric == "minkowski" else {}
+    for small, large in [(1e-70, 1e100), (1e-170, 1.0), (1e-30, 1e250), (1e-100, 1e305)]:
+        X = np.array([[0.0], [small], [3 * small], [large]])
+        try:
+            items, distances = Neighbors.from_data(X, metric, **params).kneighbors(3)
+        except ValueError as error:
+            assert metric == "euclidean"
+            assert large / small > 1e250
+            assert "differences to the power of 2 vanish" in str(error)  # noqa: PT017
+            continue
+        np.testing.assert_array_equal(items[2], [1, 0, 3])
+        np.testing.assert_allclose(distances[0], [small, 3 * small, large], rtol=1e-12)
+    with pytest.raises(ValueError, match="too many orders of magnitude"):
+        Neighbors.from_data([[5e-324], [1e305], [1.0]], metric, **params)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+def test_proportional_integer_rows_tie(metric):
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 50, (10, 4))
+    X = np.concatenate([base * factor for factor in (1, 2, 3, 7)]).astype(float)
+    if metric == "correlation":
+        X[10:20] += 5
+    _, distances = Neighbors.from_data(X, metric).kneighbors(39)
+    assert (distances[:, :3] == 0).all()
+    for x in range(len(X)):
+        assert len(np.unique(distances[x])) <= 10
 
 
 def adversarial():

@@ -98,8 +98,11 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
     n_items = csr.shape[0]
     row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
     keep = csr.indices != row_of
-    rows, items, values = row_of[keep], csr.indices[keep], csr.data[keep].astype(np.float64)
-    check_finite("the stored values", values)
+    rows, items, values = (
+        row_of[keep],
+        csr.indices[keep],
+        as_reals("the stored values", csr.data[keep], "graph must hold real distances"),
+    )
     if len(values) and (values == 1).all():
         msg = (
             'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'

@@ -121,15 +121,27 @@ def check_features(X: Any) -> Array:
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
     degree = _DEGREES[name]
-    exponent = _exponent(np.abs(data).max())
-    # Powers and their sums must neither overflow nor, as long as that can be had, vanish.
+    size = np.abs(data)
+    largest = _exponent(size.max())
+    smallest = _exponent(size[size > 0].min()) if size.any() else 0
+    # Powers and their sums must neither overflow nor vanish: the largest value goes to the upper limit if
+    # it is beyond, or if the smallest is so small that powers of differences might be lost.
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
-    shift = exponent if abs(exponent) > limit else 0
+    low = 50 - limit if degree == 2 or "p" in kwargs else -2000
+    shift = largest - limit if largest > limit or smallest < low else 0
     scaled = np.ldexp(data, -shift) if shift else data
+    if shift and (np.ldexp(scaled, shift) != data).any():
+        msg = f"X spans too many orders of magnitude for metric {name!r}: 2**{smallest} to 2**{largest}"
+        raise ValueError(msg)
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
-    compare = partial(_minkowski, **kwargs) if name == "minkowski" else partial(_cdist, function, kwargs)
-    return Ranking(scaled, compare, unscale, function if function in _FAST_KINDS else "")
+    if name == "minkowski":
+        return Ranking(scaled, partial(_powers, kwargs["p"]), unscale)
+    if degree == 2 and smallest - shift < low:
+        return Ranking(scaled, partial(_powers, 0.0), unscale)
+    return Ranking(
+        scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
+    )
 
 
 def _exponent(largest: float) -> int:
@@ -141,7 +153,9 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
         constant = data.max(axis=1) == data.min(axis=1)
         scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
         from_first = scaled - scaled[:, :1]  # without rounding where the values are close together
-        data = np.where(constant[:, None], 0.0, from_first - from_first.mean(axis=1, keepdims=True))
+        # The mean times their number: exact for moderate integers, as proportional rows must stay so.
+        centred_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
+        data = np.where(constant[:, None], 0.0, centred_rows)
     largest = np.abs(data).max(axis=1, keepdims=True)
     zero = largest[:, 0] == 0
     # Proportional rows give the same quotients to the last bit.
@@ -180,15 +194,21 @@ def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> A
     return values
 
 
-def _minkowski(some: Array, every: Array, p: float) -> Array:
-    values = _cdist("minkowski", {"p": p}, some, every)
-    small = values <= 1e-290 ** (1 / p)
+def _powers(p: float, some: Array, every: Array) -> Array:
+    """Minkowski distances, or squared euclidean ones for p = 0, if none of them vanishes by underflow."""
+    if p:
+        values = _cdist("minkowski", {"p": p}, some, every)
+        small = values <= 1e-290 ** (1 / p)
+    else:
+        values = _cdist("sqeuclidean", {}, some, every)
+        small = values <= 1e-290
     if small.any():
         lost = small & (_cdist("chebyshev", {}, some, every) > 0)
         if lost.any():
+            power = p or 2
             msg = (
-                f"differences to the power of {p} vanish under the minkowski metric; take a smaller p, "
-                "'chebyshev', or data on a larger scale"
+                f"differences to the power of {power} vanish beside the largest values of X; take a "
+                "smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
             )
             raise ValueError(msg)
     return values
