@@ -314,9 +314,9 @@ def test_mixed_scales_keep_small_differences_or_are_refused(metric):
         try:
             items, distances = Neighbors.from_data(X, metric, **params).kneighbors(3)
         except ValueError as error:
-            assert metric == "euclidean"
+            assert metric in {"euclidean", "minkowski"}
             assert large / small > 1e250
-            assert "differences to the power of 2 vanish" in str(error)  # noqa: PT017
+            assert "differences to the power of" in str(error)  # noqa: PT017
             continue
         np.testing.assert_array_equal(items[2], [1, 0, 3])
         np.testing.assert_allclose(distances[0], [small, 3 * small, large], rtol=1e-12)
