@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,6 @@ from .kernel import (
 from .neighbors import Lists, Neighbors, as_neighbors
 from .result import CompleteCV
 from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
-from .variants import get_variant
 
 
 @jit
@@ -168,10 +168,8 @@ def complete_cv(
         raise ValueError(msg)
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
-    rule = get_variant(variant)
-    rule.settings(parameters)
     neighbors = as_neighbors(X, metric, metric_params)
-    question = pose(y, neighbors.n_items, rule, cv, ties, average, parameters)
+    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
     if exact:
         from ._exact import exact_scores
 
@@ -302,11 +300,14 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
 
 
 def first_depth(
-    question: Question, neighbors: Neighbors, tol: float, tails: tuple[Array | None, ...]
+    question: Question, neighbors: Neighbors, tol: float, tails: tuple[Array | None, ...] | None = None
 ) -> int:
-    """Depth that certifies `tol` for fixed-size training sets; a first guess for stratified ones."""
+    """Depth that certifies `tol` for fixed-size training sets; a first guess for stratified ones.
+
+    `tails` are the kinds' `fixed_tail`, where they are known.
+    """
     depth = 1
-    for kind, tail in zip(question.kinds, tails, strict=True):
+    for kind, tail in zip(question.kinds, tails or repeat(None), strict=False):
         if tail is None:
             tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1

@@ -39,8 +39,6 @@ from .kernel import (
 )
 from .neighbors import Neighbors, as_neighbors
 from .result import MonteCarloCV
-from .sampling import fixed_tail
-from .variants import get_variant
 
 TOLERANCE = 1e-12
 
@@ -169,17 +167,15 @@ def monte_carlo_cv(
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     check_pool(n_jobs, executor, progress)
     rng = _generator(random_state)
-    rule = get_variant(variant)
-    rule.settings(parameters)
     neighbors = as_neighbors(X, metric, metric_params)
-    question = pose(y, neighbors.n_items, rule, cv, ties, average, parameters)
+    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
     runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
     plan = _plan(question, neighbors, runs)
     sums, missed = _run(plan, question, n_jobs, executor, progress)
     return MonteCarloCV(
         scores=sums,
         error_bound=missed,
-        variant=rule.name,
+        variant=question.variant.name,
         design=repr(question.design),
         ties=ties,
         average=average,
@@ -289,11 +285,7 @@ def _run(
     executor: Executor | None,
     progress: bool,
 ) -> tuple[Array, float]:
-    tails = tuple(
-        fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), k)
-        for kind, k in zip(question.kinds, plan.nearest, strict=True)
-    )
-    depth = first_depth(question, plan.neighbors, TOLERANCE, tails)
+    depth = first_depth(question, plan.neighbors, TOLERANCE)
     plan.neighbors.prepare(depth)
     calls = [(rows, depth) for rows in plan.neighbors.blocks()]
     done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)

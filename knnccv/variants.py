@@ -78,12 +78,6 @@ class _Registry(Mapping[str, Variant]):
             return _describe(self._loaded[name])
         return _owner(self._entry_points()[name])
 
-    def refresh(self) -> None:
-        """Forget the entry points; they are looked up again when next asked for."""
-        with self._lock:
-            self._found = None
-            self._clashes = {}
-
 
 _registry = _Registry()
 

@@ -27,7 +27,7 @@ def as_matrix(D: Any) -> Array:
         msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
         raise ValueError(msg)
     if np.ma.is_masked(D) or matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8:
-        return as_reals("distances", D, must)
+        return as_reals("distances", D if np.ma.isMaskedArray(D) else matrix, must)
     # By blocks of rows: the matrix may be larger than what memory has room for twice.
     step = max(1, 2**21 // len(matrix))
     for start in range(0, len(matrix), step):

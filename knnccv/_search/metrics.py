@@ -108,14 +108,16 @@ def check_features(X: Any) -> Array:
     if hasattr(X, "tocsr"):
         msg = "X is a sparse matrix; pass X.toarray(), or a neighbour graph through Neighbors.from_graph(X)"
         raise TypeError(msg)
-    shape = rectangular(X, "X must hold real numbers").shape
+    must = "X must hold real numbers"
+    raw = rectangular(X, must)
+    shape = raw.shape
     if len(shape) != 2:
         msg = f"X must have shape (n_items, n_features), got shape {shape}"
         raise ValueError(msg)
     if shape[0] < 2 or shape[1] < 1:
         msg = f"X must have at least 2 items and 1 feature, got shape {shape}"
         raise ValueError(msg)
-    return as_reals("X", X, "X must hold real numbers")
+    return as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
@@ -123,7 +125,7 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     degree = _DEGREES[name]
     size = np.abs(data)
     largest = _exponent(size.max())
-    smallest = _exponent(size[size > 0].min()) if size.any() else 0
+    smallest = _exponent(size.min(where=size > 0, initial=size.max()))
     # Powers and their sums must neither overflow nor vanish: the largest value goes to the upper limit if
     # it is beyond, or if the smallest is so small that powers of differences might be lost.
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
@@ -136,9 +138,9 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
     if name == "minkowski":
-        return Ranking(scaled, partial(_powers, kwargs["p"]), unscale)
+        return Ranking(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
     if degree == 2 and smallest - shift < low:
-        return Ranking(scaled, partial(_powers, 0.0), unscale)
+        return Ranking(scaled, partial(_guarded, function, {}, 1.0), unscale)
     return Ranking(
         scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
     )
@@ -194,21 +196,16 @@ def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> A
     return values
 
 
-def _powers(p: float, some: Array, every: Array) -> Array:
-    """Minkowski distances, or squared euclidean ones for p = 0, if none of them vanishes by underflow."""
-    if p:
-        values = _cdist("minkowski", {"p": p}, some, every)
-        small = values <= 1e-290 ** (1 / p)
-    else:
-        values = _cdist("sqeuclidean", {}, some, every)
-        small = values <= 1e-290
+def _guarded(name: str, kwargs: Mapping[str, Any], root: float, some: Array, every: Array) -> Array:
+    """As `_cdist`, for sums of powers of which the values are the `root`-th root, if none has vanished."""
+    values = _cdist(name, kwargs, some, every)
+    small = values <= 1e-290 ** (1 / root)
     if small.any():
         lost = small & (_cdist("chebyshev", {}, some, every) > 0)
         if lost.any():
-            power = p or 2
             msg = (
-                f"differences to the power of {power} vanish beside the largest values of X; take a "
-                "smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
+                f"differences to the power of {kwargs.get('p', 2)} vanish beside the largest values of X; "
+                "take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
             )
             raise ValueError(msg)
     return values
