@@ -125,12 +125,16 @@ def rectangular(values: Any, must: str) -> Array:
 
 def check_finite(name: str, data: Array, first_row: int = 0) -> None:
     """Raise ValueError at the first value that is not finite; `data` starts at row `first_row`."""
-    finite = np.isfinite(data)
-    if not finite.all():
-        at = tuple(int(i) for i in np.argwhere(~finite)[0])
-        shown = (at[0] + first_row, *at[1:])
-        msg = f"{_place(name, shown)} is {data[at]}; every value must be finite"
-        raise ValueError(msg)
+    # In pieces: the data may be a file larger than the memory.
+    step = max(2**20 // max(data[:1].size, 1), 1)
+    for start in range(0, len(data), step):
+        piece = data[start : start + step]
+        finite = np.isfinite(piece)
+        if not finite.all():
+            at = tuple(int(i) for i in np.argwhere(~finite)[0])
+            shown = (at[0] + start + first_row, *at[1:])
+            msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite"
+            raise ValueError(msg)
 
 
 def _inexact(raw: Array) -> tuple[int, ...] | None:

@@ -256,6 +256,8 @@ def _float_scores(
     while len(rows):
         deepest = depth
         neighbors.prepare(depth)
+        if executor is None and len(rows) == n_items:
+            neighbors.search_all(depth, n_jobs, progress)
         blocks = list(neighbors.blocks(rows))
         calls = [(block, depth, cache is not None) for block in blocks]
         done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import as_reals, check_integer
+from ._pool import check_pool, map_blocks
 from ._search.given import as_matrix, check_indices, lists_of_graph
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
@@ -106,6 +107,7 @@ class Neighbors:
         self._algorithm = algorithm
         self._tree: Any = None
         self._product: Any = None
+        self._heaps: Any = None
 
     @classmethod
     def from_data(
@@ -242,13 +244,15 @@ class Neighbors:
     def __repr__(self) -> str:
         return f"<Neighbors of {self.n_items} items ({self.metric}), depth up to {self.max_depth}>"
 
-    def kneighbors(self, n_neighbors: int) -> tuple[Array, Array]:
+    def kneighbors(self, n_neighbors: int, *, n_jobs: int | None = None) -> tuple[Array, Array]:
         """The nearest items and their distances, ties in the order of the items.
 
         Parameters
         ----------
         n_neighbors : int
             1 to `max_depth`.
+        n_jobs : int, optional
+            Threads. Default: all processors that this process may use.
 
         Returns
         -------
@@ -261,24 +265,39 @@ class Neighbors:
             If some item has fewer known neighbours.
         """
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
+        check_pool(n_jobs, None, progress=False)
         self.prepare(depth)
-        parts = [self.block(rows, depth) for rows in self.blocks()]
-        lengths = np.concatenate([part.lengths for part in parts])
-        if lengths.min() < depth:
-            at = int(lengths.argmin())
-            msg = f"item {at} has only {lengths[at]} known neighbours, asked for {depth}"
-            raise ValueError(msg)
-        items = np.concatenate([part.items for part in parts])
-        values = np.concatenate([part.values for part in parts])
-        return items, self._ranking.to_distance(values) if self._ranking else values
+        self.search_all(depth, n_jobs)
+        blocks = list(self.blocks())
+        items = np.empty((self.n_items, depth), np.int32)
+        values = np.empty((self.n_items, depth))
+        found = map_blocks(self.block, [(rows, depth) for rows in blocks], n_jobs=n_jobs)
+        for rows, part in zip(blocks, found, strict=True):
+            if part.lengths.min() < depth:
+                at = int(part.lengths.argmin())
+                msg = f"item {rows[at]} has only {part.lengths[at]} known neighbours, asked for {depth}"
+                raise ValueError(msg)
+            items[rows] = part.items
+            values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
+        return items, values
 
     def blocks(self, rows: Array | None = None) -> Iterator[Array]:
-        """All items (or `rows`) in blocks of a size that fits the cache of a processor."""
-        if rows is None:
-            rows = np.arange(self.n_items)
+        """All items (or `rows`) in blocks of a size that fits the cache of a processor.
+
+        Under the tree items that lie close together share a block.
+        """
         size = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
         if self._tree is not None or self._product is not None:  # these never hold a row of all items
             size = max(size, ENGINE_BLOCK)
+        if self._tree is not None:
+            order = self._tree.order.astype(np.int64)
+            if rows is not None:
+                wanted = np.zeros(self.n_items, bool)
+                wanted[rows] = True
+                order = order[wanted[order]]
+            rows = order
+        elif rows is None:
+            rows = np.arange(self.n_items)
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
 
@@ -298,20 +317,20 @@ class Neighbors:
             If a callable metric returns what is not finite.
         """
         lists = self._lists
-        if lists is not None and (depth <= lists.items.shape[1] or self._finder is None):
+        if lists is not None and (self._known(depth) or self._finder is None):
             return lists.cut(rows, min(depth, lists.items.shape[1]))
         rows = np.ascontiguousarray(rows)
         engine = self._engine(depth)
         if engine == "tree" and self._tree is not None and self._ranking is not None:
             from ._search.tree import nearest_by_tree
 
-            found = nearest_by_tree(
-                self._tree, self._ranking.data, self._ranking.kind, rows, depth, self._values
-            )
+            found = nearest_by_tree(self._tree, self._ranking.data, self._ranking.kind, rows, depth)
         elif engine == "product" and self._product is not None and self._ranking is not None:
             from ._search.product import nearest_by_product
 
-            found = nearest_by_product(self._product, self._ranking.data, rows, depth, self._values)
+            found = nearest_by_product(
+                self._product, self._heaps, self._ranking.data, rows, depth, self._values
+            )
         else:
             found = nearest_of(self._values(rows), rows, depth)
         items, ranked, open_end = found
@@ -319,17 +338,28 @@ class Neighbors:
 
     def prepare(self, depth: int) -> None:
         """Build what the engine for lists of this depth needs; before threads ask for blocks."""
-        if self._ranking is None:
+        if self._ranking is None or self._known(depth):
             return
         name = self._engine(depth)
         if name == "tree" and self._tree is None:
-            from scipy.spatial import cKDTree
+            from ._search.tree import Tree
 
-            self._tree = cKDTree(self._ranking.data)
+            self._tree = Tree.of(self._ranking.data)
         elif name == "product" and self._product is None:
             from ._search.product import ProductSearch
 
             self._product = ProductSearch.of(self._ranking.data)
+
+    def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:
+        """Compare all items with all at once, where that saves work; after `prepare`, before `block`."""
+        if self._product is None or self._known(depth) or self._engine(depth) != "product":
+            return
+        from ._search.product import joined
+
+        self._heaps = joined(self._product, depth, n_jobs=n_jobs, progress=progress)
+
+    def _known(self, depth: int) -> bool:
+        return self._lists is not None and depth <= self._lists.items.shape[1]
 
     def _engine(self, depth: int) -> str:
         """Which engine serves lists of this depth: "tree", "product" or "plain"."""
@@ -367,7 +397,7 @@ class Neighbors:
 
     def new_cache(self, depth: int) -> Lists | None:
         """Room for all lists of that depth, to be filled by the driver and kept by `keep`."""
-        if self._finder is None or (self._lists is not None and self._lists.items.shape[1] >= depth):
+        if self._finder is None or self._known(depth):
             return None
         if self.n_items * depth * 12 > CACHE_BYTES:
             return None
@@ -381,6 +411,7 @@ class Neighbors:
     def keep(self, lists: Lists) -> None:
         """Keep lists of all items for later questions."""
         self._lists = lists
+        self._heaps = None
 
 
 def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:

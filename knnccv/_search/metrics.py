@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import as_reals, check_real, rectangular
+from .._checks import as_reals, check_finite, check_real, rectangular
 from ..kernel import Array
 
 Metric = str | Callable[[Array, Array], float]
@@ -33,6 +33,7 @@ NAMES = (
     "hamming",
     "jaccard",
 )
+PIECE = 4096  # rows
 # The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
 _FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
@@ -87,18 +88,20 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     _no_params(given, f"metric {metric!r}")
     if name == "minkowski":
         return _scaled(check_features(X), "minkowski", p=_check_p(p))
-    data = check_features(X)
     if name in _DEGREES:
-        return _scaled(data, name)
+        return _scaled(check_features(X, keep_single=True), name)
     if name == "hamming":
-        return Ranking(data, partial(_cdist, "hamming", {}), _unchanged)
+        return Ranking(check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged)
+    data = check_features(X)
     if name == "jaccard":
         return Ranking(_booleans(data), partial(_cdist, "jaccard", {}), _unchanged)
     return _angular(data, centred=name == "correlation")
 
 
-def check_features(X: Any) -> Array:
+def check_features(X: Any, *, keep_single: bool = False) -> Array:
     """The data as a C-contiguous float64 array of shape (n_items, n_features), checked.
+
+    With `keep_single` float32 stays float32: every value of it is one of float64.
 
     Raises
     ------
@@ -117,15 +120,17 @@ def check_features(X: Any) -> Array:
     if shape[0] < 2 or shape[1] < 1:
         msg = f"X must have at least 2 items and 1 feature, got shape {shape}"
         raise ValueError(msg)
+    if keep_single and raw.dtype == np.float32 and not np.ma.isMaskedArray(X):
+        single = np.ascontiguousarray(raw, dtype=np.float32)
+        check_finite("X", single)
+        return single
     return as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
     degree = _DEGREES[name]
-    size = np.abs(data)
-    largest = _exponent(size.max())
-    smallest = _exponent(size.min(where=size > 0, initial=size.max()))
+    largest, smallest = _span(data)
     # Powers and their sums must neither overflow nor vanish: the largest value goes to the upper limit if
     # it is beyond, or if the smallest is so small that powers of differences might be lost.
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
@@ -146,6 +151,16 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     )
 
 
+def _span(data: Array) -> tuple[int, int]:
+    """The binary exponents of the largest and the smallest absolute value other than 0."""
+    largest, smallest = 0.0, np.inf
+    for start in range(0, len(data), PIECE):
+        size = np.abs(data[start : start + PIECE])
+        largest = max(largest, float(size.max()))
+        smallest = min(smallest, float(size.min(where=size > 0, initial=np.inf)))
+    return _exponent(largest), _exponent(min(smallest, largest))
+
+
 def _exponent(largest: float) -> int:
     return int(np.frexp(largest)[1]) if largest > 0 else 0
 
@@ -163,10 +178,12 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
     # Proportional rows give the same quotients to the last bit.
     rows = data / np.where(largest == 0, 1.0, largest)
     rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+    to_distance = partial(_times_power, -1)
+    if not zero.any():
+        return Ranking(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
     # A constant column tells rows without a direction apart, whose distance to everything is 1.
     rows = np.column_stack([rows, zero.astype(float)])
-
-    return Ranking(rows, _angles, partial(_times_power, -1))
+    return Ranking(rows, _angles, to_distance)
 
 
 def _angles(some: Array, every: Array) -> Array:
@@ -192,7 +209,13 @@ def _booleans(data: Array) -> Array:
 def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> Array:
     from scipy.spatial.distance import cdist  # a tenth of a second, which importing knnccv need not pay
 
-    values: Array = cdist(some, every, name, **kwargs)
+    if every.dtype != np.float32:
+        values: Array = cdist(some, every, name, **kwargs)
+        return values
+    values = np.empty((len(some), len(every)))  # in pieces, or cdist would convert them all
+    for start in range(0, len(every), PIECE):
+        piece = slice(start, start + PIECE)
+        values[:, piece] = cdist(some, every[piece], name, **kwargs)
     return values
 
 

@@ -1,29 +1,39 @@
 """The nearest items for many features: inner products propose, exact differences decide.
 
-Squared distances differ from ``|y|^2 - 2 x.y`` by a constant of the row, and all inner products of a block
-are one matrix product, in single precision. Its rounding is bounded rigorously (`ProductSearch.slack`):
-whatever may be among the nearest by the true distance is kept, measured again as the brute-force engine
-measures, and sorted. Orders and ties are therefore those of the full comparison.
+Squared distances ``|x|^2 - 2 x.y + |y|^2`` of two blocks are one matrix product, in single precision. The
+w smallest of every row, somewhat more than wanted, stay in a heap; these are measured again as the
+brute-force engine measures, and sorted. A row is settled only if all others are provably farther, by a
+rigorous bound of the rounding in single precision; rows that are not are compared with all items in
+double precision. Orders and ties are therefore those of the full comparison.
 
-A tile of products is scanned while it is in the cache: 64 values at a time are counted against the row's
-threshold, which the compiler vectorises, and only a tile with a hit is looked at more closely.
+Where all items are asked for, every pair of blocks is multiplied once and offered to the heaps of both
+(`Join`). A block of products is scanned while it is in the cache: 64 values at a time are held
+against their rows' and columns' largest, which the compiler vectorises, and only where one is smaller it
+is looked at more closely.
 
-Cost per row: d multiply-adds and about one comparison for every other item, and some dozen exact
-distances.
+Cost per item: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
+O(depth log N log depth) for the heap, and depth exact distances.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .._pool import map_blocks
 from ..kernel import Array, jit
+from .heap import replace_largest
 from .remeasure import measure, settle
 from .select import nearest_of
 
-TILE = 2048
+BLOCK = 1024
+CHUNK = 64
+PART = 16
+SPARE = 8  # places in a heap beyond those wanted, which separate a row's list from all others
 UNIT = 2.0**-24  # rounding unit of single precision
 
 
@@ -31,98 +41,214 @@ UNIT = 2.0**-24  # rounding unit of single precision
 class ProductSearch:
     """Data made ready.
 
-    ``tested`` and ``others`` float32 (n_items, n_features + 1): factors whose product is the proposal
-    ``-2 x.y + |y|^2``, of centred data, scaled to a largest entry of about 1. ``slack`` float64 (n_items,):
-    bound of the error of a proposal.
+    Attributes
+    ----------
+    factors : float32 ndarray of shape (n_items, n_features + 2)
+        The features, centred and scaled to a largest entry of about 1, then 1 and the squared length.
+    items : int32 ndarray of shape (n_items,)
+        The item in every row of `factors`, a random order: what comes early is a sample of the whole,
+        and the heaps soon know how near their lists will end.
+    rows : int32 ndarray of shape (n_items,)
+        Where every item is: the inverse of `items`.
+    shift : int
+        The features were divided by 2**shift.
+    exact : bool
+        Whether single precision holds every proposal exactly, as it does for moderate integers.
     """
 
-    tested: Array
-    others: Array
-    slack: Array
+    factors: Array
+    items: Array
+    rows: Array
+    shift: int
+    exact: bool
 
     @classmethod
     def of(cls, data: Array) -> ProductSearch:
-        """Prepare float64 data of shape (n_items, n_features)."""
-        centred = data - data.mean(axis=0)
-        largest = np.abs(centred).max()
-        scaled = np.ldexp(centred, -int(np.frexp(largest)[1])) if largest > 0 else centred
-        squares = np.einsum("ij,ij->i", scaled, scaled)
-        lengths = np.sqrt(squares)
-        longest = float(lengths.max())
-        n_features = data.shape[1]
-        # The conversions of all factors, and a sum of d + 1 products in any order.
-        slack = 1.1 * UNIT * (n_features + 5) * (2 * lengths * longest + longest**2)
-        slack += 1e-37 * n_features  # what underflows in single precision
-        tested = np.ones((len(data), n_features + 1), dtype=np.float32)
-        tested[:, :-1] = -2 * scaled
-        others = np.empty_like(tested)
-        others[:, :-1] = scaled
-        others[:, -1] = squares
-        return cls(tested, others, slack)
+        """Prepare float32 or float64 data of shape (n_items, n_features)."""
+        n_items, n_features = data.shape
+        items = np.random.default_rng(0).permutation(n_items).astype(np.int32)
+        rows = np.empty_like(items)
+        rows[items] = np.arange(n_items, dtype=np.int32)
+        blocks = [items[start : start + BLOCK] for start in range(0, n_items, BLOCK)]
+        centre = data.mean(axis=0, dtype=np.float64)
+        integers = all(bool((np.rint(data[block]) == data[block]).all()) for block in blocks)
+        if integers:
+            centre = np.rint(centre)
+        largest = max(float(np.abs(data[block] - centre).max()) for block in blocks)
+        shift = int(np.frexp(largest)[1])
+        factors = np.ones((n_items, n_features + 2), dtype=np.float32)
+        longest = 0.0
+        for at, block in enumerate(blocks):
+            scaled = np.ldexp(data[block] - centre, -shift)
+            squares = np.einsum("ij,ij->i", scaled, scaled)
+            factors[at * BLOCK : at * BLOCK + len(block), :-2] = scaled
+            factors[at * BLOCK : at * BLOCK + len(block), -1] = squares
+            longest = max(longest, float(squares.max()))
+        # All terms of a sum, and their sums in any order, are integers (times a power of two).
+        exact = integers and shift <= 12 and 4 * longest * 4.0**shift < 1 / UNIT
+        return cls(factors, items, rows, shift, exact)
+
+    def turned(self, rows: Array | slice) -> Array:
+        """The other factors of these rows' squared distances: -2 times the features, squared length, 1."""
+        factors = self.factors[rows]
+        turned = -2 * factors
+        turned[:, -2] = factors[:, -1]
+        turned[:, -1] = 1
+        return turned
+
+    def reach(self, rows: Array, proposed: Array) -> Array:
+        """Below what exact value nothing can lie whose proposal is no less than `proposed`.
+
+        A proposal of x and y is wrong by at most ``c (|x| + |y|)^2``: the conversions to single
+        precision and a sum of d + 2 products in any order. An item y farther from the origin than
+        ``|x| + sqrt(proposed)`` is too far from x in any case.
+        """
+        if self.exact:
+            return np.full(len(rows), np.inf)
+        n_features = self.factors.shape[1] - 2
+        error = 1.1 * UNIT * (n_features + 6)
+        length = np.sqrt(self.factors[rows, -1].astype(np.float64)) * (1 + 1e-6)
+        wide = np.maximum(proposed.astype(np.float64), 0.0)
+        slack = error * (2 * length + np.sqrt(wide)) ** 2
+        slack += 1e-36 * n_features  # what underflows in single precision
+        # In double precision, too, values are rounded.
+        return np.ldexp((wide - slack) * (1 - 1e-9), 2 * self.shift)  # type: ignore[no-any-return]
+
+
+@dataclass
+class Heaps:
+    """For some rows the nearest by single precision: values float32 and items int32 (n_rows, width)."""
+
+    values: Array
+    items: Array
+
+    @classmethod
+    def empty(cls, n_rows: int, width: int, n_items: int) -> Heaps:
+        """All places taken by no item, infinitely far."""
+        return cls(
+            np.full((n_rows, width), np.inf, np.float32), np.full((n_rows, width), n_items, np.int32)
+        )
+
+    @property
+    def width(self) -> int:
+        """Places for every row."""
+        return int(self.values.shape[1])
 
 
 @jit
-def _scan(products, first, own, depth, slack, kept, values, n_kept, threshold):  # type: ignore[no-untyped-def]
-    """Keep of a tile what may be among a row's `depth` nearest; n_kept is -1 for a row with too many."""
-    room = values.shape[1]
-    for r in range(len(own)):
-        if n_kept[r] < 0:
-            continue
-        bound = threshold[r]
-        for start in range(0, products.shape[1], 64):
-            end = min(start + 64, products.shape[1])
-            hits = np.int32(0)
-            for j in range(start, end):
-                hits += np.int32(products[r, j] <= bound)
-            if hits == 0:
-                continue
-            for j in range(start, end):
-                if products[r, j] <= bound and first + j != own[r]:
-                    if n_kept[r] == room:
-                        bound = _tighten(values[r], depth, slack[r])
-                        n_kept[r] = left = _keep(kept[r], values[r], room, bound)
-                        if left > room - room // 4:
-                            n_kept[r] = -1
-                            break
-                        if products[r, j] > bound:
-                            continue
-                    values[r, n_kept[r]] = products[r, j]
-                    kept[r, n_kept[r]] = first + j
-                    n_kept[r] += 1
-            if n_kept[r] < 0:
-                break
-        threshold[r] = bound
+def _offer(values, items, value, item):  # type: ignore[no-untyped-def]
+    """Put a pair into a heap whose largest value is not below it; the largest value then."""
+    if value < values[0] or item < items[0]:
+        replace_largest(values, items, value, item)
+    return values[0]
 
 
 @jit
-def _tighten(values, depth, slack):  # type: ignore[no-untyped-def]
-    """Proposals above this cannot be among the `depth` nearest: the depth-th value, and twice the slack."""
-    return np.nextafter(np.float32(np.sort(values)[depth - 1] + 2 * slack), np.float32(np.inf))
+def _scan(products, row_items, column_items, values, items, column_values, column_heaps):  # type: ignore[no-untyped-def]
+    """Offer a block of products to the heaps of its rows and, where there are any, of its columns."""
+    n_columns = products.shape[1]
+    both = len(column_values) > 0
+    limits = np.full(n_columns, -np.inf, np.float32)
+    if both:
+        limits[:] = column_values[:, 0]
+    for r in range(len(products)):
+        item = row_items[r]
+        limit = values[r, 0]
+        for start in range(0, n_columns, CHUNK):
+            if start + CHUNK <= n_columns:  # slices of a fixed length are vectorised
+                chunk = products[r, start : start + CHUNK]
+                others = limits[start : start + CHUNK]
+                hits = np.int32(0)
+                for j in range(CHUNK):
+                    hits |= np.int32(chunk[j] <= max(limit, others[j]))
+                if hits == 0:
+                    continue
+            for first in range(start, min(start + CHUNK, n_columns), PART):
+                if first + PART <= n_columns:
+                    part = products[r, first : first + PART]
+                    few = limits[first : first + PART]
+                    hits = np.int32(0)
+                    for j in range(PART):
+                        hits |= np.int32(part[j] <= max(limit, few[j]))
+                    if hits == 0:
+                        continue
+                for j in range(first, min(first + PART, n_columns)):
+                    value = products[r, j]
+                    if value <= limit and column_items[j] != item:
+                        limit = _offer(values[r], items[r], value, column_items[j])
+                    if value <= limits[j] and both:
+                        limits[j] = _offer(column_values[j], column_heaps[j], value, item)
 
 
-@jit
-def _keep(kept, values, n, bound):  # type: ignore[no-untyped-def]
-    """Move what is within the bound to the front; how many those are."""
-    left = 0
-    for i in range(n):
-        if values[i] <= bound:
-            values[left] = values[i]
-            kept[left] = kept[i]
-            left += 1
-    return left
+class Join:
+    """All items against all, each pair of blocks once.
+
+    A block's heaps are under a lock; the pairs come in rounds in which no block appears twice, so that
+    threads hardly wait for one another. Heaps hold the smallest pairs (value, item) whatever the order of
+    the offers: the result does not depend on the threads.
+    """
+
+    def __init__(self, search: ProductSearch, depth: int) -> None:
+        n_items = len(search.items)
+        self.search = search
+        self.heaps = Heaps.empty(n_items, min(depth + SPARE, n_items - 1), n_items)
+        self._blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
+        self._locks = [threading.Lock() for _ in self._blocks]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every block with itself, then all pairs, as in a tournament."""
+        n_blocks = len(self._blocks)
+        pairs = [(i, i) for i in range(n_blocks)]
+        places = list(range(n_blocks + n_blocks % 2))
+        for _ in range(len(places) - 1):
+            half = len(places) // 2
+            meetings = zip(places[:half], reversed(places[half:]), strict=True)
+            pairs += [(min(pair), max(pair)) for pair in meetings if max(pair) < n_blocks]
+            places = [places[0], places[-1], *places[1:-1]]
+        return pairs
+
+    def __call__(self, one: int, other: int) -> None:
+        """Multiply a pair of blocks and offer the products to both."""
+        search, heaps = self.search, self.heaps
+        rows, columns = self._blocks[one], self._blocks[other]
+        products = search.turned(rows) @ search.factors[columns].T
+        none = slice(0, 0) if one == other else columns
+        with self._locks[one], self._locks[other] if one != other else threading.Lock():
+            _scan(
+                products,
+                search.items[rows],
+                search.items[columns],
+                heaps.values[rows],
+                heaps.items[rows],
+                heaps.values[none],
+                heaps.items[none],
+            )
 
 
-@jit
-def _finish(depth, slack, kept, values, n_kept):  # type: ignore[no-untyped-def]
-    """Let go what the last tiles have shown to be too far; what stays is measured exactly."""
-    for r in range(len(n_kept)):
-        if n_kept[r] >= depth:
-            bound = _tighten(values[r, : n_kept[r]], depth, slack[r])
-            n_kept[r] = _keep(kept[r], values[r], n_kept[r], bound)
+def joined(search: ProductSearch, depth: int, **pool: Any) -> Heaps:
+    """Heaps of all items, in the order of ``search.items``; `pool` goes to `map_blocks`."""
+    join = Join(search, depth)
+    for _ in map_blocks(join, join.pairs(), **pool):
+        pass
+    return join.heaps
+
+
+def proposals(search: ProductSearch, rows: Array, depth: int) -> Heaps:
+    """Heaps of some items; `rows` are those of the items in `search`."""
+    n_items = len(search.items)
+    heaps = Heaps.empty(len(rows), min(depth + SPARE, n_items - 1), n_items)
+    none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
+    turned = search.turned(rows)
+    for start in range(0, n_items, BLOCK):
+        columns = slice(start, start + BLOCK)
+        products = turned @ search.factors[columns].T
+        _scan(products, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
+    return heaps
 
 
 def nearest_by_product(
     search: ProductSearch,
+    heaps: Heaps | None,
     data: Array,
     rows: Array,
     depth: int,
@@ -134,7 +260,9 @@ def nearest_by_product(
     ----------
     search : ProductSearch
         Of `data`.
-    data : float64 ndarray of shape (n_items, n_features)
+    heaps : Heaps or None
+        Those of all items, if they are at hand.
+    data : float32 or float64 ndarray of shape (n_items, n_features)
     rows : int64 ndarray of shape (n_rows,)
     depth : int
     compare : callable
@@ -142,25 +270,21 @@ def nearest_by_product(
         to be told apart in single precision.
     """
     n_rows, n_items = len(rows), len(data)
-    room = 3 * depth + 40
-    kept = np.empty((n_rows, room), np.int64)
-    values = np.empty((n_rows, room), np.float32)
-    n_kept = np.zeros(n_rows, np.int64)
-    threshold = np.full(n_rows, np.inf, np.float32)
-    slack = search.slack[rows]
-    block = search.tested[rows]
-    for first in range(0, n_items, TILE):
-        products = block @ search.others[first : first + TILE].T
-        _scan(products, first, rows, depth, slack, kept, values, n_kept, threshold)
-    _finish(depth, slack, kept, values, n_kept)
+    places = search.rows[rows]
+    if heaps is None or heaps.width < min(depth + SPARE, n_items - 1):
+        mine = proposals(search, places, depth)
+    else:
+        mine = Heaps(heaps.values[places], heaps.items[places])
+    reach = search.reach(places, mine.values[:, 0])
+    if mine.width == n_items - 1:
+        reach[:] = np.inf  # nothing is left out
     items = np.empty((n_rows, depth), np.int32)
     ranked = np.empty((n_rows, depth))
     more = np.zeros(n_rows, bool)
     settled = np.zeros(n_rows, bool)
-    exact = np.empty((n_rows, room))
-    lengths = np.maximum(n_kept, 0)
-    measure(data, rows, kept, lengths, 0, exact)
-    settle(rows, kept, exact, lengths, np.full(n_rows, np.inf), depth, items, ranked, more, settled)
+    exact = np.empty(mine.items.shape)
+    measure(data, rows, mine.items, exact)
+    settle(mine.items, exact, reach, depth, items, ranked, more, settled)
     left = np.flatnonzero(~settled)
     if len(left):
         asked = np.ascontiguousarray(rows[left])

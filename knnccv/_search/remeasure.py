@@ -5,52 +5,69 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
+from .heap import replace_largest, sort_heap
+
+ABREAST = 4
+NOBODY = 2**31 - 1
 
 
 @jit
-def measure(data, rows, found, lengths, kind, values):  # type: ignore[no-untyped-def]
-    """Surrogate values of the candidates, summed over the features in order, as `cdist` does.
+def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
+    """Squared euclidean distances to the candidates, summed over the features in order, as `cdist` does.
 
-    `kind` is 0 for squared euclidean, 1 for manhattan, 2 for chebyshev.
+    Some candidates go abreast: each one's sum is a chain of additions that wait for one another.
     """
+    n_found = found.shape[1]
     for r in range(len(rows)):
-        for i in range(lengths[r]):
+        point = data[rows[r]]
+        for i in range(0, n_found - n_found % ABREAST, ABREAST):
+            a, b, c, d = (
+                data[found[r, i]],
+                data[found[r, i + 1]],
+                data[found[r, i + 2]],
+                data[found[r, i + 3]],
+            )
+            of_a = of_b = of_c = of_d = 0.0
+            for f in range(len(point)):
+                x = np.float64(point[f])
+                to_a = x - a[f]
+                to_b = x - b[f]
+                to_c = x - c[f]
+                to_d = x - d[f]
+                of_a += to_a * to_a
+                of_b += to_b * to_b
+                of_c += to_c * to_c
+                of_d += to_d * to_d
+            values[r, i] = of_a
+            values[r, i + 1] = of_b
+            values[r, i + 2] = of_c
+            values[r, i + 3] = of_d
+        for i in range(n_found - n_found % ABREAST, n_found):
+            other = data[found[r, i]]
             total = 0.0
-            for f in range(data.shape[1]):
-                difference = data[rows[r], f] - data[found[r, i], f]
-                if kind == 0:
-                    total += difference * difference
-                elif kind == 1:
-                    total += abs(difference)
-                else:
-                    total = max(total, abs(difference))
+            for f in range(len(point)):
+                difference = np.float64(point[f]) - other[f]
+                total += difference * difference
             values[r, i] = total
 
 
 @jit
-def settle(rows, found, values, lengths, reach, depth, items, ranked, more, settled):  # type: ignore[no-untyped-def]
-    """Sort each row's candidates by (value, index), without the item itself.
+def settle(found, values, reach, depth, items, ranked, more, settled):  # type: ignore[no-untyped-def]
+    """Sort each row's candidates by (value, index).
 
-    A row is settled if it has `depth` of them, the last below `reach`, beyond which the others are.
+    A row is settled if the last one wanted is below `reach`, beyond which all others are.
     """
     width = found.shape[1]
-    keys = np.empty(width, np.int64)
-    near = np.empty(width)
-    for r in range(len(rows)):
-        n = 0
-        for i in range(lengths[r]):
-            if found[r, i] != rows[r]:
-                keys[n] = found[r, i]
-                near[n] = values[r, i]
-                n += 1
-        if n < depth:
-            settled[r] = False
-            continue
-        by_index = np.argsort(keys[:n])
-        final = np.argsort(near[by_index], kind="mergesort")
-        for i in range(depth):
-            items[r, i] = keys[by_index[final[i]]]
-            ranked[r, i] = near[by_index[final[i]]]
+    best = np.empty(width)
+    who = np.empty(width, found.dtype)
+    for r in range(len(found)):
+        best[:] = np.inf
+        who[:] = NOBODY
+        for i in range(width):
+            replace_largest(best, who, values[r, i], found[r, i])
+        sort_heap(best, who)
+        items[r] = who[:depth]
+        ranked[r] = best[:depth]
         # Below 1e-280 rounding is no longer relative.
-        settled[r] = ranked[r, depth - 1] < reach[r] and reach[r] > 1e-280
-        more[r] = n > depth and near[by_index[final[depth]]] == ranked[r, depth - 1]
+        settled[r] = best[depth - 1] < reach[r] and reach[r] > 1e-280
+        more[r] = width > depth and best[depth] == best[depth - 1]
