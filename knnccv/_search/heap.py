@@ -18,12 +18,12 @@ def replace_largest(values, items, value, item):  # type: ignore[no-untyped-def]
         child = 2 * at + 1
         if child >= n:
             break
-        other = child + 1
-        if other < n and (
-            values[other] > values[child]
-            or (values[other] == values[child] and items[other] > items[child])
+        right = child + 1
+        if right < n and (
+            values[right] > values[child]
+            or (values[right] == values[child] and items[right] > items[child])
         ):
-            child = other
+            child = right
         if values[child] < value or (values[child] == value and items[child] < item):
             break
         values[at] = values[child]
