@@ -153,7 +153,7 @@ class Neighbors:
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
             raise ValueError(msg)
-        if algorithm == "tree" and not prepared.kind:
+        if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
             msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
             raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")

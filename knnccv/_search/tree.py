@@ -57,7 +57,7 @@ class Tree:
 
 @jit
 def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped-def]
-    """Permute ``order[start:end]`` so that no value from `middle` on is below one before it (quickselect)."""
+    """Permute ``order[start:end]``: no value from `middle` on is below one before it (quickselect)."""
     while end - start > 1:
         pivot = data[order[(start + end) // 2], feature]
         i = start
