@@ -22,7 +22,7 @@ from ._dask import DaskBackend, check_client, is_client
 from ._travel import Parcel, Plan, Ticket, answer, compute
 from .kernel import Array
 
-FIRST = 32  # items of the first task
+FIRST = 16  # items from which the time of an item is known well enough, and least share of a worker
 GROWTH = 16  # at most so much longer than a finished one is a task
 AT_ONCE = 4  # tasks per worker that are handed out at a time
 SHORT = 0.002  # seconds of work for which starting threads does not pay
@@ -124,7 +124,7 @@ class Workers:
         if self._n_threads > 1 and len(rows) > size:
             self._limit_blas()  # before the first block: its threads spin for a while after their work
         start = 0
-        while start < len(rows) and not self._pays(len(rows) - start):
+        while start < len(rows) and self._stays(len(rows) - start):
             task = self._pace.cut(rows[start:], size, 1)
             start += len(task)
             yield from self._results(task, size, compute(self._plan, task, size, arguments))
@@ -147,11 +147,11 @@ class Workers:
         elif self._progress:
             self._bar = _tqdm()(total=n_items, unit="item")
 
-    def _pays(self, n_left: int) -> bool:
-        """Whether to hand the work out, rather than do it here and now."""
-        if self._executor is not None:
+    def _stays(self, n_left: int) -> bool:
+        """Whether to work here and now: to learn how long an item takes, or as handing out does not pay."""
+        if not self._pace.known:
             return True
-        return self._n_threads > 1 and self._pace.seconds(n_left) > SHORT
+        return self._executor is None and (self._n_threads == 1 or self._pace.seconds(n_left) <= SHORT)
 
     def _results(self, task: Array, size: int, done: Any) -> Iterator[tuple[Array, Any]]:
         results, seconds = done
@@ -187,18 +187,20 @@ class Pace:
 
     def __init__(self, target: float) -> None:
         self._target = target
-        self._length = FIRST
-        self._per_item = float("inf")
+        self._length = 1
+        self._per_item = 0.0
+        self.known = False  # is how long an item takes; a first item pays for what comes once
 
     def learn(self, n_items: int, seconds: float) -> None:
         """Take note of a finished task."""
         self._per_item = max(seconds / n_items, 1e-9)
         longest = max(self._length, GROWTH * n_items)  # short tasks come in when long ones are out
         self._length = max(1, int(min(longest, self._target / self._per_item)))
+        self.known = self.known or n_items >= FIRST or seconds > SHORT
 
     def seconds(self, n_items: int) -> float:
-        """How long so many items will take, as far as is known."""
-        return n_items * self._per_item if self._per_item < float("inf") else 0.0
+        """How long so many items will take."""
+        return n_items * self._per_item
 
     def cut(self, rows: Array, size: int, width: int) -> Array:
         """The next task: the first of the rows left, for `width` workers who work in blocks of `size`."""
