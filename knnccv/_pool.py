@@ -25,7 +25,7 @@ from .kernel import Array
 FIRST = 16  # items from which the time of an item is known well enough, and least share of a worker
 GROWTH = 16  # at most so much longer than a finished one is a task
 AT_ONCE = 4  # tasks per worker that are handed out at a time
-SHORT = 0.002  # seconds of work for which starting threads does not pay
+SHORT = 0.005  # seconds of work for which starting threads does not pay
 SECONDS = 0.25  # of a task in a thread of ours
 SECONDS_AWAY = 0.5  # of a task that travels
 WIDTH = 64  # workers of an executor that does not tell
