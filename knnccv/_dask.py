@@ -78,14 +78,21 @@ class DaskBackend:
 
     def submit(self, *task: Any) -> Pending:
         """Hand a task out."""
-        pending = Pending(task, self._submit(task), self._losses)
+        future = self._submit(task)
+        pending = Pending(task, future, self._losses)
         self._out.append(pending)
         return pending
 
     def _submit(self, task: tuple[Any, ...]) -> Any:
+        if self._scattered.status in ("lost", "cancelled"):
+            self._scatter_again()
         self._n_tasks += 1
         key = f"knnccv-{self._parcel.token}-{self._n_tasks}"
         return self._client.submit(answer, self._scattered, *task, key=key, pure=False)
+
+    def _scatter_again(self) -> None:
+        self._scattered = self._scatter()
+        self._losses += 1
 
     def result(self, pending: Pending) -> Any:
         """Wait for the oldest task; where its plan was lost, scatter it and submit the task again."""
@@ -99,10 +106,9 @@ class DaskBackend:
                 self._out.popleft()
                 return done
             if pending.losses == self._losses:
-                self._scattered = self._scatter()
-                self._losses += 1
-            pending.losses = self._losses
+                self._scatter_again()
             pending.future = self._submit(pending.task)
+            pending.losses = self._losses
 
     def close(self) -> None:
         """Cancel what is waiting, and let the plan go."""
