@@ -126,9 +126,9 @@ def rectangular(values: Any, must: str) -> Array:
 def check_finite(name: str, data: Array, first_row: int = 0) -> None:
     """Raise ValueError at the first value that is not finite; `data` starts at row `first_row`."""
     # In pieces: the data may be a file larger than the memory.
-    step = max(2**20 // max(data[:1].size, 1), 1)
-    for start in range(0, len(data), step):
-        piece = data[start : start + step]
+    step = max(2**20 * len(data) // max(data.size, 1), 1) if data.ndim else 1
+    for start in range(0, len(data), step) if data.ndim else (0,):
+        piece = data[start : start + step] if data.ndim else data
         finite = np.isfinite(piece)
         if not finite.all():
             at = tuple(int(i) for i in np.argwhere(~finite)[0])

@@ -39,7 +39,9 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)
-    for rows in neighbors.blocks():
+    size = neighbors.block_size
+    for start in range(0, n_items, size):
+        rows = np.arange(start, min(start + size, n_items))
         lists = neighbors.block(rows, depth)
         lengths = lists.lengths
         if fair or not neighbors.ordered_by_index:

@@ -1,19 +1,41 @@
-"""Blocks of work in threads, or in any other executor, handed back in order."""
+"""Blocks of work in threads, in any executor, or on a dask cluster, handed back in order.
+
+Every item is computed on its own, so it does not matter how the items are cut into tasks. Tasks are made
+so long that handing them out costs little, and so short that Ctrl-C, the progress bar and the slowest
+worker do not keep anybody waiting; how long an item takes is learnt on the way.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
-from threadpoolctl import threadpool_limits
-
+from ._blas import one_blas_thread
 from ._checks import check_bool, check_integer
+from ._dask import DaskBackend, check_client, is_client
+from ._travel import Parcel, Plan, Ticket, answer, compute
+from .kernel import Array
 
-T = TypeVar("T")
+FIRST = 16  # items from which the time of an item is known well enough, and least share of a worker
+GROWTH = 16  # at most so much longer than a finished one is a task
+AT_ONCE = 4  # tasks per worker that are handed out at a time
+SHORT = 0.005  # seconds of work for which starting threads does not pay
+SECONDS = 0.25  # of a task in a thread of ours
+SECONDS_AWAY = 0.5  # of a task that travels
+WIDTH = 64  # workers of an executor that does not tell
+
+
+class Submits(Protocol):
+    """What `executor` must be: `concurrent.futures.Executor`, or as much of it as is used here."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Start ``fn(*args, **kwargs)`` and return a future, with a ``result`` method at least."""
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -34,77 +56,267 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     """Raise TypeError, ValueError or ImportError if the work could not be handed out so."""
     n_workers(n_jobs)
     if executor is not None and not hasattr(executor, "submit"):
-        msg = f"executor must have a submit method, as concurrent.futures.Executor has, got {executor!r}"
+        msg = (
+            "executor must have a submit method, as concurrent.futures.Executor and dask's Client have, "
+            f"got {executor!r}"
+        )
         raise TypeError(msg)
+    if is_client(executor):
+        check_client(executor)
     if check_bool("progress", progress):
         _tqdm()
 
 
-def map_blocks(
-    work: Callable[..., T],
-    calls: Sequence[tuple[Any, ...]],
-    *,
+class Workers:
+    """Those who compute the blocks of one question; a context.
+
+    Leaving it, by an error or Ctrl-C too, cancels what has not begun, waits for threads of ours (for the
+    block that they are at), and gives BLAS its threads back.
+
+    Parameters
+    ----------
+    plan : callable
+        ``plan(rows, *arguments)``: the results of some rows. Each row must be computed on its own.
+    n_jobs, executor, progress
+        As `complete_cv` takes them.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        n_jobs: int | None = None,
+        executor: Submits | None = None,
+        progress: bool = False,
+    ) -> None:
+        self._plan = plan
+        self._executor = executor
+        self._n_threads = n_workers(n_jobs)
+        self._pace = Pace(SECONDS if executor is None else SECONDS_AWAY)
+        self._backend: Any = None
+        self._waiting: deque[tuple[Array, Any]] = deque()
+        self._progress = progress
+        self._bar: Any = None
+        self._stack = ExitStack()
+        self._blas_limited = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        with self._stack:
+            if self._backend is not None:
+                self._backend.close()
+
+    def map(self, rows: Array, size: int, *arguments: Any) -> Iterator[tuple[Array, Any]]:
+        """``plan(block, *arguments)`` for blocks of up to `size` rows, in their order.
+
+        Yields
+        ------
+        block : ndarray
+            Some of the rows.
+        result : object
+            What the plan returned for them.
+        """
+        self._announce(len(rows))
+        if self._n_threads > 1 and len(rows) > size:
+            self._limit_blas()  # before the first block: its threads spin for a while after their work
+        start = 0
+        while start < len(rows) and self._stays(len(rows) - start):
+            task = self._pace.cut(rows[start:], size, 1)
+            start += len(task)
+            yield from self._results(task, size, compute(self._plan, task, size, arguments))
+        while start < len(rows) or self._waiting:
+            backend = self._open()
+            width = backend.width
+            while start < len(rows) and len(self._waiting) < AT_ONCE * width:
+                task = self._pace.cut(rows[start:], size, width)
+                start += len(task)
+                self._waiting.append((task, backend.submit(task, size, arguments)))
+            task, pending = self._waiting[0]
+            done = backend.result(pending)
+            self._waiting.popleft()
+            yield from self._results(task, size, done)
+
+    def _announce(self, n_items: int) -> None:
+        if self._bar is not None:
+            self._bar.total += n_items
+            self._bar.refresh()
+        elif self._progress:
+            self._bar = _tqdm()(total=n_items, unit="item")
+
+    def _stays(self, n_left: int) -> bool:
+        """Whether to work here and now: to learn how long an item takes, or as handing out does not pay."""
+        if not self._pace.known:
+            return True
+        return self._executor is None and (self._n_threads == 1 or self._pace.seconds(n_left) <= SHORT)
+
+    def _results(self, task: Array, size: int, done: Any) -> Iterator[tuple[Array, Any]]:
+        results, seconds = done
+        self._pace.learn(len(task), seconds)
+        results.reverse()
+        for start in range(0, len(task), size):
+            block = task[start : start + size]
+            if self._bar is not None:
+                self._bar.update(len(block))
+            yield block, results.pop()  # which lets the result go once it was used
+
+    def _limit_blas(self) -> None:
+        if not self._blas_limited:
+            self._blas_limited = True
+            self._stack.enter_context(one_blas_thread())
+
+    def _open(self) -> Any:
+        if self._backend is None:
+            self._limit_blas()
+            if is_client(self._executor):
+                self._backend = DaskBackend(self._executor, self._plan)
+            elif self._executor is not None:
+                self._backend = ExecutorBackend(self._executor, self._plan, _width(self._executor))
+            else:
+                pool = ThreadPoolExecutor(self._n_threads)
+                self._stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+                self._backend = ExecutorBackend(pool, self._plan, self._n_threads)
+        return self._backend
+
+
+def for_each(
+    work: Callable[[Any], None],
+    pieces: Sequence[Any],
     n_jobs: int | None = None,
-    executor: Executor | None = None,
     progress: bool = False,
-) -> Iterator[T]:
-    """``work(*call)`` for every call, in order; the first error ends the rest and is raised."""
-    workers = min(n_workers(n_jobs), len(calls))
-    bar = _tqdm()(total=len(calls), unit="block") if progress else None
-    try:
-        if executor is not None:
-            results = _submitted(executor, work, calls)
-        elif workers <= 1:
-            results = (work(*call) for call in calls)
-        else:
-            results = _threaded(workers, work, calls)
-        for result in results:
+    *,
+    unit: str = "piece",
+) -> None:
+    """``work(piece)`` for every piece, begun in their order, in threads of ours.
+
+    An error or Ctrl-C ends the rest, when the threads are through with the pieces that they are at.
+    """
+    left = iter(pieces)
+    stop = threading.Event()
+    bar = _tqdm()(total=len(pieces), unit=unit) if progress else None
+
+    def drain() -> None:
+        # Taking from the iterator of a sequence is one step; no two threads take the same.
+        while not stop.is_set() and (piece := next(left, stop)) is not stop:
+            try:
+                work(piece)
+            except BaseException:
+                stop.set()
+                raise
             if bar is not None:
                 bar.update()
-            yield result
-    finally:
+
+    with ExitStack() as stack:
         if bar is not None:
-            bar.close()
+            stack.callback(bar.close)
+        if (width := min(n_workers(n_jobs), len(pieces))) <= 1:
+            drain()
+            return
+        stack.enter_context(one_blas_thread())
+        pool = stack.enter_context(ThreadPoolExecutor(width))
+        stack.callback(stop.set)
+        for future in [pool.submit(drain) for _ in range(width)]:
+            future.result()
 
 
-def _threaded(workers: int, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-    # A metric may call BLAS; its threads times ours would fight for the processors.
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        yield from _submitted(pool, work, calls)
+class Pace:
+    """How many items make a task of about so many seconds, as learnt from finished ones."""
+
+    def __init__(self, target: float) -> None:
+        self._target = target
+        self._length = 1
+        self._per_item = 0.0
+        self.known = False  # is how long an item takes; a first item pays for what comes once
+
+    def learn(self, n_items: int, seconds: float) -> None:
+        """Take note of a finished task."""
+        self._per_item = max(seconds / n_items, 1e-9)
+        longest = max(self._length, GROWTH * n_items)  # short tasks come in when long ones are out
+        self._length = max(1, int(min(longest, self._target / self._per_item)))
+        self.known = self.known or n_items >= FIRST or seconds > SHORT
+
+    def seconds(self, n_items: int) -> float:
+        """How long so many items will take."""
+        return n_items * self._per_item
+
+    def cut(self, rows: Array, size: int, width: int) -> Array:
+        """The next task: the first of the rows left, for `width` workers who work in blocks of `size`."""
+        share = max(FIRST, len(rows) // (2 * width)) if width > 1 else len(rows)
+        length = min(self._length, share)
+        return rows[: length - length % size if length > size else length]
 
 
-_blas_lock = threading.Lock()
-_blas_users: list[threadpool_limits] = []
+@dataclass
+class Pending:
+    """A task at work, and how many times the plan had travelled when it was sent."""
+
+    task: tuple[Any, ...]
+    future: Any
+    n_sent: int
 
 
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread, restored when the last of several callers has left.
+class ExecutorBackend:
+    """Submits tasks to anything with the interface of `concurrent.futures`."""
 
-    The limit holds for the whole process: overlapping limits would restore one another's.
-    """
-    with _blas_lock:
-        limits = _blas_users[0] if _blas_users else threadpool_limits(1)
-        _blas_users.append(limits)
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            _blas_users.pop()
-            if not _blas_users:
-                limits.restore_original_limits()
+    def __init__(self, executor: Any, plan: Plan, width: int) -> None:
+        self.width = width
+        self._executor = executor
+        self._parcel = Parcel(plan)
+        self._stop = threading.Event()
+        self._first = _told_width(executor) or 1  # tasks that take the plan along from the beginning
+        self._n_sent = 0
+        self._out: deque[Pending] = deque()
+
+    def submit(self, *task: Any) -> Pending:
+        """Hand a task out."""
+        pending = Pending(task, None, 0)
+        self._send(pending, full=self._n_sent < self._first)
+        self._out.append(pending)
+        return pending
+
+    def _send(self, pending: Pending, full: bool) -> None:
+        self._n_sent += full
+        pending.n_sent = self._n_sent
+        ticket = Ticket(self._parcel, full, self._stop)
+        pending.future = self._executor.submit(answer, ticket, *pending.task)
+
+    def result(self, pending: Pending) -> Any:
+        """Wait for the oldest task.
+
+        A worker that did not know the plan has come back at once, and is sent the plan, unless it has
+        been on its way since.
+        """
+        while (done := pending.future.result()) is None:
+            self._send(pending, full=pending.n_sent == self._n_sent)
+            for other in self._out:
+                if other is not pending and _came_back(other.future):
+                    self._send(other, full=False)
+        self._out.popleft()
+        return done
+
+    def close(self) -> None:
+        """Cancel what is waiting; threads stop after the block that they are at."""
+        self._stop.set()
+        for pending in self._out:
+            with suppress(AttributeError):  # not everybody's futures can be cancelled
+                pending.future.cancel()
 
 
-def _submitted(executor: Executor, work: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-    futures = [executor.submit(work, *call) for call in calls]
-    try:
-        for i, future in enumerate(futures):
-            yield future.result()
-            futures[i] = None  # type: ignore[call-overload]  # let the result go once it was used
-    finally:
-        for future in futures:
-            if future is not None:
-                future.cancel()
+def _came_back(future: Any) -> bool:
+    return hasattr(future, "done") and future.done() and not future.exception() and future.result() is None
+
+
+def _told_width(executor: Any) -> int:
+    """How many workers an executor says it has (as the standard library's or mpi4py's do); else 0."""
+    told = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
+    return told if isinstance(told, int) else 0
+
+
+def _width(executor: Any) -> int:
+    return _told_width(executor) or WIDTH
 
 
 def _tqdm() -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
@@ -23,7 +22,7 @@ import numpy as np
 from numba import types
 
 from ._checks import check_bool, check_real
-from ._pool import check_pool, map_blocks
+from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, summarise
 from .kernel import (
@@ -97,7 +96,7 @@ def complete_cv(
     tol: float = 1e-12,
     exact: bool = False,
     n_jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Submits | None = None,
     progress: bool = False,
     **parameters: Any,
 ) -> CompleteCV:
@@ -133,10 +132,11 @@ def complete_cv(
         Compute with rational numbers. Slow; for small data.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The answer does not depend on it.
-    executor : concurrent.futures.Executor, optional
-        Runs the blocks instead of own threads.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Who computes instead of own threads: a pool of threads or processes, or whatever else has their
+        interface, or a dask cluster. The answer does not depend on it. See ``docs/cluster.md``.
     progress : bool, default False
-        Show a progress bar (needs tqdm).
+        Show a progress bar (needs tqdm): of the items, and of those that are asked again for more depth.
     **parameters
         The variant's parameters.
 
@@ -175,7 +175,8 @@ def complete_cv(
 
         found = exact_scores(question, neighbors)
     else:
-        found = _float_scores(question, neighbors, tol, n_jobs, executor, progress)
+        keep = isinstance(X, Neighbors)  # else nobody will ask these neighbours again
+        found = _float_scores(question, neighbors, keep, tol, n_jobs, executor, progress)
     answer = summarise(question, found)
     return replace(answer, seconds=time.perf_counter() - started)
 
@@ -192,6 +193,14 @@ class _Plan:
     fixed_tails: tuple[Array | None, ...]
     never: Array
     fair: bool
+
+    def compile(self) -> None:
+        """Compile what the blocks call, or load it from the cache; every process needs it once."""
+        for kernel in self.kernels:
+            compile_kernel(kernel, "the plan")
+        compiled(score_rows, SCORE_ROWS)
+        if any(table is None for table in self.fixed_tails):
+            compiled(stratified_tails, STRATIFIED_TAILS)
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
@@ -239,42 +248,42 @@ class _Plan:
 def _float_scores(
     question: Question,
     neighbors: Neighbors,
+    keep: bool,
     tol: float,
     n_jobs: int | None,
-    executor: Executor | None,
+    executor: Submits | None,
     progress: bool,
 ) -> Scores:
     plan = _plan(question, neighbors)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
+    if executor is not None:
+        plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
     n_kinds, n_items = len(question.kinds), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     rows = np.arange(n_items)
     deepest = depth
-    cache = neighbors.new_cache(depth)
-    while len(rows):
-        deepest = depth
-        neighbors.prepare(depth)
-        if executor is None and len(rows) == n_items:
-            neighbors.search_all(depth, n_jobs, progress)
-        blocks = list(neighbors.blocks(rows))
-        calls = [(block, depth, cache is not None) for block in blocks]
-        done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)
-        for block, (lists, block_scores, block_tails, block_tied) in zip(blocks, done, strict=True):
-            scores[:, block] = block_scores
-            tails[:, block] = block_tails
-            tied[block] = block_tied
-            if cache is not None and lists is not None:
-                cache.items[block], cache.values[block] = lists.items, lists.values
-                cache.lengths[block], cache.open_end[block] = lists.lengths, lists.open_end
-        if cache is not None:
-            neighbors.keep(cache)
-            cache = None
-        if depth >= neighbors.max_depth:
-            break
-        rows = rows[(tails[:, rows] > tol / 2).any(axis=0)]
-        depth = min(2 * depth, neighbors.max_depth)
+    cache = neighbors.new_cache(depth) if keep else None
+    with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        while len(rows):
+            deepest = depth
+            neighbors.prepare(depth)
+            if executor is None and len(rows) == n_items:
+                neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
+            near = neighbors.sorted(rows)
+            for block, (lists, *found) in workers.map(near, neighbors.block_size, depth, cache is not None):
+                scores[:, block], tails[:, block], tied[block] = found
+                if cache is not None and lists is not None:
+                    cache.items[block], cache.values[block] = lists.items, lists.values
+                    cache.lengths[block], cache.open_end[block] = lists.lengths, lists.open_end
+            if cache is not None:
+                neighbors.keep(cache)
+                cache = None
+            if depth >= neighbors.max_depth:
+                break
+            rows = rows[(tails[:, rows] > tol / 2).any(axis=0)]
+            depth = min(2 * depth, neighbors.max_depth)
     return Scores(scores, tails, tied, deepest)
 
 
@@ -282,11 +291,8 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
     tasks = [question.task(kind) for kind in question.kinds]
     owner = f"variant {question.variant.name!r}"
     kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
-    compiled(score_rows, SCORE_ROWS)
-    if any(task.stratified for task in tasks):
-        compiled(stratified_tails, STRATIFIED_TAILS)
     nearest = tuple(question.nearest(kind) for kind in question.kinds)
-    return _Plan(
+    plan = _Plan(
         neighbors,
         question.kernel_labels(),
         kernels,
@@ -299,6 +305,8 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
         question.never_tested(),
         question.ties == "random",
     )
+    plan.compile()
+    return plan
 
 
 def first_depth(

@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numba import types
 
 from ._checks import check_integer
-from ._pool import check_pool, map_blocks
+from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from .designs import TrainingSets
 from .driver import first_depth
@@ -129,7 +128,7 @@ def monte_carlo_cv(
     ties: str = "index",
     average: str = "pooled",
     n_jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Submits | None = None,
     progress: bool = False,
     **parameters: Any,
 ) -> MonteCarloCV:
@@ -201,6 +200,12 @@ class _Plan:
     kind_of: Array
     fair: bool
 
+    def compile(self) -> None:
+        """Compile what the blocks call, or load it from the cache; every process needs it once."""
+        for kernel in self.kernels:
+            compile_kernel(kernel, "the plan")
+        compiled(score_trials, SCORE_TRIALS)
+
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
         """What the rows add to every run's score, and what of it is unknown."""
         n_runs = len(self.fold_of)
@@ -245,7 +250,6 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
     tasks = [_trial_task(question, kind) for kind in question.kinds]
     owner = f"variant {question.variant.name!r}"
     kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
-    compiled(score_trials, SCORE_TRIALS)
     n_classes = len(question.labels.classes)
     kind_of = runs[0][1]
     shares = np.zeros((len(tasks), n_classes))
@@ -254,7 +258,7 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / len(kind_of))
-    return _Plan(
+    plan = _Plan(
         neighbors,
         question.kernel_labels(),
         kernels,
@@ -265,6 +269,8 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
         kind_of,
         question.ties == "random",
     )
+    plan.compile()
+    return plan
 
 
 def _trial_task(question: Question, kind: TrainingSets) -> Task:
@@ -282,17 +288,23 @@ def _run(
     plan: _Plan,
     question: Question,
     n_jobs: int | None,
-    executor: Executor | None,
+    executor: Submits | None,
     progress: bool,
 ) -> tuple[Array, float]:
     depth = first_depth(question, plan.neighbors, TOLERANCE)
-    plan.neighbors.prepare(depth)
-    calls = [(rows, depth) for rows in plan.neighbors.blocks()]
-    done = map_blocks(plan, calls, n_jobs=n_jobs, executor=executor, progress=progress)
-    parts, unknown = zip(*done, strict=True)
-    added = np.concatenate(parts)  # (n_items, n_runs)
+    neighbors = plan.neighbors
+    if executor is None:
+        neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
+    else:
+        plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
+    rows = neighbors.sorted(np.arange(neighbors.n_items))
+    added = np.empty((len(rows), len(plan.fold_of)))
+    unknown = np.empty(len(rows))
+    with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        for block, found in workers.map(rows, neighbors.block_size, depth):
+            added[block], unknown[block] = found
     scores = np.array([math.fsum(column) for column in added.T])
-    missed = float(np.concatenate(unknown).sum()) / len(scores) * question.largest
+    missed = float(unknown.sum()) / len(scores) * question.largest
     return scores, missed
 
 

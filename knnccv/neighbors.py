@@ -7,14 +7,16 @@ Distances are computed a block of rows at a time: there is never an N x N array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._checks import as_reals, check_integer
-from ._pool import check_pool, map_blocks
+from ._pool import check_pool, for_each
 from ._search.given import as_matrix, check_indices, lists_of_graph
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
@@ -27,7 +29,8 @@ ALGORITHMS = ("auto", "brute", "tree")
 # is faster.
 MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
-ENGINE_BLOCK = 512
+ENGINE_BLOCK = 1024
+_preparing = threading.Lock()
 
 
 @dataclass
@@ -266,40 +269,39 @@ class Neighbors:
         """
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
-        self.prepare(depth)
-        self.search_all(depth, n_jobs)
-        blocks = list(self.blocks())
+        self.search_all(depth, n_jobs=n_jobs)
         items = np.empty((self.n_items, depth), np.int32)
         values = np.empty((self.n_items, depth))
-        found = map_blocks(self.block, [(rows, depth) for rows in blocks], n_jobs=n_jobs)
-        for rows, part in zip(blocks, found, strict=True):
+
+        def fill(rows: Array) -> None:
+            part = self.block(rows, depth)
             if part.lengths.min() < depth:
                 at = int(part.lengths.argmin())
                 msg = f"item {rows[at]} has only {part.lengths[at]} known neighbours, asked for {depth}"
                 raise ValueError(msg)
             items[rows] = part.items
             values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
+
+        rows = self.sorted(np.arange(self.n_items))
+        blocks = [rows[start : start + self.block_size] for start in range(0, len(rows), self.block_size)]
+        for_each(fill, blocks, n_jobs)
         return items, values
 
-    def blocks(self, rows: Array | None = None) -> Iterator[Array]:
-        """All items (or `rows`) in blocks of a size that fits the cache of a processor.
-
-        Under the tree items that lie close together share a block.
-        """
-        size = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
+    @property
+    def block_size(self) -> int:
+        """How many items at a time fit the cache of a processor."""
         if self._tree is not None or self._product is not None:  # these never hold a row of all items
-            size = max(size, ENGINE_BLOCK)
-        if self._tree is not None:
-            order = self._tree.order.astype(np.int64)
-            if rows is not None:
-                wanted = np.zeros(self.n_items, bool)
-                wanted[rows] = True
-                order = order[wanted[order]]
-            rows = order
-        elif rows is None:
-            rows = np.arange(self.n_items)
-        for start in range(0, len(rows), size):
-            yield rows[start : start + size]
+            return ENGINE_BLOCK
+        return int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
+
+    def sorted(self, rows: Array) -> Array:
+        """The rows, all different, in an order in which it is quick to ask for them."""
+        if self._tree is None:
+            return rows
+        wanted = np.zeros(self.n_items, bool)
+        wanted[rows] = True
+        order = self._tree.order.astype(np.int64)
+        return order[wanted[order]]  # type: ignore[no-any-return]
 
     def block(self, rows: Array, depth: int) -> Lists:
         """Neighbour lists of some items.
@@ -320,6 +322,7 @@ class Neighbors:
         if lists is not None and (self._known(depth) or self._finder is None):
             return lists.cut(rows, min(depth, lists.items.shape[1]))
         rows = np.ascontiguousarray(rows)
+        self.prepare(depth)
         engine = self._engine(depth)
         if engine == "tree" and self._tree is not None and self._ranking is not None:
             from ._search.tree import nearest_by_tree
@@ -337,26 +340,40 @@ class Neighbors:
         return Lists(items, ranked, np.full(len(rows), depth, np.int64), open_end)
 
     def prepare(self, depth: int) -> None:
-        """Build what the engine for lists of this depth needs; before threads ask for blocks."""
+        """Build what the engine for lists of this depth needs."""
         if self._ranking is None or self._known(depth):
             return
         name = self._engine(depth)
-        if name == "tree" and self._tree is None:
-            from ._search.tree import Tree
+        with _preparing:
+            if name == "tree" and self._tree is None:
+                from ._search.tree import Tree
 
-            self._tree = Tree.of(self._ranking.data)
-        elif name == "product" and self._product is None:
-            from ._search.product import ProductSearch
+                self._tree = Tree.of(self._ranking.data)
+            elif name == "product" and self._product is None:
+                from ._search.product import ProductSearch
 
-            self._product = ProductSearch.of(self._ranking.data)
+                self._product = ProductSearch.of(self._ranking.data)
 
-    def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:
-        """Compare all items with all at once, where that saves work; after `prepare`, before `block`."""
+    def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
+        """Compare all items with all at once, in threads, where that saves work before `block` is asked."""
+        self.prepare(depth)
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
         from ._search.product import joined
 
-        self._heaps = joined(self._product, depth, n_jobs=n_jobs, progress=progress)
+        self._heaps = joined(self._product, depth, n_jobs, progress)
+
+    def without_lists_below(self, depth: int) -> Neighbors:
+        """The same without kept lists that are too short for this depth, and could be made anew."""
+        if self._lists is None or self._finder is None or self._known(depth):
+            return self
+        light = copy(self)
+        light._lists = None
+        return light
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the engines have made of the data is made again rather than sent."""
+        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None}
 
     def _known(self, depth: int) -> bool:
         return self._lists is not None and depth <= self._lists.items.shape[1]

@@ -200,7 +200,7 @@ def test_progress_goes_to_standard_error(run):
     status, out, err = run("score", *QUICK, "--progress", "--json")
     assert status == 0
     assert json.loads(out)
-    assert "block" in err
+    assert "item" in err
 
 
 def test_a_missing_extra_is_named(run, monkeypatch):

@@ -4,6 +4,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -36,6 +38,25 @@ def test_the_readme_runs_without_downloads(capsys):
         if "fetch_" not in block:
             exec(compile(block, "README.md", "exec"), scope)
     assert "0.712135" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("block", blocks("docs/cluster.md"))
+def test_the_page_on_clusters_runs(block, tmp_path):
+    """Each block as a script, which its processes import."""
+    if "dask" in block:
+        pytest.importorskip("distributed", reason="dask's distributed is not installed")
+    script = tmp_path / "page.py"
+    script.write_text(block, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line[:8] for line in done.stdout.split()].count("0.712135") == 1
+
+
+@pytest.mark.parametrize("block", blocks("docs/cluster.md", "py"))
+def test_what_needs_a_cluster_can_at_least_be_read(block):
+    compile(block, "docs/cluster.md", "exec")
 
 
 def test_the_readme_shows_the_two_commands():

@@ -20,11 +20,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._pool import map_blocks
+from .._pool import for_each
 from ..kernel import Array, jit
 from .heap import replace_largest
 from .remeasure import measure, settle
@@ -207,8 +206,9 @@ class Join:
             places = [places[0], places[-1], *places[1:-1]]
         return pairs
 
-    def __call__(self, one: int, other: int) -> None:
+    def __call__(self, pair: tuple[int, int]) -> None:
         """Multiply a pair of blocks and offer the products to both."""
+        one, other = pair
         search, heaps = self.search, self.heaps
         rows, columns = self._blocks[one], self._blocks[other]
         products = search.turned(rows) @ search.factors[columns].T
@@ -225,11 +225,10 @@ class Join:
             )
 
 
-def joined(search: ProductSearch, depth: int, **pool: Any) -> Heaps:
-    """Heaps of all items, in the order of ``search.items``; `pool` goes to `map_blocks`."""
+def joined(search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False) -> Heaps:
+    """Heaps of all items, in the order of ``search.items``."""
     join = Join(search, depth)
-    for _ in map_blocks(join, join.pairs(), **pool):
-        pass
+    for_each(join, join.pairs(), n_jobs, progress, unit="pair of blocks")
     return join.heaps
 
 

@@ -13,7 +13,6 @@ from knnccv.sampling import (
     fill_hypergeometric,
     fixed_tail,
     position_law,
-    step_by_thinning,
     step_without_replacement,
 )
 

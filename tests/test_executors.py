@@ -1,0 +1,572 @@
+"""Who computes does not matter: threads, processes, dask; what travels; Ctrl-C; the progress bar."""
+
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import knnccv._dask
+import knnccv._pool
+from knnccv import (
+    KFold,
+    Neighbors,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+)
+from knnccv._pool import Pace, Workers, check_pool
+from knnccv._travel import KEPT, Parcel, Ticket, _arrive, _known
+from knnccv.kernel import Variant, jit
+
+
+def problem(n_items=900, n_features=3, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_items)
+    return rng.normal(size=(n_items, n_features)) + 0.5 * y[:, None], y
+
+
+def assert_same(found, expected):
+    assert found.per_item.tobytes() == expected.per_item.tobytes()
+    assert found.score == expected.score
+    assert found.error_bound == expected.error_bound
+    assert found.tied == expected.tied
+
+
+def blas_limits():
+    return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
+
+
+class CountingPlan:
+    """Items times ten; it notes how often it was pickled."""
+
+    n_pickled = 0
+
+    def compile(self):
+        pass
+
+    def __call__(self, rows, factor=10):
+        return rows * factor
+
+    def __reduce__(self):
+        CountingPlan.n_pickled += 1
+        return _plan, ()
+
+
+def _plan():
+    return CountingPlan()
+
+
+class Remote(Executor):
+    """Workers far away, in this process: what goes there and what comes back is pickled.
+
+    Every worker knows only the plans that were sent to it.
+    """
+
+    def __init__(self, n_workers=3, tells=False):
+        self.known = [{} for _ in range(n_workers)]
+        self.sent = []
+        self.came_back = 0
+        if tells:
+            self._max_workers = n_workers
+
+    def submit(self, fn, /, *args, **kwargs):
+        here = dict(_known)
+        at = len(self.sent) % len(self.known)
+        message = pickle.dumps((fn, args, kwargs))
+        self.sent.append(len(message))
+        _known.clear()
+        _known.update(self.known[at])
+        future = Future()
+        try:
+            fn, args, kwargs = pickle.loads(message)
+            message = pickle.dumps(fn(*args, **kwargs))
+            self.came_back += len(message)
+            future.set_result(pickle.loads(message))
+        except Exception as error:
+            future.set_exception(error)
+        self.known[at] = dict(_known)
+        _known.clear()
+        _known.update(here)
+        return future
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
+    monkeypatch.setattr(knnccv._pool, "FIRST", 3)  # tasks of three items
+    X, y = problem(300, 40)
+    for call in (complete_cv, monte_carlo_cv):
+        arguments = {} if call is complete_cv else {"random_state": 0}
+        executor = Remote(3, tells)
+        found = call(X, y, "knn", 5, executor=executor, **arguments)
+        expected = call(X, y, "knn", 5, n_jobs=1, **arguments)
+        assert np.array_equal(
+            found.scores if arguments else found.per_item,
+            expected.scores if arguments else expected.per_item,
+        )
+        n_full = sum(size > X.nbytes for size in executor.sent)
+        assert len(executor.sent) > 15
+        assert 1 <= n_full <= 10
+
+
+def test_lists_travel_only_where_they_are_wanted():
+    X, y = problem(600, 12)
+    n_bytes = 600 * 100 * 12  # of lists of depth 100
+    deep = {"variant": "nn", "cv": Subsample(100)}
+    once = Remote()
+    complete_cv(X, y, **deep, executor=once)
+    assert once.came_back < n_bytes / 10
+    near = Neighbors.from_data(X)
+    kept = Remote()
+    complete_cv(near, y, **deep, executor=kept)
+    assert kept.came_back > n_bytes
+    again = Remote()
+    complete_cv(near, y, **deep, executor=again)
+    assert max(again.sent) > n_bytes, "what is deep enough goes, in place of a search"
+    assert again.came_back < n_bytes / 10
+    deeper = Remote()
+    complete_cv(near, y, "nn", Subsample(20), executor=deeper)
+    assert max(deeper.sent) < n_bytes, "what is too short stays"
+
+
+def test_threads_get_the_plan_itself():
+    CountingPlan.n_pickled = 0
+    with ThreadPoolExecutor(2) as pool, Workers(CountingPlan(), executor=pool) as workers:
+        found = list(workers.map(np.arange(1000), 10, 3))
+    assert max(len(block) for block, _ in found) == 10
+    assert np.array_equal(np.concatenate([values for _, values in found]), 3 * np.arange(1000))
+    assert CountingPlan.n_pickled == 0
+
+
+def test_what_is_pickled_is_pickled_once():
+    CountingPlan.n_pickled = 0
+    with Workers(CountingPlan(), executor=Remote()) as workers:
+        for _ in range(3):
+            assert sum(len(block) for block, _ in workers.map(np.arange(1000), 7)) == 1000
+    assert CountingPlan.n_pickled == 1
+
+
+def test_a_worker_keeps_few_plans():
+    _known.clear()
+    for _ in range(2 * KEPT):
+        pickle.loads(pickle.dumps(Ticket(Parcel(CountingPlan()), True, threading.Event())))
+    assert len(_known) == KEPT
+    assert _arrive("nobody's", None) is None
+    _known.clear()
+
+
+def test_another_version_is_refused():
+    parcel = Parcel(None, Parcel(CountingPlan()).packed(), version="0.0.0")
+    with pytest.raises(RuntimeError, match=r"the caller runs knnccv 0\.0\.0 and this worker .*the same"):
+        parcel.open()
+
+
+class Unpicklable:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, one, other):
+        return abs(one - other).sum()
+
+
+def test_what_cannot_travel_is_told():
+    X, y = problem(60)
+    with (
+        ProcessPoolExecutor(1, get_context("spawn")) as processes,
+        pytest.raises(TypeError, match=r"cannot be sent to other processes.*metric"),
+    ):
+        complete_cv(X, y, "knn", 5, metric=Unpicklable(), executor=processes)
+
+
+def local_variant():
+    """A rule that workers cannot import, as if it were typed into a notebook."""
+
+    @jit
+    def agrees(one, other):
+        return 1.0 if one == other else 0.0
+
+    @jit
+    def own_class(order, labels, target, constraints):  # noqa: ARG001
+        return agrees(labels.classes[order.items[0]], labels.classes[target])
+
+    class Local(Variant):
+        name = "local"
+        fixed = own_class
+
+        def n_nearest(self, **_):
+            return 1
+
+    return Local()
+
+
+CASES = [
+    ("nn", Subsample(0.5), "random"),
+    ("knn", StratifiedSubsample(0.5), "index"),
+    ("rank", StratifiedKFold(4), "index"),
+    (local_variant(), KFold(4), "index"),
+]
+
+
+def check_everything(executor):
+    X, y = problem(900, 12)
+    for variant, design, ties in CASES:
+        expected = complete_cv(X, y, variant, design, ties=ties, n_jobs=1)
+        assert_same(complete_cv(X, y, variant, design, ties=ties, executor=executor), expected)
+    tied = X[:150].round()
+    expected = complete_cv(tied, y[:150], "knn", 5, metric="manhattan")
+    found = complete_cv(tied, y[:150], "knn", 5, metric=lambda a, b: abs(a - b).sum(), executor=executor)
+    assert_same(found, expected)
+    one = monte_carlo_cv(X, y, "nn", 5, n_repeats=7, random_state=3, n_jobs=1)
+    two = monte_carlo_cv(X, y, "nn", 5, n_repeats=7, random_state=3, executor=executor)
+    assert one.scores.tobytes() == two.scores.tobytes()
+    near, other = Neighbors.from_data(X), Neighbors.from_data(X)
+    for design in (KFold(5), Subsample(20)):  # the second one asks deeper than what is kept
+        assert_same(
+            complete_cv(near, y, "nn", design, executor=executor), complete_cv(other, y, "nn", design)
+        )
+    assert np.array_equal(near.kneighbors(9)[0], other.kneighbors(9)[0])
+
+
+def test_threads_of_the_caller():
+    before = blas_limits()
+    with ThreadPoolExecutor(3) as pool:
+        check_everything(pool)
+    assert blas_limits() == before
+
+
+def test_processes():
+    before = blas_limits()
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        check_everything(pool)
+        infos = [pool.submit(_blas_of_a_worker).result() for _ in range(2)]
+    assert all(
+        n_threads == before.get(path, n_threads) for info in infos for path, n_threads in info.items()
+    )
+    assert blas_limits() == before
+
+
+def test_loky():
+    loky = pytest.importorskip(
+        "joblib.externals.loky", reason="joblib, which brings loky, is not installed"
+    )
+    with loky.ProcessPoolExecutor(2) as pool:
+        check_everything(pool)
+
+
+def _blas_of_a_worker():
+    return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_dask_cluster(cluster):
+    check_everything(cluster)
+    for _ in range(100):  # the scheduler is told, not asked
+        left = [key for key in cluster.who_has() if "Parcel" in str(key)]
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left, "the plan stayed on the cluster"
+
+
+def test_an_error_on_a_dask_cluster_reaches_the_caller_and_leaves_nothing(cluster):
+    X, y = problem(200)
+
+    def metric(one, other):
+        if one[0] == X[150, 0]:
+            raise ValueError("not this one")
+        return abs(one - other).sum()
+
+    with pytest.raises(ValueError, match="not this one"):
+        complete_cv(X, y, "knn", 5, metric=metric, executor=cluster)
+    X, y = problem(200)
+    assert_same(complete_cv(X, y, "knn", 5, executor=cluster), complete_cv(X, y, "knn", 5))
+
+
+def slow_problem():
+    """Some seconds of work in many tasks, by a metric that is slow to compute."""
+    X, y = problem(400)
+
+    def metric(one, other):
+        total = 0.0
+        for _ in range(6):
+            total = abs(one - other).sum()
+        return total
+
+    return X, y, metric
+
+
+@pytest.mark.parametrize("n_killed", [1, 2])
+def test_workers_may_die(cluster, n_killed, monkeypatch):
+    """By SIGKILL, half-way; with both of them the scattered data are lost."""
+    X, y, metric = slow_problem()
+    expected = complete_cv(X, y, "knn", 5, metric="manhattan")
+    monkeypatch.setattr(knnccv._pool, "SECONDS_AWAY", 0.05)
+    cluster.wait_for_workers(2)
+    victims = list(cluster.run(os.getpid).values())[:n_killed]
+    n_done = 0
+    kept = knnccv._pool.Workers._results
+
+    def results(self, task, size, done):
+        nonlocal n_done
+        n_done += len(task)
+        while victims and n_done > len(X) // 4:
+            os.kill(victims.pop(), signal.SIGKILL)
+        return kept(self, task, size, done)
+
+    scattered = []
+    scatter = knnccv._dask.DaskBackend._scatter
+    monkeypatch.setattr(
+        knnccv._dask.DaskBackend, "_scatter", lambda self: scattered.append(1) or scatter(self)
+    )
+    monkeypatch.setattr(knnccv._pool.Workers, "_results", results)
+    assert_same(complete_cv(X, y, "knn", 5, metric=metric, executor=cluster), expected)
+    assert not victims
+    assert len(scattered) >= n_killed
+    assert n_done == len(X)
+
+
+def test_an_asynchronous_client_is_refused(cluster):
+    import asyncio
+
+    import distributed
+
+    async def ask():
+        async with distributed.Client(
+            cluster.scheduler.address, asynchronous=True, set_as_default=False
+        ) as client:
+            with pytest.raises(ValueError, match=r"must be a synchronous dask Client.*asyncio\.to_thread"):
+                check_pool(None, client, False)
+
+    asyncio.run(ask())
+
+
+def test_a_closed_client_is_refused(cluster):
+    import distributed
+
+    client = distributed.Client(cluster.scheduler.address, set_as_default=False)
+    client.close()
+    with pytest.raises(ValueError, match="must be a connected dask Client, got one that is closed"):
+        check_pool(None, client, False)
+
+
+def test_a_driver_is_compiled_once_per_worker(cluster):
+    X, y = problem(300)
+    complete_cv(X, y, local_variant(), KFold(4), executor=cluster)
+    complete_cv(X, y, "knn", KFold(4), executor=cluster)
+    for signatures, can_compile in cluster.run(_driver_of_a_worker).values():
+        assert signatures == 1
+        assert not can_compile
+
+
+def _driver_of_a_worker():
+    from knnccv.driver import score_rows
+
+    return len(score_rows.signatures), score_rows._can_compile
+
+
+INTERRUPTED = """
+import _thread, json, os, signal, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from threadpoolctl import threadpool_info
+from knnccv import KFold, complete_cv
+from knnccv.kernel import Variant, jit
+
+def limits():
+    return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
+
+@jit
+def slow(order, labels, target, constraints):
+    total = 0.0
+    for _ in range(3_000_000):  # some 30 ms, which no signal interrupts
+        total = (total + 1.5) % 1.3
+    return total * 1e-9
+
+class Slow(Variant):
+    name = "slow"
+    fixed = slow
+    def n_nearest(self, **parameters):
+        return 1
+
+how, where = sys.argv[1:]
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(3000, 20)), rng.integers(0, 3, 3000)
+expected = complete_cv(X[:300], y[:300], "knn", 5).per_item
+calls = 0
+
+def metric(one, other):
+    global calls
+    calls += 1
+    return float(abs(one - other).sum())
+
+pool = cluster = None
+if where == "executor":
+    pool = ThreadPoolExecutor(2)
+elif where == "dask":
+    from distributed import Client, LocalCluster
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    pool = Client(cluster)
+arguments = {"executor": pool} if pool else {"n_jobs": int(where)}
+rule = (Slow, KFold(5)) if how == "kernel" else ("nn", KFold(5))
+if how == "metric":
+    arguments["metric"] = metric
+before, n_threads = limits(), threading.active_count()
+# After Slow is compiled, and the work is well under way.
+begun = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+begun.start()
+try:
+    complete_cv(X, y, *rule, **arguments)
+    raised = False
+except KeyboardInterrupt:
+    raised = True
+begun.join()
+if where == "executor":
+    pool.shutdown(wait=True)
+left = threading.active_count() - n_threads
+seen = calls
+time.sleep(0.3)
+if cluster:
+    left = 0  # dask starts threads when it likes
+    found = complete_cv(X[:300], y[:300], "knn", 5, executor=pool).per_item
+    assert found.tobytes() == expected.tobytes()
+    pool.close()
+    cluster.close()
+print(json.dumps({
+    "raised": raised,
+    "threads left": left,
+    "calls after": calls - seen,
+    "limits restored": limits() == before,
+    "right": complete_cv(X[:300], y[:300], "knn", 5).per_item.tobytes() == expected.tobytes(),
+}))
+"""
+
+
+@pytest.mark.parametrize("where", ["1", "2", "executor", "dask"])
+@pytest.mark.parametrize("how", ["kernel", "metric"])
+def test_ctrl_c_leaves_the_process_healthy(how, where):
+    """The whole would take a minute: that this ends at all shows that it was given up."""
+    if where == "dask":
+        pytest.importorskip("distributed", reason="dask's distributed is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, how, where],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "raised": True,
+        "threads left": 0,
+        "calls after": 0,
+        "limits restored": True,
+        "right": True,
+    }
+
+
+def bars(monkeypatch):
+    """The bars that are shown from now on, on paper."""
+    tqdm = pytest.importorskip("tqdm").tqdm
+    shown = []
+
+    class Bar(tqdm):
+        def __init__(self, *args, **kwargs):
+            self.paper = io.StringIO()
+            super().__init__(*args, file=self.paper, **kwargs)
+            shown.append(self)
+
+    monkeypatch.setattr(knnccv._pool, "_tqdm", lambda: Bar)
+    return shown
+
+
+@pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 3}, {"executor": Remote()}])
+def test_the_bar_counts_items(where, monkeypatch):
+    shown = bars(monkeypatch)
+    X, y = problem(700)
+    complete_cv(X, y, "knn", KFold(5), progress=True, **where)
+    monte_carlo_cv(X, y, "knn", KFold(5), n_repeats=2, progress=True, **where)
+    assert [(bar.n, bar.total, bar.disable) for bar in shown] == [(700, 700, True)] * 2  # closed
+    assert "700/700" in shown[0].paper.getvalue()
+    assert "item" in shown[0].paper.getvalue()
+
+
+def test_the_bar_counts_those_asked_again(monkeypatch):
+    """Class 0 is seldom trained on, and far from the other one."""
+    shown = bars(monkeypatch)
+    _, y = problem(600, n_classes=2)
+    X = y[:, None] + np.linspace(0, 0.1, 600)[:, None]
+    design = StratifiedSubsample(per_class={0: 1, 1: 200})
+    result = complete_cv(X, y, "nn", design, progress=True)
+    assert result.error_bound <= 1e-12
+    (bar,) = shown
+    assert bar.n == bar.total > 600
+
+
+def test_the_bar_is_closed_by_an_error(monkeypatch):
+    shown = bars(monkeypatch)
+    X, y = problem(100)
+
+    def metric(*_):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        complete_cv(X, y, "knn", 5, metric=metric, progress=True)
+    assert [bar.disable for bar in shown] == [True]
+
+
+def test_without_progress_nothing_is_written(capfd):
+    X, y = problem(700)
+    for where in ({"n_jobs": 1}, {"n_jobs": 3}, {"executor": Remote()}):
+        complete_cv(X, y, "knn", 5, **where)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_tasks_grow_and_shrink_with_the_seconds_they_take():
+    pace, rows = Pace(1.0), np.arange(100_000)
+    assert len(pace.cut(rows, 100, 1)) == 1
+    pace.learn(1, 1e-4)
+    assert not pace.known
+    assert len(pace.cut(rows, 100, 1)) == 16
+    pace.learn(32, 32e-5)
+    assert pace.known
+    assert len(pace.cut(rows, 100, 1)) == 500  # 16 times as long, in whole blocks
+    pace.learn(500, 500e-5)
+    assert len(pace.cut(rows, 100, 1)) == 8000
+    pace.learn(32, 32e-5)  # a late one of the first
+    assert len(pace.cut(rows, 100, 1)) == 8000
+    assert len(pace.cut(rows, 100, 100)) == 500  # a share for everybody
+    pace.learn(8000, 80_000.0)  # ten seconds an item
+    assert len(pace.cut(rows, 100, 1)) == 1
+    assert len(pace.cut(rows[:1], 100, 9)) == 1
+
+
+@pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 4}, {"executor": Remote()}])
+def test_blocks_come_in_order_and_whole(where):
+    with Workers(CountingPlan(), **where) as workers:
+        for n_rows in (1, 31, 32, 33, 1000, 4097):
+            for size in (1, 7, 512):
+                parts = list(workers.map(np.arange(n_rows), size))
+                assert np.array_equal(np.concatenate([block for block, _ in parts]), np.arange(n_rows))
+                assert all(len(block) <= size for block, _ in parts)
+                assert all(np.array_equal(found, 10 * block) for block, found in parts)
