@@ -49,22 +49,21 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
     """A_x of every row by the kernel, and whether its order ties different labels."""
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
-    group_end = np.empty(depth, labels.classes.dtype)
+    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
     for r in range(len(targets)):
         length = int(lengths[r])
         mixed = False
-        start = 0
-        while start < length:
-            end = start + 1
-            first = labels.classes[items[r, start]]
-            while end < length and values[r, end] == values[r, start]:
-                if labels.classes[items[r, end]] != first:
-                    mixed = True
-                end += 1
-            for i in range(start, end):
-                order[i] = int(items[r, i])
-                group_end[i] = end if fair else i + 1
-            start = end
+        for i in range(length):
+            order[i] = int(items[r, i])
+        for i in range(1, length):
+            if values[r, i] == values[r, i - 1]:
+                mixed = mixed or labels.classes[items[r, i]] != labels.classes[items[r, i - 1]]
+        if fair:
+            end = length
+            for i in range(length - 1, -1, -1):
+                if i + 1 < length and values[r, i] != values[r, i + 1]:
+                    end = i + 1
+                group_end[i] = end
         tied[r] = mixed
         out[r] = kernel(Order(order[:length], group_end[:length]), labels, targets[r], constraints)
 

@@ -48,6 +48,8 @@ class Lists:
 
     def cut(self, rows: Array | slice, depth: int) -> Lists:
         """Those of `rows`, no deeper than `depth`."""
+        if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():
+            rows = slice(int(rows[0]), int(rows[-1]) + 1)  # saves a copy
         values = self.values[rows]
         lengths = self.lengths[rows]
         open_end = self.open_end[rows]

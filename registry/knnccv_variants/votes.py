@@ -13,106 +13,99 @@ from knnccv.sampling import (
     fill_hypergeometric,
     fixed_tail,
     position_law,
-    step_without_replacement,
 )
 
 from ._loss import check_loss, largest_loss, loss_table
 
 DEEPEST_TABLE = 512
+DEEPEST_STRATA = 256
 NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
 
 @jit
-def _times_row(product, top, rows, row, limit):  # type: ignore[no-untyped-def]
-    """Multiply a polynomial of degree `top` at most by ``rows[row, :limit + 1]``, cut above `top`."""
-    for degree in range(top, -1, -1):
-        coefficient = product[degree] * rows[row, 0]
-        for b in range(1, min(degree, limit) + 1):
-            coefficient += product[degree - b] * rows[row, b]
-        product[degree] = coefficient
+def _times_row(product, reached, top, rows, row, limit):  # type: ignore[no-untyped-def]
+    """Multiply a polynomial by ``rows[row, :limit + 1]``, cut above `top`; returns its degree."""
+    degree = min(reached + limit, top)
+    for d in range(degree, -1, -1):
+        first = max(d - reached, 0)
+        coefficient = product[d - first] * rows[row, first]
+        for b in range(first + 1, min(d, limit) + 1):
+            coefficient += product[d - b] * rows[row, b]
+        product[d] = coefficient
+    return degree
 
 
 @jit
-def _coefficient(rows, seen, n_seen, last, winner, votes, rest, product):  # type: ignore[no-untyped-def]
-    """Weight of `rest` votes for the other classes, none of which beats the winner's `votes`.
+def _tight_wins(rows, most, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
+    """The part of `_wins` in which the winner has no majority.
 
     A tie is lost to a smaller label. Of the product only one coefficient is wanted, so the last class
     enters by a scalar product: it is held back until it is known to be the last.
     """
-    n_classes = len(rows) - 2
-    zero = rows[winner, 0] * 0
-    for b in range(1, rest + 1):
-        product[b] = zero
-    product[0] = zero + 1
-    held = -1
-    held_limit = 0
-    reached = 0  # degree of the product so far
-    for s in range(n_seen):
-        c = seen[s]
-        if c == winner:
+    spare = len(rows) - 1
+    own = spare if winner == last else winner
+    total = rows[own, 0] * 0
+    for votes in range(1, min(k // 2, most[own]) + 1):
+        rest = k - votes
+        room = 0
+        for s in range(n_seen):
+            c = seen[s]
+            if c != winner:
+                limit = votes if winner < c else votes - 1
+                room += min(limit, most[spare if c == last else c])
+        if rest > room or rows[own, votes] == 0 or (votes == 1 and last < winner and last >= 0):
             continue
-        limit = votes if winner < c else votes - 1
-        if limit == 0 and c == last:
-            return zero
-        if held >= 0:
-            reached = min(reached + held_limit, rest)
-            _times_row(product, reached, rows, held, held_limit)
-        held, held_limit = (n_classes + 1 if c == last else c), limit
-    if held < 0:
-        return product[rest]
-    total = zero
-    for b in range(max(rest - reached, 0), min(held_limit, rest) + 1):
-        total += rows[held, b] * product[rest - b]
+        product[0] = rows[own, votes]
+        reached = 0
+        held = -1
+        held_limit = 0
+        for s in range(n_seen):
+            c = seen[s]
+            if c == winner:
+                continue
+            if held >= 0:
+                reached = _times_row(product, reached, rest, rows, held, held_limit)
+            held = spare if c == last else c
+            held_limit = min(votes if winner < c else votes - 1, most[held])
+        for b in range(rest - reached, min(held_limit, rest) + 1):
+            total += rows[held, b] * product[rest - b]
     return total
 
 
 @jit
-def _wins(rows, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
+def _wins(rows, most, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
     """P(`winner` wins a vote of k), up to the weight that the rows carry.
 
-    ``rows[c, b]`` is the weight of b votes for class c. If `last` is a class, the k-th vote is its own
-    and its row is the last one. For every number t of votes for the winner it takes a coefficient of
-    a product over the other classes. With t > k/2 nobody can outvote it, so one product serves all those
-    t. O(k^2) for a class seen, O(k^3) if many votes are tight.
+    ``rows[c, b]`` is the weight of b votes for class c, 0 above ``most[c]``. If `last` is a class, the k-th
+    vote is its own and its row is the last one. For every number t of votes for the winner it takes a
+    coefficient of a product over the other classes. With t > k/2 nobody can outvote it, so one product
+    serves all those t. O(k^2) for a class seen, O(k^3) if many votes are tight.
     """
-    n_classes = len(rows) - 2
-    own = n_classes + 1 if winner == last else winner
+    spare = len(rows) - 1
+    own = spare if winner == last else winner
     half = k // 2
     total = rows[own, 0] * 0
-    top = k - half - 1
-    for b in range(1, top + 1):
-        product[b] = total
-    product[0] = total + 1
-    for s in range(n_seen):
-        c = seen[s]
-        if c != winner:
-            _times_row(product, top, rows, n_classes + 1 if c == last else c, top)
-    for votes in range(half + 1, k + 1):
-        total += rows[own, votes] * product[k - votes]
-    return total + _tight_wins(rows, seen, n_seen, last, winner, k, product)
+    if most[own] > half:
+        product[0] = total + 1
+        reached = 0
+        for s in range(n_seen):
+            c = seen[s]
+            if c != winner:
+                row = spare if c == last else c
+                reached = _times_row(product, reached, k - half - 1, rows, row, most[row])
+        for votes in range(max(half + 1, k - reached), min(k, most[own]) + 1):
+            total += rows[own, votes] * product[k - votes]
+    return total + _tight_wins(rows, most, seen, n_seen, last, winner, k, product)
 
 
 @jit
-def _tight_wins(rows, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
-    """The part of `_wins` in which the winner has no majority."""
-    own = len(rows) - 1 if winner == last else winner
-    total = rows[own, 0] * 0
-    for votes in range(1, k // 2 + 1):
-        rest = k - votes
-        if rest <= votes * (n_seen - 1) and rows[own, votes] > 0:
-            weight = _coefficient(rows, seen, n_seen, last, winner, votes, rest, product)
-            total += rows[own, votes] * weight
-    return total
-
-
-@jit
-def _score(rows, seen, n_seen, last, own, table, k, product):  # type: ignore[no-untyped-def]
+def _score(rows, most, seen, n_seen, last, own, table, k, product):  # type: ignore[no-untyped-def]
     """Weight of the votes that are right, or the loss of every class that may win, weighted."""
     if len(table) == 0:
-        return _wins(rows, seen, n_seen, last, own, k, product)
+        return _wins(rows, most, seen, n_seen, last, own, k, product)
     score = rows[own, 0] * 0
     for s in range(n_seen):
-        win = _wins(rows, seen, n_seen, last, seen[s], k, product)
+        win = _wins(rows, most, seen, n_seen, last, seen[s], k, product)
         score += win * table[own, seen[s]]
     return score
 
@@ -149,27 +142,27 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
     n_seen = 0
     score = constraints.unit * 0
     depth = min(len(order.items), n_available)
-    met = np.zeros(n_classes, np.bool_)
+    most = np.zeros(n_classes + 2, np.int64)
     for i in range(depth):
         c = labels.classes[order.items[i]]
-        if not met[c]:
-            met[c] = True
+        if most[c] == 0:
             rows[c, 0] = 1
             seen[n_seen] = c
             n_seen += 1
         if c != own:
             _thin(rows, others, k, miss, hit)
         _thin(rows, c, k, miss, hit)
+        most[c] += 1
         weight = weights[i] if i < depth - 1 else weights[n_available + i]
         if weight == 0:
             continue
         if len(constraints.table) > 0:
-            score += weight * _score(rows, seen, n_seen, -1, own, constraints.table, k, product)
-        elif met[own]:
+            score += weight * _score(rows, most, seen, n_seen, -1, own, constraints.table, k, product)
+        elif most[own] > 0:
             vote = constraints.unit * 0
-            for votes in range(k // 2 + 1, k + 1):
+            for votes in range(k // 2 + 1, min(k, most[own]) + 1):
                 vote += rows[own, votes] * rows[others, k - votes]
-            score += weight * (vote + _tight_wins(rows, seen, n_seen, -1, own, k, product))
+            score += weight * (vote + _tight_wins(rows, most, seen, n_seen, -1, own, k, product))
     return score
 
 
@@ -202,38 +195,94 @@ def _two_classes(order, labels, target, constraints):  # type: ignore[no-untyped
 def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML §2.5 for any number of classes; O(depth * cost of a vote)."""
     k = constraints.integers[0]
+    if constraints.integers[2] >= len(order.items):
+        return _two_strata(order, labels, target, constraints)
+    losses = constraints.table if constraints.integers[2] < 0 else constraints.table[:0]
     own = labels.classes[target]
     n_classes = len(constraints.counts)
     unit = constraints.unit
     rows = np.full((n_classes + 2, k + 1), unit * 0)
     joint = n_classes + 1
     product = np.full(k + 1, unit * 0)
-    passed = np.zeros(n_classes, np.int64)
+    most = np.zeros(n_classes + 2, np.int64)  # of every class that were passed
     seen = np.empty(n_classes, np.int64)
     n_seen = 0
     score = unit * 0
     for i in range(len(order.items)):
         c = labels.classes[order.items[i]]
-        available = constraints.counts[c]
-        if c == own:
-            available -= constraints.held_out
         n_train = constraints.n_train[c]
-        if passed[c] == 0:
+        left = constraints.counts[c] - most[c]
+        if c == own:
+            left -= constraints.held_out
+        if most[c] == 0:
             rows[c, 0] = unit
             seen[n_seen] = c
             n_seen += 1
         # This item is in T, and b - 1 of its class before it.
+        share = unit / left
+        most[joint] = min(most[c] + 1, n_train, k)
         possible = False
-        for b in range(1, k + 1):
-            rows[joint, b] = unit * 0
-            if b <= n_train and rows[c, b - 1] > 0:
-                rows[joint, b] = rows[c, b - 1] * (n_train - b + 1) / (available - passed[c])
-                possible = True
-        if possible and (passed[own] > 0 or c == own or len(constraints.table) > 0):
-            score += _score(rows, seen, n_seen, c, own, constraints.table, k, product)
-        step_without_replacement(rows[c], passed[c], n_train, available)
-        passed[c] += 1
+        for b in range(1, most[joint] + 1):
+            rows[joint, b] = rows[c, b - 1] * ((n_train - b + 1) * share)
+            possible = possible or rows[joint, b] > 0
+        if possible and (most[own] > 0 or c == own or len(losses) > 0):
+            score += _score(rows, most, seen, n_seen, c, own, losses, k, product)
+        most[c] += 1
+        for b in range(min(most[c], k), 0, -1):
+            rows[c, b] = rows[c, b] * ((left - n_train + b) * share) + rows[c, b - 1] * (
+                (n_train - b + 1) * share
+            )
+        rows[c, 0] = rows[c, 0] * ((left - n_train) * share)
     return score
+
+
+@jit
+def _two_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """As `knn_stratified`, where all votes are in a table; O(depth).
+
+    ``table[(2 * own + c) * height + n, m]`` is the probability that the next item is the K-th nearest
+    training item and the vote is right, if that item is of class c and n and m items of the two classes
+    are nearer.
+    """
+    height = constraints.integers[2] + 1
+    start = 2 * labels.classes[target]
+    passed_0 = 0
+    passed_1 = 0
+    score = 0.0
+    for i in range(len(order.items)):
+        c = labels.classes[order.items[i]]
+        score += constraints.table[(start + c) * height + passed_0, passed_1]
+        passed_1 += c
+        passed_0 += 1 - c
+    return score
+
+
+@jit
+def _fill_strata(table, k, n_train, counts):  # type: ignore[no-untyped-def]
+    """The table of `_two_strata`."""
+    height = len(table) // 4
+    laws = np.zeros((2, height, height + 1))
+    for own in range(2):
+        left = counts.copy()
+        left[own] -= 1
+        laws[:] = 0.0
+        for c in range(2):
+            for passed in range(min(height, left[c] + 1)):
+                fill_hypergeometric(laws[c, passed], passed, n_train[c], left[c], 1.0)
+        for last in range(2):
+            other = 1 - last
+            for passed in range(min(height, left[last])):
+                for others in range(min(height, left[other] + 1)):
+                    score = 0.0
+                    for votes in range(max(k - others, 1), min(passed + 1, n_train[last], k) + 1):
+                        share = (n_train[last] - votes + 1) / (left[last] - passed)
+                        weight = laws[last, passed, votes - 1] * share * laws[other, others, k - votes]
+                        tie = 2 * votes == k  # goes to class 0
+                        winner = last if 2 * votes > k or (tie and last == 0) else other
+                        if winner == own:
+                            score += weight
+                    n, m = (passed, others) if last == 0 else (others, passed)
+                    table[(2 * own + last) * height + n, m] = score
 
 
 @jit
@@ -296,7 +345,12 @@ class KNN(Variant):
         k = self.n_nearest(**parameters)
         losses = loss_table(parameters["loss"], task.number)
         if task.stratified:
-            return Tables(integers=(k, task.n_classes, 0), table=losses)
+            votes = None
+            if task.n_classes == 2 and task.number is not Fraction and task.held_out and not len(losses):
+                votes = _votes_of_two_strata(task, k)
+            if votes is not None:
+                return Tables(integers=(k, task.n_classes, len(votes) // 4 - 1), table=votes)
+            return Tables(integers=(k, task.n_classes, -1), table=losses)
         if task.n_classes == 2 and task.number is not Fraction and task.train_size > k:
             votes = _votes_of_two(task, k, losses)
             if votes is not None:
@@ -351,4 +405,15 @@ def _votes_of_two(task: Task, k: int, losses: Array) -> Array | None:
     weights = np.concatenate([[0.0], law * i / k * (size - k) / (m - i)])
     votes = np.zeros((2 * (deepest + 1), deepest + 1))
     _fill_votes(votes, k, weights, losses if len(losses) else np.eye(2))
+    return votes
+
+
+def _votes_of_two_strata(task: Task, k: int) -> Array | None:
+    """The table of `_two_strata`, somewhat deeper than lists usually are, if that is of moderate size."""
+    tail = fixed_tail(task.n_available, task.train_size, k)
+    deepest = min(int(np.argmax(tail <= NEGLIGIBLE)) + 8, task.n_available)
+    if deepest > DEEPEST_STRATA:
+        return None
+    votes = np.zeros((4 * (deepest + 1), deepest + 1))
+    _fill_strata(votes, k, np.array(task.n_train), np.array(task.counts))
     return votes
