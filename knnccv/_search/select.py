@@ -38,46 +38,57 @@ def _sort_run(values, run):  # type: ignore[no-untyped-def]
 
 
 @jit
+def _mend(row, values, low, items, ranked):  # type: ignore[no-untyped-def]
+    """Sort again by value where the keys of a sorted row agree in their upper bits."""
+    depth = len(items)
+    start = 0
+    while start < depth:
+        end = start + 1
+        while end < depth and row[end] & ~low == row[start] & ~low:
+            end += 1
+        if end > start + 1:
+            run = _sort_run(values, row[start:end] & low)
+            for i in range(start, end):
+                items[i] = run[i - start]
+                ranked[i] = values[run[i - start]]
+        start = end
+
+
+@jit
+def _last_run(row, values, low, items, ranked):  # type: ignore[no-untyped-def]
+    """Choose among the last item's run, which goes on beyond the depth; whether the last one is tied."""
+    depth = len(items)
+    top = row[depth - 1] & ~low
+    start = depth - 1
+    while start > 0 and row[start - 1] & ~low == top:
+        start -= 1
+    found = np.flatnonzero((row[start:] & ~low) == top) + start
+    run = _sort_run(values, np.sort(row[found] & low))
+    for i in range(start, depth):
+        items[i] = run[i - start]
+        ranked[i] = values[run[i - start]]
+    return values[run[depth - start]] == ranked[depth - 1]
+
+
+@jit
 def _settle(keys, values, low, items, ranked, more):  # type: ignore[no-untyped-def]
     """From keys, of which the first `depth` are sorted and not above the rest, to the nearest items."""
     n_rows, depth = items.shape
     for r in range(n_rows):
-        row = keys[r]
-        start = 0
+        row, nearest, sizes = keys[r], items[r], ranked[r]
         for i in range(depth):
-            j = row[i] & low
-            items[r, i] = j
-            ranked[r, i] = values[r, j]
-            if row[i] & ~low != row[start] & ~low:
-                start = i
-            elif ranked[r, i] < ranked[r, max(i - 1, start)]:  # the bits that the keys lack
-                end = i + 1
-                while end < depth and row[end] & ~low == row[start] & ~low:
-                    end += 1
-                if end == depth:  # the last run may go on beyond the depth
-                    break
-                row[start:end] = _sort_run(values[r], row[start:end] & low) | (row[start] & ~low)
-                for p in range(start, i + 1):
-                    items[r, p] = row[p] & low
-                    ranked[r, p] = values[r, items[r, p]]
-        top = row[depth - 1] & ~low
+            nearest[i] = row[i] & low
+        for i in range(depth):
+            sizes[i] = values[r, np.uint32(nearest[i])]
+        descents = 0
+        for i in range(1, depth):
+            descents += sizes[i] < sizes[i - 1]
+        if descents > 0:  # the bits that the keys lack
+            _mend(row, values[r], low, nearest, sizes)
         beyond = 0
         for i in range(depth, len(row)):
-            beyond += (row[i] & ~low) == top
-        run = np.empty(depth - start + beyond, np.int64)
-        run[: depth - start] = row[start:depth]
-        at = depth - start
-        if beyond:
-            for i in range(depth, len(row)):
-                if (row[i] & ~low) == top:
-                    run[at] = row[i]
-                    at += 1
-            run[depth - start :].sort()
-        run = _sort_run(values[r], run & low)
-        for i in range(start, depth):
-            items[r, i] = run[i - start]
-            ranked[r, i] = values[r, items[r, i]]
-        more[r] = beyond > 0 and values[r, run[depth - start]] == ranked[r, depth - 1]
+            beyond += (row[i] & ~low) == (row[depth - 1] & ~low)
+        more[r] = beyond > 0 and _last_run(row, values[r], low, nearest, sizes)
 
 
 def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Array]:
