@@ -20,6 +20,7 @@ _HOME = {
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
+    "Surface": "_surface_result",
     "TrainingSets": "designs",
     "Variant": "kernel",
     "complete_cv": "driver",
@@ -27,6 +28,7 @@ _HOME = {
     "monte_carlo_cv": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
+    "surface": "_surface",
     "unregister": "variants",
     "variant_names": "variants",
     "warm": "_warm",
@@ -37,6 +39,8 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
     from . import datasets, testing
+    from ._surface import surface
+    from ._surface_result import Surface
     from ._warm import warm
     from .designs import (
         Design,

@@ -79,6 +79,8 @@ class Workers:
         ``plan(rows, *arguments)``: the results of some rows. Each row must be computed on its own.
     n_jobs, executor, progress
         As `complete_cv` takes them.
+    unit : str, default "item"
+        What a row stands for, as the progress bar calls it. Anything but an item is known to take long.
     """
 
     def __init__(
@@ -88,11 +90,16 @@ class Workers:
         n_jobs: int | None = None,
         executor: Submits | None = None,
         progress: bool = False,
+        unit: str = "item",
     ) -> None:
         self._plan = plan
+        self._unit = unit
         self._executor = executor
         self._n_threads = n_workers(n_jobs)
-        self._pace = Pace(SECONDS if executor is None else SECONDS_AWAY)
+        target = SECONDS if executor is None else SECONDS_AWAY
+        self._pace = Pace(target, FIRST if unit == "item" else 1)
+        if unit != "item":
+            self._pace.learn(1, SECONDS_AWAY)
         self._backend: Any = None
         self._waiting: deque[tuple[Array, Any]] = deque()
         self._progress = progress
@@ -145,7 +152,7 @@ class Workers:
             self._bar.total += n_items
             self._bar.refresh()
         elif self._progress:
-            self._bar = _tqdm()(total=n_items, unit="item")
+            self._bar = _tqdm()(total=n_items, unit=self._unit)
 
     def _stays(self, n_left: int) -> bool:
         """Whether to work here and now: to learn how long an item takes, or as handing out does not pay."""
@@ -225,8 +232,9 @@ def for_each(
 class Pace:
     """How many items make a task of about so many seconds, as learnt from finished ones."""
 
-    def __init__(self, target: float) -> None:
+    def __init__(self, target: float, least: int = FIRST) -> None:
         self._target = target
+        self._least = least
         self._length = 1
         self._per_item = 0.0
         self.known = False  # is how long an item takes; a first item pays for what comes once
@@ -244,7 +252,7 @@ class Pace:
 
     def cut(self, rows: Array, size: int, width: int) -> Array:
         """The next task: the first of the rows left, for `width` workers who work in blocks of `size`."""
-        share = max(FIRST, len(rows) // (2 * width)) if width > 1 else len(rows)
+        share = max(self._least, len(rows) // (2 * width)) if width > 1 else len(rows)
         length = min(self._length, share)
         return rows[: length - length % size if length > size else length]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._surface import surface
 from .designs import KFold, StratifiedKFold
 from .driver import complete_cv
 from .montecarlo import monte_carlo_cv
@@ -26,3 +27,4 @@ def warm() -> None:
         for cv in (KFold(2), StratifiedKFold(2)):
             complete_cv(X, y, name, cv, **parameters)
             monte_carlo_cv(X, y, name, cv, n_repeats=1, **parameters)
+        surface(X, y, variant=name, train_sizes=4)

@@ -23,6 +23,9 @@ from ._search.select import nearest_of
 from .kernel import Array
 
 CACHE_BYTES = 2**29
+# A block of rows should stay in a processor's own cache, but be worth a call.
+FAST_BYTES = 2**20
+FEWEST_ROWS = 16
 BLOCK_BYTES = 2**24
 ALGORITHMS = ("auto", "brute", "tree")
 # Measured on two cores: in more dimensions the tree looks at most of its leaves, and plain comparison
@@ -294,7 +297,8 @@ class Neighbors:
         """How many items at a time fit the cache of a processor."""
         if self._tree is not None or self._product is not None:  # these never hold a row of all items
             return ENGINE_BLOCK
-        return int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 512))
+        row = 8 * self.n_items
+        return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))
 
     def sorted(self, rows: Array) -> Array:
         """The rows, all different, in an order in which it is quick to ask for them."""

@@ -1,0 +1,390 @@
+"""All numbers of neighbours and all training sizes at once.
+
+From the profile of the data (`_profile`) every pair of K and training size is a weighted sum, so that one
+neighbour list and one pass serve them all. What the profile does not serve (stratified training sets,
+losses, fair ties, other rules) is asked cell by cell, of the kernels, over neighbour lists that are kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ._checks import check_bool, check_integer, check_real
+from ._labels import code_labels
+from ._pool import Submits, Workers, check_pool, for_each
+from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
+from ._question import Question, pose
+from ._surface_result import Surface
+from .designs import Design, StratifiedSubsample, Subsample
+from .driver import closed_lengths, complete_cv
+from .kernel import Array, Variant
+from .neighbors import Lists, Neighbors, as_neighbors
+from .result import CompleteCV
+from .sampling import expected_position, fixed_tail, rounding_allowance
+from .variants import get_variant
+
+CHUNK = 128
+SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+MOST_BY_DEFAULT = 30
+AXES = ("n_neighbors", "rank")
+
+
+def surface(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = None,
+    train_sizes: Any = None,
+    variant: str | Variant | type[Variant] = "knn",
+    *,
+    stratified: bool = False,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str = "index",
+    average: str = "pooled",
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    executor: Submits | None = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> Surface:
+    """Mean score over all training sets, for many numbers of neighbours and many training sizes.
+
+    Every cell is what ``complete_cv(X, y, variant, Subsample(size), n_neighbors=K).score`` would be, but
+    all of them come from one neighbour list and one pass over it.
+
+    Parameters
+    ----------
+    X : array of shape (n_items, n_features), or Neighbors
+        As for `complete_cv`.
+    y : array of shape (n_items,)
+        Class labels.
+    n_neighbors : int or sequence of int, optional
+        The K. Each must fit into every training set. Default: 1 to 30, or to the smallest training size.
+        For "rank" the R (which may also be given as ``rank=``); not for "nn", which has one row.
+    train_sizes : int, float or sequence of them, optional
+        Training sizes as `Subsample` takes them: numbers of items, or fractions in (0, 1) of all items.
+        With `stratified`, fractions of every class. Default: 0.1, 0.2, ..., 0.9.
+    variant : str, Variant or subclass of it, default "knn"
+        "knn", "nn", "rank", or another registered rule.
+    stratified : bool, default False
+        Training sets with the same fraction of every class (`StratifiedSubsample`). Slower: every cell is
+        computed on its own, over the same neighbour lists.
+    metric, metric_params
+        As for `complete_cv`.
+    ties : {"index", "random"}, default "index"
+        As for `complete_cv`. "random" goes cell by cell.
+    average : {"pooled", "item", "class"}, default "pooled"
+        As for `complete_cv`.
+    tol : float, default 1e-6
+        Admissible error of every cell, relative to the largest absolute score. 0 looks at all neighbours.
+    n_jobs, executor, progress
+        As for `complete_cv`; the answer does not depend on them.
+    **parameters
+        Other parameters of the variant; with a `loss`, cell by cell.
+
+    Returns
+    -------
+    Surface
+        ``scores`` and ``error_bound`` of shape (n_K, n_sizes), `Surface.best`, `Surface.to_frame` and
+        `Surface.plot`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is.
+
+    Notes
+    -----
+    Cost: the neighbour lists, whose depth the smallest training size decides, and O(n_items * depth * K^2)
+    for up to three classes. Generalises the compactness profile of one nearest neighbour (Vorontsov) to
+    votes.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[40, 80, 160])
+    >>> result.scores.round(3)
+    array([[0.683, 0.709, 0.76 ],
+           [0.684, 0.691, 0.692],
+           [0.689, 0.69 , 0.704]])
+    >>> k, score = result.best(160)
+    >>> k, round(score, 3)
+    (1, 0.76)
+    """
+    started = time.perf_counter()
+    if not 0 <= check_real("tol", tol) < 1:
+        msg = f"tol must be in [0, 1), got {tol}"
+        raise ValueError(msg)
+    check_bool("stratified", stratified)
+    check_pool(n_jobs, executor, progress)
+    rule = get_variant(variant)
+    axis, values = _axis(rule, n_neighbors, parameters)
+    designs = _designs(train_sizes, stratified)
+    neighbors = as_neighbors(X, metric, metric_params)
+    labels = code_labels(y, neighbors.n_items)
+    sizes = [sum(kind.n_train) for design in designs for kind in design.training_sets(labels)]
+    if values is None:
+        values = list(range(1, min(MOST_BY_DEFAULT, *sizes) + 1))
+    cells = _Cells(axis, tuple(values), tuple(designs), tuple(sizes))
+    others = {name: value for name, value in parameters.items() if name != axis}
+    question = pose(
+        y, neighbors.n_items, rule, cells.smallest, ties, average, others | cells.setting(max(values))
+    )
+    if _has_profile(question, cells):
+        found = _by_profile(question, neighbors, cells, tol, X is neighbors, n_jobs, executor, progress)
+    else:
+
+        def ask(row: int, column: int) -> CompleteCV:
+            asked: dict[str, Any] = others | cells.setting(values[row])
+            return complete_cv(
+                neighbors,
+                y,
+                rule,
+                designs[column],
+                ties=ties,
+                average=average,
+                tol=tol,
+                n_jobs=n_jobs,
+                executor=executor,
+                **asked,
+            )
+
+        found = _by_cells(ask, cells, progress)
+    return Surface(
+        scores=found[0],
+        error_bound=found[1],
+        n_neighbors=np.array(values),
+        train_sizes=np.array(sizes),
+        is_loss=question.parameters.get("loss") is not None,
+        variant=rule.name,
+        stratified=stratified,
+        ties=ties,
+        average=average,
+        parameters={name: value for name, value in question.parameters.items() if name != axis},
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Rows: values of the parameter `axis` (None where the rule has none); columns: designs and sizes."""
+
+    axis: str | None
+    values: tuple[int, ...]
+    designs: tuple[Design, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def smallest(self) -> Design:
+        """The design with the smallest training sets."""
+        return self.designs[self.sizes.index(min(self.sizes))]
+
+    def setting(self, value: int) -> dict[str, int]:
+        """The parameter with this value."""
+        return {self.axis: value} if self.axis else {}
+
+    @property
+    def nearest(self) -> Array:
+        """How many of the nearest training items decide, shape (n_rows, n_columns)."""
+        return np.array([[min(value, size) for size in self.sizes] for value in self.values])
+
+
+def _axis(
+    rule: Variant, n_neighbors: Any, parameters: Mapping[str, Any]
+) -> tuple[str | None, list[int] | None]:
+    """The rule's parameter that counts neighbours, if it has one, and its values, if given."""
+    axis = next((name for name in AXES if name in rule.parameters), None)
+    if axis is None:
+        if n_neighbors is not None:
+            msg = f"variant {rule.name!r} has no number of neighbours to vary; leave n_neighbors out"
+            raise TypeError(msg)
+        return None, [1]
+    name = "n_neighbors"
+    given = n_neighbors
+    if axis in parameters:
+        if n_neighbors is not None:
+            msg = f"give either n_neighbors or {axis}, got {n_neighbors!r} and {parameters[axis]!r}"
+            raise TypeError(msg)
+        name, given = axis, parameters[axis]
+    if given is None:
+        return axis, None
+    return axis, [check_integer(name, value, 1) for value in _listed(name, given)]
+
+
+def _designs(train_sizes: Any, stratified: bool) -> list[Design]:
+    sizes = _listed("train_sizes", SIZES if train_sizes is None else train_sizes)
+    if not stratified:
+        return [Subsample(size) for size in sizes]
+    for size in sizes:
+        if isinstance(size, Integral):
+            msg = (
+                f"with stratified=True train_sizes must be fractions in (0, 1) of every class, got {size!r}"
+            )
+            raise TypeError(msg)
+    return [StratifiedSubsample(size) for size in sizes]
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """One value or several, as a list of Python's or NumPy's numbers."""
+    if isinstance(values, (str, bytes, Mapping)):
+        msg = f"{name} must be a number or a sequence of numbers, got {values!r}"
+        raise TypeError(msg)
+    several = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
+    listed = list(values) if several else [values]
+    if not listed:
+        msg = f"{name} must hold at least one number, got {values!r}"
+        raise ValueError(msg)
+    return listed
+
+
+def _has_profile(question: Question, cells: _Cells) -> bool:
+    from knnccv_variants.nearest import NN
+    from knnccv_variants.ranks import Rank
+    from knnccv_variants.votes import KNN
+
+    return (
+        type(question.variant) in (NN, KNN, Rank)
+        and question.parameters.get("loss") is None
+        and question.ties == "index"
+        and not question.kinds[0].stratified
+        and max(cells.values) <= MOST_NEIGHBORS
+    )
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """The profile of some items; sent to the workers."""
+
+    neighbors: Neighbors
+    rows: Array
+    weights: Array
+    asked: Asked
+    depth: int
+
+    def compile(self) -> None:
+        """Nothing here needs to be compiled before it is called."""
+
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[Lists | None, Array, Array]:
+        """The lists of a chunk, if wanted, its share of the profile, and its lists' lengths.
+
+        `rows` holds the number of one chunk.
+        """
+        chunk = self.chunk(int(rows[0]))
+        size = self.neighbors.block_size
+        blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
+        parts = [self.neighbors.block(block, self.depth) for block in blocks]
+        lists = _joined(parts) if keep_lists else None
+        items = np.concatenate([part.items for part in parts])
+        lengths = np.concatenate([part.lengths for part in parts])
+        if not self.neighbors.ordered_by_index:
+            closed = [closed_lengths(part.values, part.lengths) for part in parts]
+            open_end = np.concatenate([part.open_end for part in parts])
+            lengths = np.where(open_end, np.concatenate(closed), lengths)
+        lengths = np.minimum(lengths, self.depth)
+        owns = self.asked.classes[chunk]
+        profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
+        add_profile(items, lengths, owns, self.weights[owns], self.asked, profile)
+        return lists, profile, lengths
+
+    def chunk(self, number: int) -> Array:
+        """The rows that are summed together, whoever works on them."""
+        return self.rows[number * CHUNK : (number + 1) * CHUNK]
+
+
+def _joined(parts: Sequence[Lists]) -> Lists:
+    names = ("items", "values", "lengths", "open_end")
+    return Lists(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _by_profile(
+    question: Question,
+    neighbors: Neighbors,
+    cells: _Cells,
+    tol: float,
+    keep: bool,
+    n_jobs: int | None,
+    executor: Submits | None,
+    progress: bool,
+) -> tuple[Array, Array]:
+    codes = question.labels.codes
+    n_available = neighbors.n_items - 1
+    first = _positions(cells, n_available, tol, neighbors.max_depth)
+    depth = len(first) - 2
+    most = int(cells.nearest.max())
+    weights = np.array([float(weight) for weight in question.item_weights[0]])
+    asked = Asked(
+        most,
+        len(question.labels.classes),
+        question.variant.name == "rank",
+        codes,
+        first,
+        *pascal_scales(depth, most),
+    )
+    if executor is None:
+        neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
+    # Sums are taken in this order, whatever the threads and the blocks: same class next to each other.
+    near = neighbors.sorted(np.arange(neighbors.n_items))
+    rows = near[np.argsort(codes[near], kind="stable")]
+    n_chunks = -(-len(rows) // CHUNK)
+    cache = neighbors.new_cache(depth) if keep else None
+    lasting = neighbors if executor is None else neighbors.without_lists_below(depth)
+    work = _Pass(lasting, rows, weights, asked, depth)
+    profile = np.zeros((2, depth + 1, most + 1))
+    ended = np.zeros(depth + 1)
+    with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
+        for number, (lists, part, lengths) in workers.map(np.arange(n_chunks), 1, cache is not None):
+            chunk = work.chunk(int(number[0]))
+            profile += part
+            np.add.at(ended, lengths, weights[codes[chunk]])
+            if cache is not None and lists is not None:
+                cache.items[chunk], cache.values[chunk] = lists.items, lists.values
+                cache.lengths[chunk], cache.open_end[chunk] = lists.lengths, lists.open_end
+    if cache is not None:
+        neighbors.keep(cache)
+    scores, bounds = np.empty((2, *cells.nearest.shape))
+    by_k, tails = np.empty((2, most + 1))
+    for column, size in enumerate(cells.sizes):
+        weigh_profile(profile, first, ended, n_available, size, by_k, tails)
+        for row, k in enumerate(cells.nearest[:, column]):
+            walked = expected_position(n_available, size, int(k)) + (depth + n_chunks) / 8
+            scores[row, column] = by_k[k]
+            bounds[row, column] = tails[k] + rounding_allowance(int(k), walked, 1.0)
+    return scores, bounds
+
+
+def _positions(cells: _Cells, n_available: int, tol: float, max_depth: int) -> Array:
+    """At i the least K that still needs position i for `tol`, one past the largest K where none does."""
+    nearest = np.unique(cells.nearest)
+    most = int(nearest[-1])
+    stops = np.zeros(most + 1, np.int64)
+    for k in nearest:
+        # The smaller the training sets, the farther their K-th nearest item.
+        size = min(size for size in cells.sizes if size >= k)
+        tail = fixed_tail(n_available, size, int(k))
+        enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else n_available
+        stops[k] = min(max(enough, int(k)), max_depth)
+    stops = np.maximum.accumulate(stops)
+    return np.searchsorted(stops, np.arange(stops[-1] + 2), side="left")
+
+
+def _by_cells(ask: Callable[[int, int], CompleteCV], cells: _Cells, progress: bool) -> tuple[Array, Array]:
+    """Every cell on its own, the one that needs the deepest lists first."""
+    scores, bounds = np.empty((2, *cells.nearest.shape))
+    columns = np.argsort(cells.sizes, kind="stable")
+    rows = np.argsort(cells.values, kind="stable")[::-1]
+    cells_in_turn = [(int(row), int(column)) for column in columns for row in rows]
+
+    def fill(cell: tuple[int, int]) -> None:
+        result = ask(*cell)
+        scores[cell], bounds[cell] = result.score, result.error_bound
+
+    for_each(fill, cells_in_turn, 1, progress, unit="cell")
+    return scores, bounds

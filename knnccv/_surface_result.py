@@ -1,0 +1,185 @@
+"""The answer of `surface`: scores of all numbers of neighbours and training sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .kernel import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+MOST_IN_LEGEND = 10
+
+
+class Best(NamedTuple):
+    """The best number of neighbours and its score; arrays of shape (n_sizes,) for all training sizes."""
+
+    n_neighbors: Any
+    score: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface:
+    """Exact mean scores for every number of neighbours and every training size.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_K, n_sizes)
+        The mean score over all training sets of the size, or the expected loss.
+    error_bound : ndarray of shape (n_K, n_sizes)
+        Certified bound of ``|scores - exact value|``, cell by cell.
+    n_neighbors : int ndarray of shape (n_K,)
+        K of the rows; R for "rank", 1 for "nn".
+    train_sizes : int ndarray of shape (n_sizes,)
+        Number of training items of the columns.
+    is_loss : bool
+        Whether the scores are losses: the smaller, the better.
+    variant, ties, average : str
+        What was asked.
+    stratified : bool
+        Whether the training sets hold the same fraction of every class.
+    parameters : dict
+        The variant's other parameters.
+    seconds : float
+        Wall time.
+    """
+
+    scores: Array
+    error_bound: Array
+    n_neighbors: Array
+    train_sizes: Array
+    is_loss: bool = False
+    variant: str = "knn"
+    stratified: bool = False
+    ties: str = "index"
+    average: str = "pooled"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        stratified = "stratified " if self.stratified else ""
+        return (
+            f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbours "
+            f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
+            f"({_range(self.train_sizes)}), error at most {self.error_bound.max():.1e}>"
+        )
+
+    def best(self, train_size: int | None = None) -> Best:
+        """The number of neighbours with the best score, the smallest of those that `error_bound` lets tie.
+
+        Parameters
+        ----------
+        train_size : int, optional
+            One of `train_sizes`. Default: all of them.
+
+        Returns
+        -------
+        Best
+            ``n_neighbors`` and ``score``: two numbers, or two arrays of shape (n_sizes,).
+
+        Raises
+        ------
+        ValueError
+            If the size is not among `train_sizes`.
+        """
+        by_k = np.argsort(self.n_neighbors, kind="stable")
+        scores, bounds = self.scores[by_k], self.error_bound[by_k]
+        gains = -scores if self.is_loss else scores
+        row = (gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)
+        best = self.n_neighbors[by_k][row]
+        score = scores[row, np.arange(scores.shape[1])]
+        if train_size is None:
+            return Best(best, score)
+        column = np.flatnonzero(self.train_sizes == train_size)
+        if len(column) == 0:
+            known = ", ".join(map(str, self.train_sizes))
+            msg = f"train_size must be one of the training sizes asked for ({known}), got {train_size!r}"
+            raise ValueError(msg)
+        return Best(int(best[column[0]]), float(score[column[0]]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
+            raise ImportError(msg) from error
+        n_rows, n_columns = self.scores.shape
+        columns = {
+            "n_neighbors": np.repeat(self.n_neighbors, n_columns),
+            "train_size": np.tile(self.train_sizes, n_rows),
+            "score": self.scores.ravel(),
+            "error_bound": self.error_bound.ravel(),
+        }
+        return pd.DataFrame(columns)
+
+    def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:
+        """Draw learning curves or validation curves.
+
+        Parameters
+        ----------
+        x : {"train_size", "n_neighbors"}, default "train_size"
+            What goes along the axis: the training size, a line per number of neighbours (learning curves),
+            or the number of neighbours, a line per training size (validation curves).
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        Axes
+            It is not shown.
+
+        Raises
+        ------
+        ValueError
+            If `x` is something else.
+        ImportError
+            If matplotlib is missing.
+        """
+        counts = {"train_size": self.train_sizes, "n_neighbors": self.n_neighbors}
+        names = {"train_size": "training items", "n_neighbors": "R" if self.variant == "rank" else "K"}
+        if x not in counts:
+            msg = f"x must be 'train_size' or 'n_neighbors', got {x!r}"
+            raise ValueError(msg)
+        try:
+            import matplotlib as mpl
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            msg = "plot() needs matplotlib: pip install 'knnccv[plot]'"
+            raise ImportError(msg) from error
+        if ax is None:
+            _, ax = plt.subplots()
+        per_line = "n_neighbors" if x == "train_size" else "train_size"
+        along, lines = counts[x], counts[per_line]
+        scores = self.scores if x == "train_size" else self.scores.T
+        order = np.argsort(along, kind="stable")
+        norm = mpl.colors.Normalize(lines.min(), lines.max())
+        colours = mpl.colormaps["viridis"]
+        for at in np.argsort(lines, kind="stable"):
+            style = {"color": colours(norm(lines[at])), "label": f"{lines[at]}", "marker": "."} | kwargs
+            ax.plot(along[order], scores[at][order], **style)
+        ax.set_xlabel(names[x])
+        ax.set_ylabel("expected loss" if self.is_loss else "mean score")
+        if len(lines) > MOST_IN_LEGEND:
+            ax.figure.colorbar(mpl.cm.ScalarMappable(norm, colours), ax=ax, label=names[per_line])
+        else:
+            ax.legend(title=names[per_line])
+        return ax
+
+
+def _range(values: Array) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"
