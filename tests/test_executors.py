@@ -273,7 +273,7 @@ def _blas_of_a_worker():
 def cluster():
     distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -425,7 +425,7 @@ if where == "executor":
     pool = ThreadPoolExecutor(2)
 elif where == "dask":
     from distributed import Client, LocalCluster
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
     pool = Client(cluster)
 arguments = {"executor": pool} if pool else {"n_jobs": int(where)}
 rule = (Slow, KFold(5)) if how == "kernel" else ("nn", KFold(5))
