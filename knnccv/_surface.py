@@ -331,7 +331,7 @@ def _by_profile(
     if executor is None:
         neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
     # Sums are taken in this order, whatever the threads and the blocks: same class next to each other.
-    near = neighbors.sorted(np.arange(neighbors.n_items))
+    near = neighbors.sorted(np.arange(neighbors.n_items), depth)
     rows = near[np.argsort(codes[near], kind="stable")]
     n_chunks = -(-len(rows) // CHUNK)
     cache = neighbors.new_cache(depth) if keep else None

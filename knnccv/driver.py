@@ -270,7 +270,7 @@ def _float_scores(
             neighbors.prepare(depth)
             if executor is None and len(rows) == n_items:
                 neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
-            near = neighbors.sorted(rows)
+            near = neighbors.sorted(rows, depth)
             for block, (lists, *found) in workers.map(near, neighbors.block_size, depth, cache is not None):
                 scores[:, block], tails[:, block], tied[block] = found
                 if cache is not None and lists is not None:

@@ -297,7 +297,7 @@ def _run(
         neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
     else:
         plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
-    rows = neighbors.sorted(np.arange(neighbors.n_items))
+    rows = neighbors.sorted(np.arange(neighbors.n_items), depth)
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
     with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:

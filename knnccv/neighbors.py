@@ -287,7 +287,7 @@ class Neighbors:
             items[rows] = part.items
             values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
 
-        rows = self.sorted(np.arange(self.n_items))
+        rows = self.sorted(np.arange(self.n_items), depth)
         blocks = [rows[start : start + self.block_size] for start in range(0, len(rows), self.block_size)]
         for_each(fill, blocks, n_jobs)
         return items, values
@@ -300,9 +300,9 @@ class Neighbors:
         row = 8 * self.n_items
         return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))
 
-    def sorted(self, rows: Array) -> Array:
+    def sorted(self, rows: Array, depth: int) -> Array:
         """The rows, all different, in an order in which it is quick to ask for them."""
-        if self._tree is None:
+        if self._tree is None or self._known(depth):
             return rows
         wanted = np.zeros(self.n_items, bool)
         wanted[rows] = True
@@ -364,6 +364,8 @@ class Neighbors:
         """Compare all items with all at once, in threads, where that saves work before `block` is asked."""
         self.prepare(depth)
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
+            return
+        if self._heaps is not None and self._heaps.serve(depth):
             return
         from ._search.product import joined
 

@@ -31,7 +31,7 @@ from .select import nearest_of
 
 BLOCK = 1024
 CHUNK = 64
-PART = 16
+PART = 8
 SPARE = 8  # places in a heap beyond those wanted, which separate a row's list from all others
 UNIT = 2.0**-24  # rounding unit of single precision
 
@@ -116,22 +116,26 @@ class ProductSearch:
 
 @dataclass
 class Heaps:
-    """For some rows the nearest by single precision: values float32 and items int32 (n_rows, width)."""
+    """For some rows the nearest of `n_items`: values float32 and items int32 (n_rows, width)."""
 
     values: Array
     items: Array
+    n_items: int
 
     @classmethod
     def empty(cls, n_rows: int, width: int, n_items: int) -> Heaps:
         """All places taken by no item, infinitely far."""
-        return cls(
-            np.full((n_rows, width), np.inf, np.float32), np.full((n_rows, width), n_items, np.int32)
-        )
+        shape = n_rows, width
+        return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
 
     @property
     def width(self) -> int:
         """Places for every row."""
         return int(self.values.shape[1])
+
+    def serve(self, depth: int) -> bool:
+        """Whether lists of this depth can be made of them."""
+        return self.width >= min(depth + SPARE, self.n_items - 1)
 
 
 @jit
@@ -143,8 +147,11 @@ def _offer(values, items, value, item):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _scan(products, row_items, column_items, values, items, column_values, column_heaps):  # type: ignore[no-untyped-def]
-    """Offer a block of products to the heaps of its rows and, where there are any, of its columns."""
+def _scan(products, caps, row_items, column_items, values, items, column_values, column_heaps):  # type: ignore[no-untyped-def]
+    """Offer a block of products to the heaps of its rows and, where there are any, of its columns.
+
+    Of a row nothing above its cap is offered.
+    """
     n_columns = products.shape[1]
     both = len(column_values) > 0
     limits = np.full(n_columns, -np.inf, np.float32)
@@ -152,7 +159,7 @@ def _scan(products, row_items, column_items, values, items, column_values, colum
         limits[:] = column_values[:, 0]
     for r in range(len(products)):
         item = row_items[r]
-        limit = values[r, 0]
+        limit = min(values[r, 0], caps[r])
         for start in range(0, n_columns, CHUNK):
             if start + CHUNK <= n_columns:  # slices of a fixed length are vectorised
                 chunk = products[r, start : start + CHUNK]
@@ -174,9 +181,20 @@ def _scan(products, row_items, column_items, values, items, column_values, colum
                 for j in range(first, min(first + PART, n_columns)):
                     value = products[r, j]
                     if value <= limit and column_items[j] != item:
-                        limit = _offer(values[r], items[r], value, column_items[j])
+                        limit = min(_offer(values[r], items[r], value, column_items[j]), caps[r])
                     if value <= limits[j] and both:
                         limits[j] = _offer(column_values[j], column_heaps[j], value, item)
+
+
+def _caps(products: Array, width: int, *, first: bool) -> Array:
+    """What the heaps of the rows will not hold after these products: known for the `first` ones offered.
+
+    Filling a heap takes many more offers than it has places; a partial sort saves most of them.
+    """
+    if not first or products.shape[1] <= width + 1:
+        return np.full(len(products), np.inf, np.float32)
+    # One of the products may be the item's own.
+    return np.ascontiguousarray(np.partition(products, width, axis=1)[:, width])
 
 
 class Join:
@@ -212,10 +230,13 @@ class Join:
         search, heaps = self.search, self.heaps
         rows, columns = self._blocks[one], self._blocks[other]
         products = search.turned(rows) @ search.factors[columns].T
+        # Blocks meet themselves before others.
+        caps = _caps(products, heaps.width, first=one == other)
         none = slice(0, 0) if one == other else columns
         with self._locks[one], self._locks[other] if one != other else threading.Lock():
             _scan(
                 products,
+                caps,
                 search.items[rows],
                 search.items[columns],
                 heaps.values[rows],
@@ -241,7 +262,8 @@ def proposals(search: ProductSearch, rows: Array, depth: int) -> Heaps:
     for start in range(0, n_items, BLOCK):
         columns = slice(start, start + BLOCK)
         products = turned @ search.factors[columns].T
-        _scan(products, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
+        caps = _caps(products, heaps.width, first=start == 0)
+        _scan(products, caps, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
     return heaps
 
 
@@ -270,10 +292,10 @@ def nearest_by_product(
     """
     n_rows, n_items = len(rows), len(data)
     places = search.rows[rows]
-    if heaps is None or heaps.width < min(depth + SPARE, n_items - 1):
+    if heaps is None or not heaps.serve(depth):
         mine = proposals(search, places, depth)
     else:
-        mine = Heaps(heaps.values[places], heaps.items[places])
+        mine = Heaps(heaps.values[places], heaps.items[places], n_items)
     reach = search.reach(places, mine.values[:, 0])
     if mine.width == n_items - 1:
         reach[:] = np.inf  # nothing is left out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,7 @@ from knnccv.sampling import (
 from ._loss import check_loss, largest_loss, loss_table
 
 DEEPEST_TABLE = 512
+DEEPEST_COUNT = 1024
 DEEPEST_STRATA = 256
 NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
@@ -130,9 +132,11 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
     n_classes = constraints.integers[1]
     if constraints.integers[2] > 0:
         return _two_classes(order, labels, target, constraints)
+    if constraints.integers[3] >= len(order.items):
+        return _by_counting(order, labels, target, constraints)
     miss, hit = constraints.numbers[0], constraints.numbers[1]
     weights = constraints.weights
-    n_available = len(weights) // 2
+    n_available = constraints.counts[0] - constraints.held_out
     own = labels.classes[target]
     rows = np.zeros((n_classes + 2, k + 1), weights.dtype)
     others = n_classes  # all classes but the tested item's, as one
@@ -164,6 +168,94 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
                 vote += rows[own, votes] * rows[others, k - votes]
             score += weight * (vote + _tight_wins(rows, most, seen, n_seen, -1, own, k, product))
     return score
+
+
+@jit
+def _add_item(rows, row, top):  # type: ignore[no-untyped-def]
+    """From C(g, b) to C(g + 1, b), for b up to `top`."""
+    for b in range(top, 0, -1):
+        rows[row, b] += rows[row, b - 1]
+
+
+@jit
+def _by_counting(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """As `knn_fixed`, by the number of K-subsets that vote right, an integer; O(depth * K^3).
+
+    ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
+    item's class without a majority, how many subsets of the others do not outvote it. It is a product over
+    the other classes; when an item joins one, that class is divided out and multiplied in again.
+    Integers are exact, so this may subtract.
+    """
+    k = constraints.integers[0]
+    n_classes = constraints.integers[1]
+    half = k // 2
+    deepest = constraints.integers[3]
+    first = len(constraints.weights) - 2 * deepest  # of the weights over C(i, K)
+    own = labels.classes[target]
+    mine, theirs, rest = n_classes, n_classes + 1, n_classes + 2
+    tight = n_classes + 2  # and t: t votes
+    rows = np.zeros((n_classes + 3 + half, k + 1), labels.classes.dtype)
+    for row in range(n_classes + 2):
+        rows[row, 0] = 1
+    n_own = 0
+    score = constraints.unit * 0
+    depth = len(order.items)
+    for i in range(depth):
+        c = labels.classes[order.items[i]]
+        if c == own:
+            n_own += 1
+            _add_item(rows, mine, min(n_own, k))
+            if n_own <= half:
+                _start_tight(rows, n_classes, own, n_own, k)
+        else:
+            for votes in range(1, min(n_own, half) + 1):
+                limit = votes if own < c else votes - 1
+                if limit > 0:
+                    _extend_tight(rows, tight + votes, c, limit, rest, k - votes)
+            _add_item(rows, c, half)
+            _add_item(rows, theirs, k - 1)
+        weight = constraints.weights[first + i if i < depth - 1 else first + deepest + i]
+        if n_own == 0 or weight == 0:
+            continue
+        right = 0
+        for votes in range(half + 1, min(n_own, k) + 1):
+            right += rows[mine, votes] * rows[theirs, k - votes]
+        for votes in range(1, min(n_own, half) + 1):
+            right += rows[mine, votes] * rows[tight + votes, k - votes]
+        score += weight * right
+    return score
+
+
+@jit
+def _start_tight(rows, n_classes, own, votes, k):  # type: ignore[no-untyped-def]
+    """The product over the other classes of their rows, each cut where it would beat `votes`."""
+    at = n_classes + 2 + votes
+    top = k - votes
+    rows[at, 0] = 1
+    for c in range(n_classes):
+        limit = votes if own < c else votes - 1
+        if c == own or limit == 0 or rows[c, 1] == 0:
+            continue
+        for d in range(top, 0, -1):
+            total = rows[at, d]
+            for b in range(1, min(limit, d) + 1):
+                total += rows[c, b] * rows[at, d - b]
+            rows[at, d] = total
+
+
+@jit
+def _extend_tight(rows, at, c, limit, rest, top):  # type: ignore[no-untyped-def]
+    """Let an item join class c: the product without the class, times what the class gains."""
+    for d in range(top):
+        total = rows[at, d]
+        for b in range(1, min(limit, d) + 1):
+            total -= rows[c, b] * rows[rest, d - b]
+        rows[rest, d] = total
+    for d in range(1, top + 1):
+        total = rows[at, d]
+        for b in range(min(limit, d)):
+            total += rows[c, b] * rows[rest, d - 1 - b]
+        rows[at, d] = total
 
 
 @jit
@@ -354,28 +446,60 @@ class KNN(Variant):
         if task.n_classes == 2 and task.number is not Fraction and task.train_size > k:
             votes = _votes_of_two(task, k, losses)
             if votes is not None:
-                return Tables(integers=(k, task.n_classes, len(votes) // 2 - 1), table=votes)
+                return Tables(integers=(k, task.n_classes, len(votes) // 2 - 1, 0), table=votes)
+        exact = task.number is Fraction
+        counted = 0 if len(losses) else _deepest_count(task, k)
         rate = task.train_size / task.n_available
         return Tables(
-            integers=(k, task.n_classes, 0),
-            numbers=(1, 1) if task.number is Fraction else (1.0 - rate, rate),
-            weights=_weights(task, k),
+            integers=(k, task.n_classes, 0, counted),
+            numbers=(1, 1) if exact else (1.0 - rate, rate),
+            weights=np.concatenate([_thinned_weights(task, k), _counted_weights(task, k, counted)]),
             table=losses,
         )
 
 
-def _weights(task: Task, k: int) -> Array:
-    """Weights of the votes among the first i items, for i = 1 .. M, twice.
+def _told(task: Task, k: int, deepest: int) -> tuple[Array, Array]:
+    """For i = 1 .. `deepest` the weights of the votes among the first i items.
 
-    First P(the (K+1)-th nearest training item is the next one), then P(exactly K of the i are in the
-    training set), both over the weight that thinning gives to K of i items.
+    First P(exactly K of them are in the training set, and so is the next), then P(exactly K of them are).
     """
-    m, size = task.n_available, task.train_size
+    law = position_law(task.n_available, task.train_size, k, task.number)[:deepest]
+    i = np.arange(1, deepest + 1)
     if task.number is Fraction:
-        law = position_law(m, size, k, Fraction)
-        exactly = [law[i - 1] * i / k / _binomial(i, k) if i >= k else Fraction(0) for i in range(1, m + 1)]
-        told = [e * (size - k) / (m - i) if i < m else Fraction(0) for i, e in enumerate(exactly, 1)]
-        return np.array(told + exactly, dtype=object)
+        i = np.array([int(at) for at in i], dtype=object)
+    exactly = law * i / k
+    left = np.maximum(task.n_available - i, 1)
+    return exactly * (task.train_size - k) / left, exactly
+
+
+def _deepest_count(task: Task, k: int) -> int:
+    """How deep lists may be for the K-subsets to be counted by integers of 64 bits."""
+    if task.number is Fraction:
+        return task.n_available
+    deepest = k
+    while (
+        deepest < min(task.n_available, DEEPEST_COUNT)
+        and math.comb(deepest + 1, min(k, (deepest + 1) // 2)) < 2**62
+    ):
+        deepest += 1
+    return deepest if math.comb(deepest, min(k, deepest // 2)) < 2**62 else 0
+
+
+def _counted_weights(task: Task, k: int, deepest: int) -> Array:
+    """As `_told`, over the number of K-subsets."""
+    if not deepest:
+        return np.empty(0)
+    subsets = [math.comb(i, k) for i in range(1, deepest + 1)]
+    shares = [task.number(0) if n == 0 else task.number(1) / n for n in subsets]
+    weights = [told * np.array(shares) for told in _told(task, k, deepest)]
+    return np.concatenate(weights)
+
+
+def _thinned_weights(task: Task, k: int) -> Array:
+    """As `_told` for all positions, over the weight that thinning gives to K of i items."""
+    if task.number is Fraction:
+        return _counted_weights(task, k, task.n_available)
+    m, size = task.n_available, task.train_size
     weights = np.zeros((2, m))
     drawn = np.arange(k)
     start = np.prod((size - drawn) / (m - drawn) * (m / size))
@@ -386,23 +510,14 @@ def _weights(task: Task, k: int) -> Array:
     return weights.ravel()
 
 
-def _binomial(n: int, k: int) -> int:
-    import math
-
-    return math.comb(n, k)
-
-
 def _votes_of_two(task: Task, k: int, losses: Array) -> Array | None:
     """The table of `_two_classes`, if one of moderate size reaches deep enough."""
-    m, size = task.n_available, task.train_size
-    tail = fixed_tail(m, size, k)
+    tail = fixed_tail(task.n_available, task.train_size, k)
     deepest = int(np.argmax(tail <= NEGLIGIBLE))
-    deepest = min(max(deepest, k), m - 1)
+    deepest = min(max(deepest, k), task.n_available - 1)
     if deepest > DEEPEST_TABLE:
         return None
-    law = position_law(m, size, k)[:deepest]
-    i = np.arange(1, deepest + 1)
-    weights = np.concatenate([[0.0], law * i / k * (size - k) / (m - i)])
+    weights = np.concatenate([[0.0], _told(task, k, deepest)[0]])
     votes = np.zeros((2 * (deepest + 1), deepest + 1))
     _fill_votes(votes, k, weights, losses if len(losses) else np.eye(2))
     return votes
