@@ -115,10 +115,8 @@ def _item_weights(
     counts = [int(count) for count in labels.counts]
     shares = [kind.tested_share(n_classes) for kind in kinds]
     if average == "pooled":
-        return tuple(
-            tuple(kind.probability * share / kind.n_test for share in row)
-            for kind, row in zip(kinds, shares, strict=True)
-        )
+        each = [kind.probability / kind.n_test for kind in kinds]
+        return tuple(tuple(one * share for share in row) for one, row in zip(each, shares, strict=True))
     tested = [
         sum(
             (kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)),

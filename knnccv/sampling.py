@@ -30,6 +30,19 @@ def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-
 
 
 @jit
+def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
+    """Where class c is in ``seen[:n_seen]``, or `n_seen` if it is not; O(1) for any number of classes.
+
+    ``places[seen[p]] == p``; otherwise `places` may hold anything, and nobody need fill it for every item
+    (Briggs & Torczon, "An efficient representation for sparse sets", 1993).
+    """
+    place = places[c]
+    if 0 <= place < n_seen and seen[place] == c:
+        return place
+    return n_seen
+
+
+@jit
 def step_by_thinning(row, miss, hit):  # type: ignore[no-untyped-def]
     """Row[b] = weight of b of the items so far being chosen, moved on by one item.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from knnccv.kernel import Tables, Task, Variant, jit
-from knnccv.sampling import fill_hypergeometric, multiply_into, position_law
+from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
 
@@ -37,14 +37,26 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
     own = labels.classes[target]
-    left = constraints.counts.copy()
-    left[own] -= constraints.held_out
+    depth = len(order.items)
+    left = np.empty_like(constraints.counts)  # of the classes seen
+    places = np.empty(len(left), np.int64)
+    seen = np.empty(min(depth, len(left)), np.int64)
+    n_seen = 0
     score = constraints.unit * 0
     none = constraints.unit * 1  # P(no item so far is in T)
     start = 0
-    depth = len(order.items)
     while start < depth and none > 0:
         end = order.group_end[start]
+        for i in range(start, end):
+            c = labels.classes[order.items[i]]
+            place = place_of(c, places, seen, n_seen)
+            if place == n_seen:
+                places[c] = place
+                seen[place] = c
+                n_seen += 1
+                left[c] = constraints.counts[c]
+                if c == own:
+                    left[c] -= constraints.held_out
         first = score_of(constraints.table, own, labels.classes[order.items[start]], constraints.unit)
         same = True
         for i in range(start + 1, end):

@@ -8,7 +8,7 @@ import numpy as np
 
 from knnccv._checks import check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
-from knnccv.sampling import multiply_into, step_without_replacement
+from knnccv.sampling import multiply_into, place_of, step_without_replacement
 
 
 @jit
@@ -46,30 +46,36 @@ def rank_stratified(order, labels, target, constraints):  # type: ignore[no-unty
     top = constraints.integers[0]
     own = labels.classes[target]
     n_classes = len(constraints.counts)
+    depth = len(order.items)
     unit = constraints.unit
-    rows = np.full((n_classes, top), unit * 0)
+    rows = np.full((min(depth, n_classes), top), unit * 0)
     product = np.full(top, unit * 0)
-    passed = np.zeros(n_classes, np.int64)
-    seen = np.empty(n_classes, np.int64)
+    passed = np.zeros(len(rows), np.int64)
+    places = np.empty(n_classes, np.int64)
+    seen = np.empty(len(rows), np.int64)
     n_seen = 0
     none = unit * 1  # P(no own item so far is in T)
     own_left = constraints.counts[own] - constraints.held_out
     n_own = constraints.n_train[own]
     score = unit * 0
-    for i in range(len(order.items)):
+    for i in range(depth):
         c = labels.classes[order.items[i]]
         if c != own:
-            if passed[c] == 0:
-                rows[c, 0] = unit
-                seen[n_seen] = c
+            place = place_of(c, places, seen, n_seen)
+            if place == n_seen:
+                places[c] = place
+                seen[place] = c
                 n_seen += 1
-            step_without_replacement(rows[c], passed[c], constraints.n_train[c], constraints.counts[c])
-            passed[c] += 1
+                rows[place, 0] = unit
+            step_without_replacement(
+                rows[place], passed[place], constraints.n_train[c], constraints.counts[c]
+            )
+            passed[place] += 1
             continue
         product[:] = 0
         product[0] = unit
-        for s in range(n_seen):
-            multiply_into(product, rows[seen[s]], top - 1)
+        for place in range(n_seen):
+            multiply_into(product, rows[place], top - 1)
         score += none * n_own / own_left * product.sum()
         none = none * (own_left - n_own) / own_left
         own_left -= 1
