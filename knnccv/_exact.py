@@ -39,7 +39,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)
-    size = neighbors.block_size
+    size = neighbors.block_size(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
         lists = neighbors.block(rows, depth)

@@ -278,7 +278,7 @@ class _Pass:
         `rows` holds the number of one chunk.
         """
         chunk = self.chunk(int(rows[0]))
-        size = self.neighbors.block_size
+        size = self.neighbors.block_size(self.depth)
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
         parts = [self.neighbors.block(block, self.depth) for block in blocks]
         lists = _joined(parts) if keep_lists else None

@@ -271,7 +271,9 @@ def _float_scores(
             if executor is None and len(rows) == n_items:
                 neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
             near = neighbors.sorted(rows, depth)
-            for block, (lists, *found) in workers.map(near, neighbors.block_size, depth, cache is not None):
+            for block, (lists, *found) in workers.map(
+                near, neighbors.block_size(depth), depth, cache is not None
+            ):
                 scores[:, block], tails[:, block], tied[block] = found
                 if cache is not None and lists is not None:
                     cache.items[block], cache.values[block] = lists.items, lists.values

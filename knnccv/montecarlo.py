@@ -301,7 +301,7 @@ def _run(
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
     with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
-        for block, found in workers.map(rows, neighbors.block_size, depth):
+        for block, found in workers.map(rows, neighbors.block_size(depth), depth):
             added[block], unknown[block] = found
     scores = np.array([math.fsum(column) for column in added.T])
     missed = float(unknown.sum()) / len(scores) * question.largest

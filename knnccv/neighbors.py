@@ -288,15 +288,15 @@ class Neighbors:
             values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
 
         rows = self.sorted(np.arange(self.n_items), depth)
-        blocks = [rows[start : start + self.block_size] for start in range(0, len(rows), self.block_size)]
+        size = self.block_size(depth)
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
         for_each(fill, blocks, n_jobs)
         return items, values
 
-    @property
-    def block_size(self) -> int:
+    def block_size(self, depth: int) -> int:
         """How many items at a time fit the cache of a processor."""
-        if self._tree is not None or self._product is not None:  # these never hold a row of all items
-            return ENGINE_BLOCK
+        if self._known(depth) or self._finder is None or self._engine(depth) != "plain":
+            return ENGINE_BLOCK  # there is never a row of all items
         row = 8 * self.n_items
         return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))
 
