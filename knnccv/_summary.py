@@ -56,7 +56,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         np.divide(parts.sum(axis=0), total, out=per_item, where=total > 0)
         if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
             per_item = np.where(total > 0, found.scores[0], np.nan)
-        missed = question.largest * math.fsum((weights * found.tails).ravel())
+        missed = question.largest * float((weights * found.tails).sum())
         underflow = weights.size * float(np.finfo(float).smallest_subnormal)
         bound = missed + underflow + max(_rounding(question, kind, found.depth) for kind in question.kinds)
     return CompleteCV(

@@ -33,6 +33,7 @@ ALGORITHMS = ("auto", "brute", "tree")
 MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
+LIST_BLOCK = 4096
 _preparing = threading.Lock()
 
 
@@ -295,7 +296,9 @@ class Neighbors:
 
     def block_size(self, depth: int) -> int:
         """How many items at a time fit the cache of a processor."""
-        if self._known(depth) or self._finder is None or self._engine(depth) != "plain":
+        if self._known(depth) or self._finder is None:
+            return LIST_BLOCK
+        if self._engine(depth) != "plain":
             return ENGINE_BLOCK  # there is never a row of all items
         row = 8 * self.n_items
         return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))

@@ -25,7 +25,7 @@ import numpy as np
 
 from .._pool import for_each
 from ..kernel import Array, jit
-from .heap import replace_largest
+from .heap import place_of_largest, replace_largest
 from .remeasure import measure, settle
 from .select import nearest_of
 
@@ -139,11 +139,12 @@ class Heaps:
 
 
 @jit
-def _offer(values, items, value, item):  # type: ignore[no-untyped-def]
-    """Put a pair into a heap whose largest value is not below it; the largest value then."""
-    if value < values[0] or item < items[0]:
-        replace_largest(values, items, value, item)
-    return values[0]
+def _offer(values, items, row, value, item):  # type: ignore[no-untyped-def]
+    """Put a pair into a row whose largest value is not below it; the largest value then."""
+    last = place_of_largest(values.shape[1])
+    if value < values[row, last] or item < items[row, last]:
+        replace_largest(values, items, row, value, item)
+    return values[row, last]
 
 
 @jit
@@ -154,12 +155,13 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
     """
     n_columns = products.shape[1]
     both = len(column_values) > 0
+    last = place_of_largest(values.shape[1])
     limits = np.full(n_columns, -np.inf, np.float32)
     if both:
-        limits[:] = column_values[:, 0]
+        limits[:] = column_values[:, last]
     for r in range(len(products)):
         item = row_items[r]
-        limit = min(values[r, 0], caps[r])
+        limit = min(values[r, last], caps[r])
         for start in range(0, n_columns, CHUNK):
             if start + CHUNK <= n_columns:  # slices of a fixed length are vectorised
                 chunk = products[r, start : start + CHUNK]
@@ -181,9 +183,9 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
                 for j in range(first, min(first + PART, n_columns)):
                     value = products[r, j]
                     if value <= limit and column_items[j] != item:
-                        limit = min(_offer(values[r], items[r], value, column_items[j]), caps[r])
+                        limit = min(_offer(values, items, r, value, column_items[j]), caps[r])
                     if value <= limits[j] and both:
-                        limits[j] = _offer(column_values[j], column_heaps[j], value, item)
+                        limits[j] = _offer(column_values, column_heaps, j, value, item)
 
 
 def _caps(products: Array, width: int, *, first: bool) -> Array:
@@ -296,7 +298,7 @@ def nearest_by_product(
         mine = proposals(search, places, depth)
     else:
         mine = Heaps(heaps.values[places], heaps.items[places], n_items)
-    reach = search.reach(places, mine.values[:, 0])
+    reach = search.reach(places, mine.values.max(axis=1))
     if mine.width == n_items - 1:
         reach[:] = np.inf  # nothing is left out
     items = np.empty((n_rows, depth), np.int32)

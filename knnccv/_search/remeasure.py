@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
-from .heap import replace_largest, sort_heap
+from .heap import replace_largest, sort_row
 
 ABREAST = 4
 NOBODY = 2**31 - 1
@@ -58,16 +58,16 @@ def settle(found, values, reach, depth, items, ranked, more, settled):  # type: 
     A row is settled if the last one wanted is below `reach`, beyond which all others are.
     """
     width = found.shape[1]
-    best = np.empty(width)
-    who = np.empty(width, found.dtype)
+    best = np.empty((1, width))
+    who = np.empty((1, width), found.dtype)
     for r in range(len(found)):
         best[:] = np.inf
         who[:] = NOBODY
         for i in range(width):
-            replace_largest(best, who, values[r, i], found[r, i])
-        sort_heap(best, who)
-        items[r] = who[:depth]
-        ranked[r] = best[:depth]
+            replace_largest(best, who, 0, values[r, i], found[r, i])
+        sort_row(best, who, 0)
+        items[r] = who[0, :depth]
+        ranked[r] = best[0, :depth]
         # Below 1e-280 rounding is no longer relative.
-        settled[r] = best[depth - 1] < reach[r] and reach[r] > 1e-280
-        more[r] = width > depth and best[depth] == best[depth - 1]
+        settled[r] = best[0, depth - 1] < reach[r] and reach[r] > 1e-280
+        more[r] = width > depth and best[0, depth] == best[0, depth - 1]

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from ..kernel import Array, jit
-from .heap import replace_largest, sort_heap
+from .heap import place_of_largest, replace_largest, sort_row
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 LEAF = 64
@@ -183,6 +183,7 @@ def _search(data, order, right, first, low, high, leaves, rows, kind, values, it
     distances = np.empty(LEAF)
     waiting = np.empty(128, np.int64)  # twice the depth of any tree
     nearest = np.empty(128)
+    last = place_of_largest(values.shape[1])
     values[:] = np.inf
     items[:] = n
     for start in range(0, len(rows), GROUP):
@@ -209,15 +210,15 @@ def _search(data, order, right, first, low, high, leaves, rows, kind, values, it
                 at = first[node]
                 count = min(LEAF, n - at * LEAF)
                 for r in range(start, end):
-                    largest = values[r, 0]
+                    largest = values[r, last]
                     if _to_box(low, high, node, points, points, r - start, kind) <= largest:
                         _measure_leaf(leaves, at, points, r - start, kind, distances)
                         for j in range(count):
                             if distances[j] <= largest:
                                 item = order[at * LEAF + j]
-                                if item != rows[r] and (distances[j] < largest or item < items[r, 0]):
-                                    replace_largest(values[r], items[r], distances[j], item)
-                                    largest = values[r, 0]
+                                if item != rows[r] and (distances[j] < largest or item < items[r, last]):
+                                    replace_largest(values, items, r, distances[j], item)
+                                    largest = values[r, last]
                     reach = max(reach, largest)
                 continue
             near, far = node + 1, right[node]
@@ -233,7 +234,7 @@ def _search(data, order, right, first, low, high, leaves, rows, kind, values, it
             waiting[n_waiting + 1], nearest[n_waiting + 1] = near, to_near
             n_waiting += 2
     for r in range(len(rows)):
-        sort_heap(values[r], items[r])
+        sort_row(values, items, r)
 
 
 def nearest_by_tree(
