@@ -414,3 +414,98 @@ def test_neighbours_with_an_engine_can_be_pickled(d):
     copy = pickle.loads(pickle.dumps(near))
     np.testing.assert_array_equal(copy.kneighbors(9)[0], expected)
     np.testing.assert_array_equal(copy.kneighbors(30)[0], near.kneighbors(30)[0])
+
+
+@pytest.mark.parametrize("d", [3, 12])
+def test_single_precision_data_are_kept_and_give_the_orders_of_double_precision(d, tmp_path):
+    X = np.random.default_rng(d).normal(size=(1300, d)).astype(np.float32)
+    near = Neighbors.from_data(X)
+    assert near._ranking.data is X
+    expected = Neighbors.from_data(X.astype(float)).kneighbors(30)
+    for metric in ("euclidean", "manhattan"):
+        expected = Neighbors.from_data(X.astype(float), metric).kneighbors(30)
+        for algorithm in ("auto", "brute", "tree"):
+            found = Neighbors.from_data(X, metric, algorithm=algorithm).kneighbors(30)
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [3, 12])
+def test_data_in_a_file_are_not_read_whole(d, dtype, tmp_path):
+    X = np.random.default_rng(d).normal(size=(1100, d)).astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    near = Neighbors.from_data(mapped)
+    assert np.shares_memory(near._ranking.data, mapped)
+    np.testing.assert_array_equal(near.kneighbors(9)[0], Neighbors.from_data(X).kneighbors(9)[0])
+    y = np.arange(1100) % 3
+    assert complete_cv(mapped, y, "knn", KFold(5)).score == complete_cv(X, y, "knn", KFold(5)).score
+
+
+def test_values_that_are_not_finite_are_found_in_single_precision_and_in_large_data():
+    X = np.zeros((600_000, 2), np.float32)
+    X[599_999, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[599999, 1\] is nan"):
+        Neighbors.from_data(X)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "integers", "heaps"])
+def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind, monkeypatch):
+    from knnccv._search import product
+
+    monkeypatch.setattr(product, "BLOCK", 200)  # blocks of which the last is short
+    rng = np.random.default_rng(5)
+    X = {
+        "smooth": rng.normal(size=(1370, 11)),
+        "integers": rng.integers(0, 2, (1370, 11)).astype(float),
+        "heaps": np.repeat(rng.normal(size=(10, 11)), 137, axis=0),
+    }[kind]
+    for depth in (1, 20, 150):
+        expected = Neighbors.from_data(X, algorithm="brute").block(np.arange(1370), depth)
+        for n_jobs in (1, 2, 5):
+            near = Neighbors.from_data(X, algorithm="brute")
+            near.search_all(depth, n_jobs=n_jobs)
+            assert near._heaps is not None
+            found = near.block(np.arange(1370), depth)
+            np.testing.assert_array_equal(found.items, expected.items)
+            np.testing.assert_array_equal(found.values, expected.values)
+            np.testing.assert_array_equal(found.open_end, expected.open_end)
+        D = cdist(X, X, "sqeuclidean")
+        np.testing.assert_array_equal(expected.items, reference_order(D)[:, :depth])
+
+
+def test_moderate_integers_are_settled_in_single_precision(monkeypatch):
+    """However many tie, no row needs to be compared in double precision."""
+    X = np.random.default_rng(0).integers(0, 2, (1500, 12))
+    near = Neighbors.from_data(X, algorithm="brute")
+    near.prepare(10)
+    assert near._product.exact
+    monkeypatch.setattr(near, "_values", None)
+    items = near.kneighbors(10)[0]
+    np.testing.assert_array_equal(items, reference_order(cdist(X, X, "sqeuclidean"))[:, :10])
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("d", [4, 30])
+def test_engines_serve_angles(metric, d):
+    X = np.random.default_rng(d).integers(1, 6, (1200, d)).astype(float)
+    X[:, 0] += 6 + np.arange(1200) % 7  # no row is constant
+    found = Neighbors.from_data(X, metric)
+    assert found._engine(20) in ("tree", "product")
+    plain = Neighbors.from_data(X, metric)
+    plain._engine = lambda depth: "plain"
+    for one, other in zip(found.kneighbors(20), plain.kneighbors(20), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
+    """The bound of the rounding depends on a row and its neighbours, not on the farthest item."""
+    X = np.random.default_rng(0).normal(size=(1500, 12))
+    X[7] = 1e3
+    near = Neighbors.from_data(X, algorithm="brute")
+    compared = []
+    values = near._values
+    monkeypatch.setattr(near, "_values", lambda rows: compared.extend(rows) or values(rows))
+    near.kneighbors(10)
+    assert len(compared) < 30
