@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import SETTINGS, designs, plain, problem
 
-from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
 from knnccv._question import AVERAGES
 from knnccv.variants import get_variant
 
@@ -269,3 +269,50 @@ def test_exact_mode_takes_lists_that_are_cut_inside_a_tied_group():
     short = Neighbors.from_lists(*near.kneighbors(4))
     with pytest.raises(ValueError, match="exact=True needs 2 neighbours, ties included"):
         complete_cv(short, [0, 1] * 3, "nn", Subsample(4), exact=True)
+
+
+VOTES = [
+    # number of classes, K, design, which sum it takes
+    (2, 5, Subsample(0.8), "a table of two classes"),
+    (2, 6, Subsample(0.5), "a table of two classes"),
+    (2, 2, Subsample(2), "K-subsets counted, of which all are needed"),
+    (2, 30, Subsample(40), "a table of two classes"),
+    (2, 7, KFold(4), "a table of two classes"),
+    (2, 4, StratifiedSubsample(0.5), "a table of two strata"),
+    (2, 5, StratifiedKFold(3), "a table of two strata"),
+    (2, 5, StratifiedSubsample(per_class=3), "strata, deep lists"),
+    (4, 5, Subsample(0.8), "K-subsets counted"),
+    (4, 8, Subsample(0.6), "K-subsets counted"),
+    (4, 1, Subsample(0.6), "K-subsets counted"),
+    (4, 30, Subsample(0.6), "thinning"),
+    (4, 6, StratifiedSubsample(0.5), "strata"),
+]
+
+
+@pytest.mark.parametrize(("n_classes", "k", "design", "way"), VOTES)
+def test_every_way_to_sum_votes_agrees_with_rationals(n_classes, k, design, way):  # noqa: ARG001
+    rng = np.random.default_rng(k)
+    X, y = rng.normal(size=(75, 2)), rng.integers(0, n_classes, 75)
+    near = Neighbors.from_data(X)
+    rational = complete_cv(near, y, "knn", design, n_neighbors=k, exact=True)
+    for tol in (1e-12, 0):
+        floating = complete_cv(near, y, "knn", design, n_neighbors=k, tol=tol)
+        assert floating.score == pytest.approx(float(rational.exact), rel=1e-12)
+        assert abs(Fraction(floating.score) - rational.exact) <= floating.error_bound <= 1e-11
+        np.testing.assert_allclose(floating.per_item, rational.per_item, rtol=1e-11, atol=1e-12)
+
+
+def test_the_ways_to_sum_votes_are_taken():
+    """What the cases above are meant to reach."""
+    from knnccv.kernel import Task
+
+    rule = get_variant("knn")
+    for n_classes, k, size, expected in [
+        (2, 5, 60, "table"),
+        (2, 2, 2, "counted"),
+        (4, 5, 60, "counted"),
+        (4, 30, 45, "thinned"),
+    ]:
+        task = Task((size,), (75,), stratified=False, held_out=1, n_classes=n_classes)
+        _, _, table, counted = rule.tables(task, n_neighbors=k, loss=None).integers
+        assert expected == ("table" if table else "counted" if counted >= 74 else "thinned")

@@ -417,7 +417,7 @@ def test_neighbours_with_an_engine_can_be_pickled(d):
 
 
 @pytest.mark.parametrize("d", [3, 12])
-def test_single_precision_data_are_kept_and_give_the_orders_of_double_precision(d, tmp_path):
+def test_single_precision_data_are_kept_and_give_the_orders_of_double_precision(d):
     X = np.random.default_rng(d).normal(size=(1300, d)).astype(np.float32)
     near = Neighbors.from_data(X)
     assert near._ranking.data is X
@@ -494,7 +494,7 @@ def test_engines_serve_angles(metric, d):
     found = Neighbors.from_data(X, metric)
     assert found._engine(20) in ("tree", "product")
     plain = Neighbors.from_data(X, metric)
-    plain._engine = lambda depth: "plain"
+    plain._engine = lambda _: "plain"
     for one, other in zip(found.kneighbors(20), plain.kneighbors(20), strict=True):
         np.testing.assert_array_equal(one, other)
 
