@@ -66,9 +66,7 @@ def from_lists():
     found = complete_cv(near, y, "knn", Subsample(0.8), n_neighbors=5)
     tell("binary 5-NN from given lists", found, perf_counter() - start)
     print(f"  {perf_counter() - middle:.2f} s of it after from_lists")
-    tell_multiples(
-        {"the lists as given, int32": lists.nbytes, "lists with values": lists.size * LIST_ENTRY}
-    )
+    tell_multiples({"the lists as given": lists.nbytes, "lists with values": lists.size * LIST_ENTRY})
 
 
 def tell_imports():
