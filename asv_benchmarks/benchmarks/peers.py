@@ -1,29 +1,14 @@
-"""The exact answer beside random splits: ratios of times that are taken in turn, in one process."""
+"""The exact answer beside random splits, and each stage beside its peers: ratios of times that are taken
+in turn, in one process.
+"""
 
-from statistics import median
-from time import perf_counter
-
-from threadpoolctl import threadpool_limits
+import numpy as np
 
 from knnccv import StratifiedKFold, complete_cv, monte_carlo_cv
 
 from .problems import gaussian
-
-N_PAIRS = 5
-
-
-def seconds(call):
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
-def ratio(ours, theirs):
-    """Median ratio of two neighbouring runs, each on one thread; a first pair is not counted."""
-    with threadpool_limits(1):
-        ours()
-        theirs()
-        return median(seconds(ours) / seconds(theirs) for _ in range(N_PAIRS))
+from .rivals import PRECISIONS, SHAPES, ready, require_rival
+from .timing import in_turn, ratio, skip_large
 
 
 class MonteCarlo:
@@ -79,3 +64,58 @@ class OwnSampler(MonteCarlo):
 
     def track_exact_over_monte_carlo(self, n_items, n_features):
         return ratio(self.exact, self.sampled)
+
+
+class Stage:
+    """On all processors; the median of the ratios of neighbouring runs."""
+
+    timeout = 1200
+    unit = "ratio"
+
+    def setup(self, shape, *others):
+        n_items, n_features = SHAPES[shape]
+        if n_items > 20_000 or n_features > 64:
+            skip_large()
+        for rival in others:
+            if isinstance(rival, str):
+                require_rival(rival)
+
+    def ratio(self, ours, theirs):
+        taken = in_turn([ours, theirs])
+        return float(np.median(taken[:, 0] / taken[:, 1]))
+
+
+class CrossValScore(Stage):
+    """All 5-fold runs of 5 neighbours, against one, as people run it today."""
+
+    params = (
+        list(SHAPES),
+        PRECISIONS,
+        ["cross_val_score, scikit-learn", "cross_val_score, scikit-learn-intelex"],
+    )
+    param_names = ("shape", "precision", "rival")
+
+    def track_exact_over_one_run(self, shape, precision, rival):
+        return self.ratio(ready("complete_cv", shape, precision), ready(rival, shape, precision))
+
+
+class NearestNeighbors(Stage):
+    """The neighbour stage, 40 deep; faiss works in float32 whatever the data are."""
+
+    params = (list(SHAPES), PRECISIONS, ["NearestNeighbors, scikit-learn", "IndexFlatL2, faiss"])
+    param_names = ("shape", "precision", "rival")
+
+    def track_ours_over_theirs(self, shape, precision, rival):
+        return self.ratio(ready("neighbours", shape, precision), ready(rival, shape, precision))
+
+
+class Kernels(Stage):
+    """What all 5-fold runs cost where the neighbours are at hand, against finding them."""
+
+    params = (list(SHAPES), [2, 10])
+    param_names = ("shape", "n_classes")
+
+    def track_kernels_over_neighbors(self, shape, n_classes):
+        return self.ratio(
+            ready("kernels", shape, "float32", n_classes), ready("neighbours", shape, "float32", n_classes)
+        )

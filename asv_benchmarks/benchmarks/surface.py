@@ -7,8 +7,8 @@ try:
 except ImportError:
     surface = None
 
-from .peers import ratio
 from .problems import gaussian
+from .timing import ratio
 
 COUNTS = range(1, 31)
 SIZES = np.linspace(0.05, 0.95, 50)

@@ -1,0 +1,95 @@
+"""The times of knnccv as ratios to those of its peers, as one Markdown table.
+
+    python acceptance.py                            # every shape, both precisions; tens of minutes
+    python acceptance.py "2000 x 8" "20000 x 64" --precision float32
+
+In every round all that is compared runs in turn, on all processors. A ratio is the median of the rounds'
+ratios, with the smallest and the largest; seconds are medians. What is not installed is left out.
+"""
+
+import argparse
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+from benchmarks.rivals import PRECISIONS, SHAPES, missing, ready
+from benchmarks.timing import N_ROUNDS, in_turn
+
+# What is asked, then what is timed: a name in RIVALS and a number of classes.
+EXACT, NEIGHBORS = ("complete_cv", 3), ("neighbours", 3)
+PAIRS = {
+    "complete_cv / one run, scikit-learn": (EXACT, ("cross_val_score, scikit-learn", 3)),
+    "complete_cv / one run, scikit-learn-intelex": (EXACT, ("cross_val_score, scikit-learn-intelex", 3)),
+    "neighbours / scikit-learn": (NEIGHBORS, ("NearestNeighbors, scikit-learn", 3)),
+    "neighbours / faiss": (NEIGHBORS, ("IndexFlatL2, faiss", 3)),
+    "kernels, 2 classes / neighbours": (("kernels", 2), NEIGHBORS),
+    "kernels, 10 classes / neighbours": (("kernels", 10), NEIGHBORS),
+}
+FEWER_ROUNDS = 3
+MANY = 3_000_000  # numbers in the data, from which on fewer rounds are made
+LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
+HEADER = """
+| shape | data | what | ratio | smallest to largest | seconds | peer's seconds | rounds |
+|---|---|---|---|---|---|---|---|"""
+
+
+def n_processors():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def installed(library):
+    try:
+        return f"{library} {version(library)}"
+    except PackageNotFoundError:
+        return f"no {library}"
+
+
+def rows(shape, precision, n_rounds):
+    """The table's lines for one shape."""
+    pairs = {what: pair for what, pair in PAIRS.items() if not any(missing(name) for name, _ in pair)}
+    timed = list(dict.fromkeys(one for pair in pairs.values() for one in pair))
+    calls = [ready(name, shape, precision, n_classes) for name, n_classes in timed]
+    taken = dict(zip(timed, in_turn(calls, n_rounds).T, strict=True))
+    for what, (ours, theirs) in pairs.items():
+        ratios = taken[ours] / taken[theirs]
+        cells = (
+            shape,
+            precision,
+            what,
+            f"{np.median(ratios):.3g}",
+            f"{ratios.min():.3g} to {ratios.max():.3g}",
+            f"{np.median(taken[ours]):.3g}",
+            f"{np.median(taken[theirs]):.3g}",
+            str(n_rounds),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("shapes", nargs="*", metavar="shape", help=f"of {', '.join(SHAPES)}; default: all")
+    parser.add_argument("--precision", action="append", choices=PRECISIONS, help="default: both")
+    parser.add_argument("--rounds", type=int, help=f"default: {N_ROUNDS}, or {FEWER_ROUNDS} for large data")
+    options = parser.parse_args()
+    for shape in options.shapes:
+        if shape not in SHAPES:
+            parser.error(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error(f"rounds must be at least 1, got {options.rounds}")
+    print(f"{platform.machine()}, {n_processors()} processors, Python {platform.python_version()}")
+    print(", ".join(installed(library) for library in LIBRARIES))
+    print(HEADER)
+    for shape in options.shapes or SHAPES:
+        n_items, n_features = SHAPES[shape]
+        fewer = n_items * n_features >= MANY
+        n_rounds = options.rounds or (FEWER_ROUNDS if fewer else N_ROUNDS)
+        for precision in options.precision or PRECISIONS:
+            for line in rows(shape, precision, n_rounds):
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Who is compared with whom: every entry of RIVALS turns data into a call to be timed.
+
+All work on all processors that they may use, and on the data in the type in which they are given.
+"""
+
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+
+from knnccv import KFold, Neighbors, complete_cv
+
+from .problems import gaussian
+
+DEPTH = 40
+FEW = 5000  # items that make every rival compile, load and start what the real data will need
+SHAPES = {
+    f"{n_items} x {n_features}": (n_items, n_features)
+    for n_items, n_features in [
+        (2000, 8),
+        (2000, 64),
+        (20_000, 8),
+        (20_000, 64),
+        (20_000, 768),
+        (60_000, 64),
+        (100_000, 3),
+    ]
+}
+PRECISIONS = ("float64", "float32")
+
+
+def exact(X, y):
+    """The mean over all 5-fold runs, neighbours and all."""
+    return partial(complete_cv, X, y, "knn", KFold(5), n_neighbors=5)
+
+
+def neighbors(X, _y):
+    """The neighbour stage: a new object every time, as it would remember what it found."""
+    return lambda: Neighbors.from_data(X).kneighbors(DEPTH)
+
+
+def kernels(X, y):
+    """The kernel stage: the same mean, neighbours at hand."""
+    near = Neighbors.from_data(X)
+    call = exact(near, y)
+    call()
+    return call
+
+
+def one_run(X, y):
+    """One 5-fold run by scikit-learn."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return _one_run(KNeighborsClassifier(5, n_jobs=-1), X, y)
+
+
+def one_run_intelex(X, y):
+    """The same with the classifier that scikit-learn-intelex puts in its place, which patches nothing."""
+    from sklearnex.neighbors import KNeighborsClassifier
+
+    return _one_run(KNeighborsClassifier(5, n_jobs=-1), X, y)
+
+
+def _one_run(classifier, X, y):
+    from sklearn import model_selection
+
+    folds = model_selection.KFold(5, shuffle=True, random_state=0)
+    return partial(model_selection.cross_val_score, classifier, X, y, cv=folds)
+
+
+def neighbors_scikit_learn(X, _y):
+    from sklearn.neighbors import NearestNeighbors
+
+    return lambda: NearestNeighbors(n_neighbors=DEPTH, n_jobs=-1).fit(X).kneighbors()
+
+
+def neighbors_faiss(X, _y):
+    """faiss knows float32 only, and finds every item itself; the conversion is not timed."""
+    import faiss
+
+    single = np.ascontiguousarray(X, dtype=np.float32)
+
+    def search():
+        index = faiss.IndexFlatL2(single.shape[1])
+        index.add(single)
+        return index.search(single, DEPTH + 1)
+
+    return search
+
+
+RIVALS = {
+    "complete_cv": exact,
+    "neighbours": neighbors,
+    "kernels": kernels,
+    "cross_val_score, scikit-learn": one_run,
+    "cross_val_score, scikit-learn-intelex": one_run_intelex,
+    "NearestNeighbors, scikit-learn": neighbors_scikit_learn,
+    "IndexFlatL2, faiss": neighbors_faiss,
+}
+_MODULES = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex", "faiss": "faiss"}
+
+
+def missing(name):
+    """The distribution that this rival needs and that is not installed, or None."""
+    library = name.partition(", ")[2]
+    return library if library and find_spec(_MODULES[library]) is None else None
+
+
+def require_rival(name):
+    """Skip a benchmark against what is not installed."""
+    library = missing(name)
+    if library is not None:
+        msg = f"{library} is not installed"
+        raise NotImplementedError(msg)
+
+
+def ready(name, shape, precision="float64", n_classes=3):
+    """The call of a rival on Gaussian clouds, after one on fewer items that is not to be counted."""
+    X, y = gaussian(*SHAPES[shape], n_classes)
+    X = np.ascontiguousarray(X, dtype=precision)
+    RIVALS[name](X[:FEW], y[:FEW])()
+    return RIVALS[name](X, y)
