@@ -509,3 +509,32 @@ def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
     monkeypatch.setattr(near, "_values", lambda rows: compared.extend(rows) or values(rows))
     near.kneighbors(10)
     assert len(compared) < 30
+
+
+def test_masks_of_small_values():
+    import numba
+
+    from knnccv._search import masks
+
+    @numba.njit
+    def ask(values, first, limits, start, limit):
+        hits = masks.small_ones(values, first, limits, start, limit)
+        places = []
+        rest = hits
+        while rest != 0:
+            places.append(masks.first_bit(rest))
+            rest &= rest - 1
+        return hits, places
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        values = rng.integers(0, 9, (2, 96)).astype(np.float32)
+        limits = rng.integers(-3, 4, 96).astype(np.float32)
+        first, start, limit = int(rng.integers(0, 129)), int(rng.integers(0, 33)), np.float32(1)
+        chunk = values.ravel()[first : first + 64]
+        expected = np.flatnonzero(chunk <= np.maximum(limit, limits[start : start + 64]))
+        hits, places = ask(values, first, limits, start, limit)
+        assert places == expected.tolist()
+        plain = masks._plain_small_ones(values, first, limits, start, limit)
+        assert plain == int(hits) % 2**64
+        assert masks._plain_first_bit(plain) == expected[0]

@@ -8,8 +8,7 @@ double precision. Orders and ties are therefore those of the full comparison.
 
 Where all items are asked for, every pair of blocks is multiplied once and offered to the heaps of both
 (`Join`). A block of products is scanned while it is in the cache: 64 values at a time are held
-against their rows' and columns' largest, which the compiler vectorises, and only where one is smaller it
-is looked at more closely.
+against their rows' and columns' largest, and only those that are smaller are looked at.
 
 Cost per item: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
 O(depth log N log depth) for the heap, and depth exact distances.
@@ -26,12 +25,11 @@ import numpy as np
 from .._pool import for_each
 from ..kernel import Array, jit
 from .heap import place_of_largest, replace_largest
+from .masks import CHUNK, first_bit, small_ones
 from .remeasure import measure, settle
 from .select import nearest_of
 
 BLOCK = 1024
-CHUNK = 64
-PART = 8
 SPARE = 8  # places in a heap beyond those wanted, which separate a row's list from all others
 UNIT = 2.0**-24  # rounding unit of single precision
 
@@ -156,36 +154,28 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
     n_columns = products.shape[1]
     both = len(column_values) > 0
     last = place_of_largest(values.shape[1])
-    limits = np.full(n_columns, -np.inf, np.float32)
+    limits = np.full(n_columns + CHUNK, -np.inf, np.float32)
     if both:
-        limits[:] = column_values[:, last]
+        limits[:n_columns] = column_values[:, last]
+    in_chunks = n_columns - n_columns % CHUNK
     for r in range(len(products)):
         item = row_items[r]
         limit = min(values[r, last], caps[r])
         for start in range(0, n_columns, CHUNK):
-            if start + CHUNK <= n_columns:  # slices of a fixed length are vectorised
-                chunk = products[r, start : start + CHUNK]
-                others = limits[start : start + CHUNK]
-                hits = np.int32(0)
-                for j in range(CHUNK):
-                    hits |= np.int32(chunk[j] <= max(limit, others[j]))
-                if hits == 0:
-                    continue
-            for first in range(start, min(start + CHUNK, n_columns), PART):
-                if first + PART <= n_columns:
-                    part = products[r, first : first + PART]
-                    few = limits[first : first + PART]
-                    hits = np.int32(0)
-                    for j in range(PART):
-                        hits |= np.int32(part[j] <= max(limit, few[j]))
-                    if hits == 0:
-                        continue
-                for j in range(first, min(first + PART, n_columns)):
-                    value = products[r, j]
-                    if value <= limit and column_items[j] != item:
-                        limit = min(_offer(values, items, r, value, column_items[j]), caps[r])
-                    if value <= limits[j] and both:
-                        limits[j] = _offer(column_values, column_heaps, j, value, item)
+            if start < in_chunks:
+                hits = small_ones(products, r * n_columns + start, limits, start, limit)
+            else:
+                hits = np.int64(0)
+                for j in range(start, n_columns):
+                    hits |= np.int64(products[r, j] <= max(limit, limits[j])) << (j - start)
+            while hits != 0:
+                j = start + first_bit(hits)
+                hits &= hits - 1
+                value = products[r, j]
+                if value <= limit and column_items[j] != item:
+                    limit = min(_offer(values, items, r, value, column_items[j]), caps[r])
+                if both and value <= limits[j]:
+                    limits[j] = _offer(column_values, column_heaps, j, value, item)
 
 
 def _caps(products: Array, width: int, *, first: bool) -> Array:
