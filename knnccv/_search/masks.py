@@ -60,6 +60,7 @@ def _plain_small_ones(values, first, limits, start, limit):  # type: ignore[no-u
 
 
 def _plain_first_bit(bits):  # type: ignore[no-untyped-def]
+    bits = int(bits)
     return (bits & -bits).bit_length() - 1
 
 
