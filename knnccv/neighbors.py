@@ -104,6 +104,7 @@ class Neighbors:
         matrix: Array | None = None,
         lists: Lists | None = None,
         algorithm: str = "auto",
+        device: str | None = None,
     ) -> None:
         self.n_items = n_items
         self.max_depth = max_depth
@@ -116,6 +117,8 @@ class Neighbors:
         self._tree: Any = None
         self._product: Any = None
         self._heaps: Any = None
+        self._device = device
+        self._on_device: Any = None
 
     @classmethod
     def from_data(
@@ -126,6 +129,7 @@ class Neighbors:
         *,
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
+        device: Any = None,
     ) -> Neighbors:
         """Orders by a dissimilarity of feature vectors.
 
@@ -147,11 +151,19 @@ class Neighbors:
             How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan and chebyshev
             metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean distances
             matrix products speed up. The orders and the ties are the same, to the last bit.
+        device : str or torch.device, optional
+            Where matrix products are computed and searched: "cuda", "cuda:1", "cpu", … (needs PyTorch:
+            ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine and correlation
+            metrics; what it proposes is measured again in double precision, so that orders and ties are
+            the same, to the last bit. Fewer than 1,000 items, and lists deeper than an eighth of all
+            items, are compared by the CPU. Default: no device, and PyTorch is not looked for.
 
         Raises
         ------
         ValueError, TypeError
-            If the data, the metric or a parameter is not as above.
+            If the data, the metric or a parameter is not as above, or there is no such device.
+        ImportError
+            If `device` is given and PyTorch is missing.
         """
         prepared = ranking(X, metric, metric_params)
         n_items = len(prepared.data)
@@ -165,7 +177,15 @@ class Neighbors:
             msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
             raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
-        return cls(n_items, depth, name, ranking=prepared, algorithm=algorithm)
+        if device is not None:
+            from ._search.device import check_device, check_served
+
+            if algorithm == "tree":
+                msg = "algorithm 'tree' runs on the CPU: leave algorithm or device out"
+                raise ValueError(msg)
+            check_served(name, prepared.kind)
+            device = check_device(device)
+        return cls(n_items, depth, name, ranking=prepared, algorithm=algorithm, device=device)
 
     @classmethod
     def from_distances(cls, D: Any) -> Neighbors:
@@ -338,7 +358,13 @@ class Neighbors:
             from ._search.product import nearest_by_product
 
             found = nearest_by_product(
-                self._product, self._heaps, self._ranking.data, rows, depth, self._values
+                self._product,
+                self._heaps,
+                self._ranking.data,
+                rows,
+                depth,
+                self._values,
+                self._on_device.proposals if self._on_device is not None else None,
             )
         else:
             found = nearest_of(self._values(rows), rows, depth)
@@ -358,7 +384,12 @@ class Neighbors:
             elif name == "product" and self._product is None:
                 from ._search.product import ProductSearch
 
-                self._product = ProductSearch.of(self._ranking.data)
+                product = ProductSearch.of(self._ranking.data)
+                if self._device is not None:
+                    from ._search.device import DeviceSearch
+
+                    self._on_device = DeviceSearch(product, self._device)
+                self._product = product
 
     def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
         """Compare all items with all at once, in threads, where that saves work before `block` is asked."""
@@ -366,6 +397,9 @@ class Neighbors:
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
         if self._heaps is not None and self._heaps.serve(depth):
+            return
+        if self._on_device is not None:
+            self._heaps = self._on_device.heaps(depth, progress)
             return
         from ._search.product import joined
 
@@ -381,7 +415,7 @@ class Neighbors:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the engines have made of the data is made again rather than sent."""
-        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None}
+        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None, "_on_device": None}
 
     def _known(self, depth: int) -> bool:
         return self._lists is not None and depth <= self._lists.items.shape[1]
@@ -393,7 +427,8 @@ class Neighbors:
             return "tree"
         if not kind or self._ranking is None or self.n_items < max(FEWEST_ITEMS, 8 * depth):
             return "plain"
-        if self._algorithm == "auto" and self._ranking.data.shape[1] <= MOST_FEATURES:
+        few = self._ranking.data.shape[1] <= MOST_FEATURES
+        if self._algorithm == "auto" and self._device is None and few:
             return "tree"
         return "product" if kind == "sqeuclidean" else "plain"
 
