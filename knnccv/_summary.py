@@ -64,6 +64,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         per_item=per_item,
         weights=total,
         error_bound=bound,
+        truncation_bound=bound,
         kinds=question.kinds,
         depth=found.depth,
         tied=int(found.tied.sum()),

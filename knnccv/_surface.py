@@ -25,7 +25,7 @@ from .designs import Design, StratifiedSubsample, Subsample
 from .driver import closed_lengths, complete_cv
 from .kernel import Array, Variant
 from .neighbors import Lists, Neighbors, as_neighbors
-from .result import CompleteCV
+from .result import CompleteCV, uncertified
 from .sampling import expected_position, fixed_tail, rounding_allowance
 from .variants import get_variant
 
@@ -158,9 +158,10 @@ def surface(
             )
 
         found = _by_cells(ask, cells, progress)
-    return Surface(
+    result = Surface(
         scores=found[0],
         error_bound=found[1],
+        truncation_bound=found[1],
         n_neighbors=np.array(values),
         train_sizes=np.array(sizes),
         is_loss=question.parameters.get("loss") is not None,
@@ -171,6 +172,7 @@ def surface(
         parameters={name: value for name, value in question.parameters.items() if name != axis},
         seconds=time.perf_counter() - started,
     )
+    return uncertified(result) if neighbors.approximate else result
 
 
 @dataclass(frozen=True)
@@ -384,7 +386,7 @@ def _by_cells(ask: Callable[[int, int], CompleteCV], cells: _Cells, progress: bo
 
     def fill(cell: tuple[int, int]) -> None:
         result = ask(*cell)
-        scores[cell], bounds[cell] = result.score, result.error_bound
+        scores[cell], bounds[cell] = result.score, result.truncation_bound
 
     for_each(fill, cells_in_turn, 1, progress, unit="cell")
     return scores, bounds

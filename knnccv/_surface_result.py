@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .kernel import Array
+from .result import error_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ class Surface:
     scores : ndarray of shape (n_K, n_sizes)
         The mean score over all training sets of the size, or the expected loss.
     error_bound : ndarray of shape (n_K, n_sizes)
-        Certified bound of ``|scores - exact value|``, cell by cell.
+        Certified bound of ``|scores - exact value|``, cell by cell; infinite where ``certified`` is False.
     n_neighbors : int ndarray of shape (n_K,)
         K of the rows; R for "rank", 1 for "nn".
     train_sizes : int ndarray of shape (n_sizes,)
@@ -47,12 +48,17 @@ class Surface:
         The variant's other parameters.
     seconds : float
         Wall time.
+    certified : bool
+        False where the neighbours are approximate.
+    truncation_bound : ndarray of shape (n_K, n_sizes)
+        What ``error_bound`` would be if the neighbour lists were right as far as they go.
     """
 
     scores: Array
     error_bound: Array
     n_neighbors: Array
     train_sizes: Array
+    truncation_bound: Array
     is_loss: bool = False
     variant: str = "knn"
     stratified: bool = False
@@ -60,17 +66,18 @@ class Surface:
     average: str = "pooled"
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    certified: bool = True
 
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""
         return (
             f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbours "
             f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
-            f"({_range(self.train_sizes)}), error at most {self.error_bound.max():.1e}>"
+            f"({_range(self.train_sizes)}), {error_line(self)}>"
         )
 
     def best(self, train_size: int | None = None) -> Best:
-        """The number of neighbours with the best score, the smallest of those that `error_bound` lets tie.
+        """The number of neighbours of the best score; the smallest where `truncation_bound` lets some tie.
 
         Parameters
         ----------
@@ -88,7 +95,7 @@ class Surface:
             If the size is not among `train_sizes`.
         """
         by_k = np.argsort(self.n_neighbors, kind="stable")
-        scores, bounds = self.scores[by_k], self.error_bound[by_k]
+        scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
         gains = -scores if self.is_loss else scores
         row = (gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)
         best = self.n_neighbors[by_k][row]

@@ -40,7 +40,7 @@ from .kernel import (
     jit,
 )
 from .neighbors import Lists, Neighbors, as_neighbors
-from .result import CompleteCV
+from .result import CompleteCV, uncertified
 from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 
@@ -128,7 +128,7 @@ def complete_cv(
     tol : float, default 1e-12
         Admissible error, relative to the largest absolute score. 0 looks at all neighbours.
     exact : bool, default False
-        Compute with rational numbers. Slow; for small data.
+        Compute with rational numbers. Slow; for small data; not for approximate neighbours.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The answer does not depend on it.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
@@ -169,6 +169,12 @@ def complete_cv(
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    if exact and neighbors.approximate:
+        msg = (
+            f"exact=True needs exact neighbours, but those of {neighbors!r} are approximate: the fraction "
+            "would promise what nobody knows"
+        )
+        raise ValueError(msg)
     if exact:
         from ._exact import exact_scores
 
@@ -176,8 +182,8 @@ def complete_cv(
     else:
         keep = isinstance(X, Neighbors)  # else nobody will ask these neighbours again
         found = _float_scores(question, neighbors, keep, tol, n_jobs, executor, progress)
-    answer = summarise(question, found)
-    return replace(answer, seconds=time.perf_counter() - started)
+    answer = replace(summarise(question, found), seconds=time.perf_counter() - started)
+    return uncertified(answer) if neighbors.approximate else answer
 
 
 @dataclass(frozen=True)

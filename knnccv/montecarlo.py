@@ -37,7 +37,7 @@ from .kernel import (
     jit,
 )
 from .neighbors import Neighbors, as_neighbors
-from .result import MonteCarloCV
+from .result import MonteCarloCV, uncertified
 
 TOLERANCE = 1e-12
 
@@ -171,9 +171,10 @@ def monte_carlo_cv(
     runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
     plan = _plan(question, neighbors, runs)
     sums, missed = _run(plan, question, n_jobs, executor, progress)
-    return MonteCarloCV(
+    result = MonteCarloCV(
         scores=sums,
         error_bound=missed,
+        truncation_bound=missed,
         variant=question.variant.name,
         design=repr(question.design),
         ties=ties,
@@ -181,6 +182,7 @@ def monte_carlo_cv(
         parameters=question.parameters,
         seconds=time.perf_counter() - started,
     )
+    return uncertified(result) if neighbors.approximate else result
 
 
 @dataclass(frozen=True)

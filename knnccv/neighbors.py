@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import as_reals, check_integer
+from ._checks import check_bool, check_integer
 from ._pool import check_pool, for_each
-from ._search.given import as_matrix, check_indices, lists_of_graph
+from ._search.given import as_matrix, lists_of_graph, lists_of_indices
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
 from .kernel import Array
@@ -83,6 +83,8 @@ class Neighbors:
         What was measured, for people to read.
     ordered_by_index : bool
         Whether ties at the end of a cut list are known to be cut in the order of the items.
+    approximate : bool
+        Whether nearer items than those listed may exist, so that results cannot be certified.
 
     Examples
     --------
@@ -105,11 +107,14 @@ class Neighbors:
         matrix: Array | None = None,
         lists: Lists | None = None,
         algorithm: str = "auto",
+        device: str | None = None,
+        approximate: bool = False,
     ) -> None:
         self.n_items = n_items
         self.max_depth = max_depth
         self.metric = metric
         self.ordered_by_index = lists is None
+        self.approximate = approximate
         self._ranking = ranking
         self._matrix = matrix
         self._lists = lists
@@ -117,6 +122,8 @@ class Neighbors:
         self._tree: Any = None
         self._product: Any = None
         self._heaps: Any = None
+        self._device = device
+        self._on_device: Any = None
 
     @classmethod
     def from_data(
@@ -127,6 +134,7 @@ class Neighbors:
         *,
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
+        device: Any = None,
     ) -> Neighbors:
         """Orders by a dissimilarity of feature vectors.
 
@@ -148,11 +156,19 @@ class Neighbors:
             How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan and chebyshev
             metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean distances
             matrix products speed up. The orders and the ties are the same, to the last bit.
+        device : str or torch.device, optional
+            Where matrix products are computed and searched: "cuda", "cuda:1", "cpu", … (needs PyTorch:
+            ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine and correlation
+            metrics; what it proposes is measured again in double precision, so that orders and ties are
+            the same, to the last bit. Fewer than 1,000 items, and lists deeper than an eighth of all
+            items, are compared by the CPU. Default: no device, and PyTorch is not looked for.
 
         Raises
         ------
         ValueError, TypeError
-            If the data, the metric or a parameter is not as above.
+            If the data, the metric or a parameter is not as above, or there is no such device.
+        ImportError
+            If `device` is given and PyTorch is missing.
         """
         prepared = ranking(X, metric, metric_params)
         n_items = len(prepared.data)
@@ -166,7 +182,15 @@ class Neighbors:
             msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
             raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
-        return cls(n_items, depth, name, ranking=prepared, algorithm=algorithm)
+        if device is not None:
+            from ._search.device import check_device, check_served
+
+            if algorithm == "tree":
+                msg = "algorithm 'tree' runs on the CPU: leave algorithm or device out"
+                raise ValueError(msg)
+            check_served(name, prepared.kind)
+            device = check_device(device)
+        return cls(n_items, depth, name, ranking=prepared, algorithm=algorithm, device=device)
 
     @classmethod
     def from_distances(cls, D: Any) -> Neighbors:
@@ -187,16 +211,26 @@ class Neighbors:
         return cls(len(matrix), len(matrix) - 1, "precomputed", matrix=matrix)
 
     @classmethod
-    def from_lists(cls, indices: Any, distances: Any = None) -> Neighbors:
+    def from_lists(
+        cls, indices: Any, distances: Any = None, *, approximate: bool = False, drop_self: bool = False
+    ) -> Neighbors:
         """Orders that another program has found.
 
         Parameters
         ----------
         indices : integer array of shape (n_items, depth)
-            Neighbours of every item, without the item itself.
+            Neighbours of every item, without the item itself unless `drop_self` is set. With
+            `approximate`, -1 (as unsigned integers: their largest value) says that there are no more.
         distances : array of shape (n_items, depth), optional
-            Their distances; equal ones are ties. Without them the order of `indices` is taken as it
-            is, and nothing ties.
+            Their distances, small = near; equal ones are ties. Without them the order of `indices` is
+            taken as it is, and nothing ties.
+        approximate : bool, default False
+            Whether nearer items may be missing in the lists, as in those of faiss, hnswlib, pynndescent or
+            cuVS. Results are then marked: ``certified`` is False, and ``error_bound`` infinite. See
+            ``docs/approximate.md``.
+        drop_self : bool, default False
+            Whether the item itself, wherever it is in its own list, is to be left out. Lists without it
+            stay as they are, and are longer by one.
 
         Notes
         -----
@@ -207,30 +241,29 @@ class Neighbors:
         Raises
         ------
         ValueError, TypeError
-            If the shapes differ, an index is out of range, repeated or the item itself, or a distance
-            is not finite.
+            If the shapes differ, an index is out of range, repeated or the item itself, a list is empty, a
+            distance is not finite, or (with `approximate` or `drop_self`) distances fall along all lists,
+            as similarities do.
+
+        Examples
+        --------
+        >>> from knnccv import Neighbors
+        >>> found = [[0, 1, 2], [1, 0, -1], [2, 1, 0]]
+        >>> Neighbors.from_lists(found, approximate=True, drop_self=True)
+        <Neighbors of 3 items (lists, approximate), depth up to 2>
         """
-        items = check_indices(indices)
+        check_bool("approximate", approximate)
+        check_bool("drop_self", drop_self)
+        items, values, lengths = lists_of_indices(
+            indices, distances, approximate=approximate, drop_self=drop_self
+        )
         n_items, depth = items.shape
-        lengths = np.full(n_items, depth, np.int64)
-        if distances is None:
-            values = np.tile(np.arange(depth, dtype=np.float64), (n_items, 1))
-            open_end = np.zeros(n_items, bool)
-        else:
-            values = as_reals("distances", distances, "distances must be real numbers")
-            if values.shape != items.shape:
-                msg = f"distances must have the shape of indices, {items.shape}, got {values.shape}"
-                raise ValueError(msg)
-            by_index = np.argsort(items, axis=1, kind="stable")
-            items, values = (np.take_along_axis(a, by_index, axis=1) for a in (items, values))
-            by_value = np.argsort(values, axis=1, kind="stable")
-            items, values = (np.take_along_axis(a, by_value, axis=1) for a in (items, values))
-            open_end = np.full(n_items, depth < n_items - 1)
+        open_end = lengths < n_items - 1 if distances is not None else np.zeros(n_items, bool)
         lists = Lists(items, values, lengths, open_end)
-        return cls(n_items, depth, "lists", lists=lists)
+        return cls(n_items, depth, "lists", lists=lists, approximate=approximate)
 
     @classmethod
-    def from_graph(cls, graph: Any) -> Neighbors:
+    def from_graph(cls, graph: Any, *, approximate: bool = False) -> Neighbors:
         """Orders from a sparse neighbour graph with distances.
 
         Parameters
@@ -239,19 +272,23 @@ class Neighbors:
             Row = tested item, stored values = distances, as scikit-learn's
             ``kneighbors_graph(mode="distance")`` and ``radius_neighbors_graph`` give it. Rows may
             differ in length; entries on the diagonal are left out; a stored zero is a distance of 0.
+        approximate : bool, default False
+            Whether nearer items may be missing in the graph; see `from_lists`.
 
         Raises
         ------
         ValueError, TypeError
             If it is not square and sparse, holds no distances, or a value is not finite.
         """
+        check_bool("approximate", approximate)
         items, values, lengths = lists_of_graph(graph)
         n_items, depth = items.shape
         lists = Lists(items, values, lengths, lengths < n_items - 1)
-        return cls(n_items, depth, "graph", lists=lists)
+        return cls(n_items, depth, "graph", lists=lists, approximate=approximate)
 
     def __repr__(self) -> str:
-        return f"<Neighbors of {self.n_items} items ({self.metric}), depth up to {self.max_depth}>"
+        source = f"{self.metric}, approximate" if self.approximate else self.metric
+        return f"<Neighbors of {self.n_items} items ({source}), depth up to {self.max_depth}>"
 
     def kneighbors(self, n_neighbors: int, *, n_jobs: int | None = None) -> tuple[Array, Array]:
         """The nearest items and their distances, ties in the order of the items.
@@ -341,7 +378,13 @@ class Neighbors:
             from ._search.product import nearest_by_product
 
             found = nearest_by_product(
-                self._product, self._heaps, self._ranking.data, rows, depth, self._values
+                self._product,
+                self._heaps,
+                self._ranking.data,
+                rows,
+                depth,
+                self._values,
+                self._on_device.proposals if self._on_device is not None else None,
             )
         else:
             found = nearest_of(self._values(rows), rows, depth)
@@ -361,7 +404,12 @@ class Neighbors:
             elif name == "product" and self._product is None:
                 from ._search.product import ProductSearch
 
-                self._product = ProductSearch.of(self._ranking.data)
+                product = ProductSearch.of(self._ranking.data)
+                if self._device is not None:
+                    from ._search.device import DeviceSearch
+
+                    self._on_device = DeviceSearch(product, self._device)
+                self._product = product
 
     def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
         """Compare all items with all at once, in threads, where that saves work before `block` is asked."""
@@ -369,6 +417,9 @@ class Neighbors:
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
         if self._heaps is not None and self._heaps.serve(depth):
+            return
+        if self._on_device is not None:
+            self._heaps = self._on_device.heaps(depth, progress)
             return
         from ._search.product import joined
 
@@ -384,7 +435,7 @@ class Neighbors:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the engines have made of the data is made again rather than sent."""
-        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None}
+        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None, "_on_device": None}
 
     def _known(self, depth: int) -> bool:
         return self._lists is not None and depth <= self._lists.items.shape[1]
@@ -396,7 +447,8 @@ class Neighbors:
             return "tree"
         if not kind or self._ranking is None or self.n_items < max(FEWEST_ITEMS, 8 * depth):
             return "plain"
-        if self._algorithm == "auto" and self._ranking.data.shape[1] <= MOST_FEATURES:
+        few = self._ranking.data.shape[1] <= MOST_FEATURES
+        if self._algorithm == "auto" and self._device is None and few:
             return "tree"
         return "product" if kind == "sqeuclidean" else "plain"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .designs import TrainingSets
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +34,8 @@ class CompleteCV:
         How much every item counts; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
     error_bound : float
         Certified bound of ``|score - exact value|``: the neighbours beyond ``depth`` could not change
-        the score by more, and rounding is allowed for. 0 in exact mode.
+        the score by more, and rounding is allowed for. 0 in exact mode; infinite where ``certified`` is
+        False.
     n_train_sets : int
         How many different training sets are averaged; an exact integer, computed when first asked for.
     kinds : tuple of TrainingSets
@@ -56,6 +59,12 @@ class CompleteCV:
         The label of every item.
     seconds : float
         Wall time.
+    certified : bool
+        False where the neighbours are approximate: nobody knows which nearer items they lack, so that
+        nothing bounds the error.
+    truncation_bound : float
+        What ``error_bound`` would be if the neighbour lists were right as far as they go: rounding, and
+        where lists end too early. The same as ``error_bound`` where that is certified.
     """
 
     score: float
@@ -75,6 +84,8 @@ class CompleteCV:
     classes: Array = field(default_factory=lambda: np.empty(0))
     labels: Array = field(default_factory=lambda: np.empty(0))
     seconds: float = 0.0
+    certified: bool = True
+    truncation_bound: float = 0.0
 
     @functools.cached_property
     def n_train_sets(self) -> int:
@@ -92,7 +103,7 @@ class CompleteCV:
         return (
             f"<CompleteCV {self.score:.6g}{exactly}: {self.variant}{_listed(self.parameters)} over "
             f"{self.design}, {self._magnitude()} training sets, {len(self.per_item)} items, "
-            f"error at most {self.error_bound:.1e}, {self.tied} items tied (ties={self.ties!r})>"
+            f"{error_line(self)}, {self.tied} items tied (ties={self.ties!r})>"
         )
 
     def _magnitude(self) -> str:
@@ -140,7 +151,11 @@ class MonteCarloCV:
         having drawn these items.
     error_bound : float
         How much the mean may be off because neighbour lists ended before enough training items were
-        found; 0 unless the lists were given and are short.
+        found; 0 unless the lists were given and are short. Infinite where ``certified`` is False.
+    certified : bool
+        False where the neighbours are approximate.
+    truncation_bound : float
+        What ``error_bound`` would be if the neighbour lists were right as far as they go.
     """
 
     scores: Array
@@ -151,6 +166,8 @@ class MonteCarloCV:
     average: str = "pooled"
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    certified: bool = True
+    truncation_bound: float = 0.0
 
     @property
     def score(self) -> float:
@@ -176,13 +193,30 @@ class MonteCarloCV:
     def __repr__(self) -> str:
         return (
             f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
-            f"{len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of {self.design}>"
+            f"{len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of {self.design}"
+            f"{'' if self.certified else ', ' + error_line(self)}>"
         )
 
     def _spread(self) -> str:
         if len(self.scores) == 1:
             return ""
         return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+
+
+def error_line(result: Any) -> str:
+    """What is known of the error, for people to read."""
+    bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
+    if result.certified:
+        return f"error at most {bound:.1e}"
+    return f"neighbours approximate: error unknown ({bound:.1e} if they were right)"
+
+
+def uncertified(result: Result) -> Result:
+    """A result of approximate neighbours: the same, and nothing is promised of its error."""
+    given: Any = result
+    none = np.full_like(given.truncation_bound, np.inf)
+    marked: Result = replace(given, certified=False, error_bound=none if none.ndim else math.inf)
+    return marked
 
 
 def magnitude(number: int) -> str:

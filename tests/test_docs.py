@@ -54,6 +54,24 @@ def test_the_page_on_clusters_runs(block, tmp_path):
     assert [line[:8] for line in done.stdout.split()].count("0.712135") == 1
 
 
+def test_the_page_on_approximate_neighbours_runs(tmp_path):
+    pytest.importorskip("pynndescent", reason="pynndescent is not installed")
+    (block,) = blocks("docs/approximate.md")
+    script = tmp_path / "page.py"
+    script.write_text(block, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=150, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    recalls = [float(found) for found in re.findall(r"recall (\d\.\d+)", done.stdout)]
+    off = [float(found) for found in re.findall(r"off by ([+-]\d\.\d+)", done.stdout)]
+    assert recalls[0] > 0.95 > recalls[-1]
+    assert len(off) == 4
+    assert max(map(abs, off)) < 0.02
+    assert "neighbours approximate" in done.stdout
+    assert "False inf " in done.stdout
+
+
 @pytest.mark.parametrize("block", blocks("docs/cluster.md", "py"))
 def test_what_needs_a_cluster_can_at_least_be_read(block):
     compile(block, "docs/cluster.md", "exec")

@@ -35,35 +35,112 @@ def as_matrix(D: Any) -> Array:
     return matrix
 
 
-def check_indices(indices: Any) -> Array:
-    """Neighbour lists as int32, or ValueError or TypeError: in range, not the item itself, none twice."""
-    if np.ma.is_masked(indices):
-        msg = "there are masked entries in indices; every value is needed"
-        raise ValueError(msg)
-    raw = rectangular(indices, "indices must be integers")
-    if raw.ndim != 2 or raw.shape[0] < 2 or not 1 <= raw.shape[1] <= raw.shape[0] - 1:
-        msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {raw.shape}"
-        raise ValueError(msg)
-    if raw.dtype.kind not in "iu":
-        msg = f"indices must be integers, got dtype {raw.dtype}"
-        raise TypeError(msg)
-    n_items = len(raw)
-    bad = (raw < 0) | (raw >= n_items)
+def lists_of_indices(
+    indices: Any, distances: Any, *, approximate: bool, drop_self: bool
+) -> tuple[Array, Array, Array]:
+    """Lists as other programs give them: items and values of shape (n_items, depth), and lengths.
+
+    Without distances the values are positions. Missing neighbours, and items themselves if they are to be
+    dropped, are taken out.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the shapes differ, an index is out of range, repeated or the item itself, a list is empty, or the
+        distances are not finite or fall along all lists.
+    """
+    raw = _as_indices(indices, approximate=approximate, drop_self=drop_self)
+    n_items, depth = raw.shape
+    keep = np.ones(raw.shape, bool)
+    if approximate:
+        keep &= ~_missing(raw)
+        goes_on = keep[:, 1:] & ~keep[:, :-1]
+        if goes_on.any():
+            r, j = (int(at) for at in np.argwhere(goes_on)[0])
+            msg = f"indices[{r}] goes on after indices[{r}, {j}] = {raw[r, j]}, a missing neighbour"
+            raise ValueError(msg)
+    bad = keep & ((raw < 0) | (raw >= n_items))
     if bad.any():
         r, j = (int(at) for at in np.argwhere(bad)[0])
-        msg = f"indices[{r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}"
+        hint = ", or -1 for none with approximate=True" if raw[r, j] == -1 else ""
+        msg = f"indices[{r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}{hint}"
         raise ValueError(msg)
-    own = raw == np.arange(n_items)[:, None]
-    if own.any():
-        msg = f"indices[{int(np.argwhere(own)[0][0])}] holds the item itself; leave it out"
+    own = keep & (raw == np.arange(n_items)[:, None])
+    if own.any() and not drop_self:
+        at = int(np.argwhere(own)[0][0])
+        msg = f"indices[{at}] holds the item itself; leave it out, or pass drop_self=True"
         raise ValueError(msg)
-    ordered = np.sort(raw, axis=1)
+    # What is missing is not there twice.
+    ordered = np.sort(np.where(keep, raw.astype(np.int64), n_items + np.arange(depth)), axis=1)
     twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
         r, j = (int(at) for at in np.argwhere(twice)[0])
         msg = f"indices[{r}] holds item {ordered[r, j]} twice"
         raise ValueError(msg)
-    return raw.astype(np.int32)
+    keep &= ~own
+    lengths = keep.sum(axis=1)
+    if not lengths.all():
+        msg = f"indices[{int(np.argmin(lengths))}] holds no neighbour"
+        raise ValueError(msg)
+    depth = int(lengths.max())
+    to_front = np.argsort(~keep, axis=1, kind="stable")[:, :depth]
+    filled = np.arange(depth) < lengths[:, None]
+    items = np.where(filled, np.take_along_axis(raw, to_front, axis=1), 0).astype(np.int32)
+    if distances is None:
+        return items, np.where(filled, np.arange(depth, dtype=np.float64), np.inf), lengths
+    values = np.take_along_axis(_as_distances(distances, keep), to_front, axis=1)
+    steps = np.diff(values, axis=1)[filled[:, 1:]]
+    from_library = approximate or drop_self  # whoever sorts lists otherwise does so on purpose
+    if from_library and (steps <= 0).all() and (steps < 0).any():
+        msg = (
+            "distances fall along all lists, as similarities do; pass distances (of similarities the "
+            "negatives, say), the nearest first"
+        )
+        raise ValueError(msg)
+    values[~filled] = np.inf
+    by_index = np.argsort(items, axis=1, kind="stable")
+    items, values = (np.take_along_axis(array, by_index, axis=1) for array in (items, values))
+    by_value = np.argsort(values, axis=1, kind="stable")
+    items, values = (np.take_along_axis(array, by_value, axis=1) for array in (items, values))
+    return items, values, lengths
+
+
+def _as_indices(indices: Any, *, approximate: bool, drop_self: bool) -> Array:
+    if np.ma.is_masked(indices):
+        msg = "there are masked entries in indices; every value is needed"
+        raise ValueError(msg)
+    raw = rectangular(indices, "indices must be integers")
+    if raw.ndim != 2 or raw.shape[0] < 2 or raw.shape[1] < 1:
+        msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {raw.shape}"
+        raise ValueError(msg)
+    if not approximate and raw.shape[1] > raw.shape[0] - (not drop_self):
+        most = "depth <= n_items" if drop_self else "depth < n_items"
+        msg = f"indices must have shape (n_items, depth) with 1 <= {most}, got {raw.shape}"
+        raise ValueError(msg)
+    if raw.dtype.kind not in "iu":
+        msg = f"indices must be integers, got dtype {raw.dtype}"
+        raise TypeError(msg)
+    return raw
+
+
+def _missing(raw: Array) -> Array:
+    """Where there is no neighbour: -1, also as unsigned integers hold it."""
+    none = np.array(-1).astype(raw.dtype)
+    missing: Array = raw == none
+    return missing if none < 0 or none >= len(raw) else np.zeros_like(missing)
+
+
+def _as_distances(distances: Any, keep: Array) -> Array:
+    """A new array, checked where it is to be kept."""
+    must = "distances must be real numbers"
+    raw = distances if np.ma.isMaskedArray(distances) else rectangular(distances, must)
+    if raw.shape != keep.shape:
+        msg = f"distances must have the shape of indices, {keep.shape}, got {raw.shape}"
+        raise ValueError(msg)
+    if raw.dtype.kind in "iuf" and not keep.all():
+        raw = raw.copy()
+        raw[~keep] = 0
+    return np.array(as_reals("distances", raw, must))
 
 
 def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:

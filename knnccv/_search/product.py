@@ -266,6 +266,7 @@ def nearest_by_product(
     rows: Array,
     depth: int,
     compare: Callable[[Array], Array],
+    propose: Callable[[Array, int], Heaps] | None = None,
 ) -> tuple[Array, Array, Array]:
     """As `select.nearest_of`, under squared euclidean distances.
 
@@ -281,11 +282,13 @@ def nearest_by_product(
     compare : callable
         From some rows to their values against all items, for rows where too many items are too close
         to be told apart in single precision.
+    propose : callable, optional
+        As `proposals` of this search. Default: `proposals`.
     """
     n_rows, n_items = len(rows), len(data)
     places = search.rows[rows]
     if heaps is None or not heaps.serve(depth):
-        mine = proposals(search, places, depth)
+        mine = propose(places, depth) if propose is not None else proposals(search, places, depth)
     else:
         mine = Heaps(heaps.values[places], heaps.items[places], n_items)
     reach = search.reach(places, mine.values.max(axis=1))

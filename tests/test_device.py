@@ -1,0 +1,254 @@
+"""Neighbours proposed by a device of PyTorch: the orders and ties of the CPU, index for index.
+
+Devices of their own memory are tested where there are any; the CPU as a device of PyTorch wherever that
+is installed.
+"""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from test_neighbors import adversarial, grid
+
+import knnccv.neighbors
+from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
+from knnccv._search import device as device_module
+from knnccv._search.product import UNIT, ProductSearch, proposals
+
+torch = pytest.importorskip("torch", reason="PyTorch (extra [gpu]) is not installed")
+NO_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+DEVICES = ["cpu", pytest.param("cuda", marks=NO_CUDA)]
+
+
+def same(found, expected):
+    for name in ("items", "values", "lengths", "open_end"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in adversarial()])
+def test_orders_and_ties_are_those_of_the_plain_comparison(X, device, monkeypatch):
+    rows = np.arange(0, len(X), 7)
+    for depth in (1, 40, 150):
+        near = Neighbors.from_data(X, device=device)
+        near.prepare(depth)
+        assert near._engine(depth) == "product"
+        some = near.block(rows, depth)
+        near.search_all(depth)
+        assert near._heaps is not None
+        of_all = near.block(rows, depth)
+        with monkeypatch.context() as patch:
+            patch.setattr(knnccv.neighbors, "FEWEST_ITEMS", 10**9)
+            plain = Neighbors.from_data(X).block(rows, depth)
+        same(some, plain)
+        same(of_all, plain)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "correlation"])
+def test_metrics(metric, device):
+    X = np.random.default_rng(0).normal(size=(1300, 12))
+    for data in (X, X.astype(np.float32), X.round()):
+        if metric != "sqeuclidean":
+            data = data[np.ptp(data, axis=1) > 0]
+        expected = Neighbors.from_data(data, metric).kneighbors(20)
+        found = Neighbors.from_data(data, metric, device=device).kneighbors(20)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("exact", [False, True])
+def test_tiles_of_any_size_find_the_same(exact, device, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (1100, 10)).astype(float) if exact else rng.normal(size=(1100, 10))
+    search = ProductSearch.of(X)
+    assert search.exact == exact
+    rows = np.arange(len(X))
+    expected = proposals(search, rows, 30)
+    for tile_bytes, n_rows in ((2**14, 7), (2**18, 100), (2**26, 4096)):
+        monkeypatch.setattr(device_module, "TILE_ROWS", n_rows)
+        found = device_module.DeviceSearch(search, device, tile_bytes).heaps(30)
+        assert (found.values[:, 0] >= found.values.max(axis=1)).all()
+        if not exact:  # proposals may differ by what the device rounds otherwise
+            np.testing.assert_allclose(
+                np.sort(found.values), np.sort(expected.values), rtol=0, atol=100 * UNIT
+            )
+            continue
+        for heaps in (found, expected):
+            order = np.lexsort((heaps.items, heaps.values))
+            heaps.items[:] = np.take_along_axis(heaps.items, order, axis=1)
+            heaps.values[:] = np.take_along_axis(heaps.values, order, axis=1)
+        np.testing.assert_array_equal(found.values, expected.values)
+        np.testing.assert_array_equal(found.items, expected.items)
+
+
+def test_data_too_large_for_the_device_are_streamed():
+    X = np.random.default_rng(0).normal(size=(1100, 10))
+    search = device_module.DeviceSearch(ProductSearch.of(X), "cpu", 2**18)
+    whole = search.heaps(10)
+    search._factors = None
+    search._aligned = 16
+    streamed = search.heaps(10)
+    np.testing.assert_allclose(streamed.values, whole.values, atol=100 * UNIT)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("ties", ["index", "random"])
+def test_results_are_those_of_the_cpu_to_the_last_bit(ties, device):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 9, (1500, 11)).astype(float), rng.integers(0, 3, 1500)
+    on_cpu, on_device = Neighbors.from_data(X), Neighbors.from_data(X, device=device)
+    for cv in (KFold(5), StratifiedSubsample(per_class=50), Subsample(0.5)):
+        results = [complete_cv(near, y, "nn", cv, ties=ties) for near in (on_cpu, on_device)]
+        assert len({result.per_item.tobytes() for result in results}) == 1
+        assert results[0].error_bound == results[1].error_bound
+        runs = [
+            monte_carlo_cv(near, y, "nn", cv, ties=ties, n_repeats=3, random_state=0)
+            for near in (on_cpu, on_device)
+        ]
+        assert runs[0].scores.tobytes() == runs[1].scores.tobytes()
+    if ties == "index":
+        surfaces = [surface(near, y, range(1, 6), [300, 900]) for near in (on_cpu, on_device)]
+        assert surfaces[0].scores.tobytes() == surfaces[1].scores.tobytes()
+
+
+def test_rows_asked_again_deeper_go_through_the_device(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(1200, 10))
+    near = Neighbors.from_data(X, device="cpu")
+    near.search_all(5)
+    asked = []
+    find = near._on_device.proposals
+    monkeypatch.setattr(
+        near._on_device, "proposals", lambda rows, depth: (asked.append(depth), find(rows, depth))[1]
+    )
+    rows = np.array([3, 77, 500])
+    near.block(rows, 4)
+    assert not asked
+    same(near.block(rows, 60), Neighbors.from_data(X).block(rows, 60))
+    assert asked == [60]
+
+
+def test_neighbours_with_a_device_can_be_pickled():
+    X = grid(1200, 10)
+    near = Neighbors.from_data(X, device="cpu")
+    expected = near.kneighbors(9)[0]
+    packed = pickle.dumps(near)
+    assert b"torch" not in packed
+    copy = pickle.loads(packed)
+    assert copy._on_device is None
+    np.testing.assert_array_equal(copy.kneighbors(12)[0], near.kneighbors(12)[0])
+    np.testing.assert_array_equal(copy.kneighbors(9)[0], expected)
+
+
+def settings():
+    found = [torch.backends.cuda.matmul.fp32_precision, torch.backends.mkldnn.matmul.fp32_precision]
+    try:
+        found += [torch.get_float32_matmul_precision(), torch.backends.cuda.matmul.allow_tf32]
+    except RuntimeError:  # set by both of PyTorch's ways
+        found.append("mixed")
+    return found
+
+
+SETTINGS = {
+    "default": "",
+    "medium": "torch.set_float32_matmul_precision('medium')",
+    "allow_tf32": "torch.backends.cuda.matmul.allow_tf32 = True",
+    "everywhere": "torch.backends.fp32_precision = 'tf32'",
+    "one backend": "torch.backends.cuda.matmul.fp32_precision = 'tf32'",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_precision_are_put_aside_and_come_back(name, tmp_path):
+    """In processes of their own: settings belong to the process."""
+    if not hasattr(torch.backends.cuda.matmul, "fp32_precision"):
+        pytest.skip("this PyTorch has the older settings alone")
+    script = tmp_path / "precision.py"
+    script.write_text(
+        "\n".join(
+            [
+                "import sys, torch",
+                f"sys.path[:0] = {[*sys.path, str(tmp_path)]!r}",
+                "from test_device import settings",
+                "from knnccv._search.device import single_precision",
+                SETTINGS[name],
+                "before = settings()",
+                "with single_precision(torch):",
+                "    assert settings() == ['ieee', 'ieee', 'highest', False], settings()",
+                "assert settings() == before, (before, settings())",
+                "try:",
+                "    with single_precision(torch): raise KeyError",
+                "except KeyError: assert settings() == before",
+            ]
+        )
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_autocast_does_not_reach_the_search():
+    X = np.random.default_rng(0).normal(size=(1100, 12))
+    expected = Neighbors.from_data(X).kneighbors(9)[0]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        near = Neighbors.from_data(X, device="cpu")
+        near.search_all(9)
+    assert (near._heaps.values[:, 0] > 0).all()
+    np.testing.assert_array_equal(near.kneighbors(9)[0], expected)
+
+
+@pytest.mark.parametrize("n_features", [3, 80, 800])
+@pytest.mark.parametrize("lost_bits", [0, 8, 13, 16])
+def test_less_than_single_precision_is_noticed(n_features, lost_bits):
+    """13 bits fewer is TF32, 16 is bfloat16."""
+    X = np.random.default_rng(0).normal(size=(1000, n_features))
+    one, other, found = device_module.DeviceSearch(ProductSearch.of(X), "cpu")._probe()
+    if lost_bits == 0:
+        device_module._check_products(one, other, found)
+        return
+    mask = np.uint32(2**32 - 2**lost_bits)
+    short = [(part.view(np.uint32) & mask).view(np.float32) for part in (one, other)]
+    with pytest.raises(RuntimeError, match="less than single precision"):
+        device_module._check_products(one, other, short[0] @ short[1].T)
+
+
+def test_devices_that_do_not_serve():
+    X = grid(50)
+    for metric in ("manhattan", "chebyshev", "hamming"):
+        with pytest.raises(ValueError, match=f"device serves the euclidean, .* metrics, not '{metric}'"):
+            Neighbors.from_data(X, metric, device="cpu")
+    zero = np.concatenate([X, np.zeros((1, 3))])
+    with pytest.raises(ValueError, match="some row has no direction"):
+        Neighbors.from_data(zero, "cosine", device="cpu")
+    wide = [[0.0], [1e-150], [1e145]]
+    with pytest.raises(ValueError, match="span too many orders of magnitude"):
+        Neighbors.from_data(wide, device="cpu")
+    with pytest.raises(ValueError, match="'tree' runs on the CPU"):
+        Neighbors.from_data(X, algorithm="tree", device="cpu")
+    for wrong in ("gpu", 1.5, "cuda:x", ["cpu"]):
+        with pytest.raises(ValueError, match=r"device must be None or what torch.device takes"):
+            Neighbors.from_data(X, device=wrong)
+    for absent in ("cuda:99", "meta"):
+        with pytest.raises(ValueError, match=f"there is no device '{absent}' here, only 'cpu'"):
+            Neighbors.from_data(X, device=absent)
+
+
+def test_small_problems_are_left_to_the_cpu():
+    X = grid(50)
+    near = Neighbors.from_data(X, device=torch.device("cpu"))
+    np.testing.assert_array_equal(near.kneighbors(9)[0], Neighbors.from_data(X).kneighbors(9)[0])
+    assert near._on_device is None
+
+
+@NO_CUDA
+def test_cuda_keeps_to_its_memory_and_to_the_order():
+    X = np.random.default_rng(0).normal(size=(20_000, 64)).astype(np.float32)
+    near = Neighbors.from_data(X, device="cuda")
+    torch.cuda.reset_peak_memory_stats()
+    found = near.kneighbors(32)
+    assert torch.cuda.max_memory_allocated() < 3 * device_module.TILE_BYTES
+    expected = Neighbors.from_data(X).kneighbors(32)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
