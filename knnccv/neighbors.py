@@ -161,7 +161,8 @@ class Neighbors:
             ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine and correlation
             metrics; what it proposes is measured again in double precision, so that orders and ties are
             the same, to the last bit. Fewer than 1,000 items, and lists deeper than an eighth of all
-            items, are compared by the CPU. Default: no device, and PyTorch is not looked for.
+            items, are compared by the CPU. Processes of an executor each open the device for themselves
+            (for CUDA they must not be forked). Default: no device, and PyTorch is not looked for.
 
         Raises
         ------

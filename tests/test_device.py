@@ -85,14 +85,16 @@ def test_tiles_of_any_size_find_the_same(exact, device, monkeypatch):
         np.testing.assert_array_equal(found.items, expected.items)
 
 
-def test_data_too_large_for_the_device_are_streamed():
+@pytest.mark.parametrize("resident", [False, True])
+def test_factors_are_padded_and_streamed_where_they_are_too_large(resident, monkeypatch):
+    """As on a device of its own memory."""
+    monkeypatch.setattr(device_module, "SENT_ROWS", 300)
     X = np.random.default_rng(0).normal(size=(1100, 10))
     search = device_module.DeviceSearch(ProductSearch.of(X), "cpu", 2**18)
     whole = search.heaps(10)
-    search._factors = None
     search._aligned = 16
-    streamed = search.heaps(10)
-    np.testing.assert_allclose(streamed.values, whole.values, atol=100 * UNIT)
+    search._factors = search._all_sent() if resident else None
+    np.testing.assert_allclose(search.heaps(10).values, whole.values, atol=100 * UNIT)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -183,11 +183,7 @@ class DeviceSearch:
             if on_cpu:
                 self._factors = torch.from_numpy(search.factors)
             elif 2 * 4 * len(search.items) * self._aligned < free:
-                n_items = len(search.items)
-                self._factors = torch.zeros((n_items, self._aligned), device=self._device)
-                for start in range(0, n_items, SENT_ROWS):
-                    part = search.factors[start : start + SENT_ROWS]
-                    self._factors[start : start + SENT_ROWS] = self._send(part)
+                self._factors = self._all_sent()
 
     def heaps(self, depth: int, progress: bool = False) -> Heaps:
         """Heaps of all items, in the order of ``search.items``."""
@@ -216,6 +212,7 @@ class DeviceSearch:
         """The smallest products of some rows and their items, (n_rows, width), the largest in front."""
         torch, search = self._torch, self._search
         n_items = len(search.items)
+        rows = rows.astype(np.int64)
         n_columns = self._n_columns(len(rows))
         with self._quiet():
             turned = self._send(search.turned(rows))
@@ -268,6 +265,14 @@ class DeviceSearch:
             return self._factors[start:end]
         return self._send(self._search.factors[start:end])
 
+    def _all_sent(self) -> Any:
+        """All factors; in parts, or they would need their room twice on the way."""
+        torch, factors = self._torch, self._search.factors
+        sent = torch.zeros((len(factors), self._aligned), dtype=torch.float32, device=self._device)
+        for start in range(0, len(factors), SENT_ROWS):
+            sent[start : start + SENT_ROWS] = self._send(factors[start : start + SENT_ROWS])
+        return sent
+
     def _send(self, factors: Array) -> Any:
         sent = self._torch.from_numpy(factors).to(self._device)
         more = self._aligned - factors.shape[1]
@@ -280,7 +285,9 @@ class DeviceSearch:
         with ExitStack() as stack:
             stack.enter_context(single_precision(torch))
             stack.enter_context(torch.inference_mode())
-            stack.enter_context(torch.autocast(self._device.type, enabled=False))
+            available = getattr(torch.amp, "is_autocast_available", ("cpu", "cuda").__contains__)
+            if available(self._device.type):
+                stack.enter_context(torch.autocast(self._device.type, enabled=False))
             yield
 
     def _probe(self) -> tuple[Array, Array, Array]:

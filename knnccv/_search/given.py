@@ -83,12 +83,12 @@ def lists_of_indices(
         msg = f"indices[{int(np.argmin(lengths))}] holds no neighbour"
         raise ValueError(msg)
     depth = int(lengths.max())
-    to_front = np.argsort(~keep, axis=1, kind="stable")[:, :depth]
+    to_front = None if keep.all() else np.argsort(~keep, axis=1, kind="stable")[:, :depth]
     filled = np.arange(depth) < lengths[:, None]
-    items = np.where(filled, np.take_along_axis(raw, to_front, axis=1), 0).astype(np.int32)
+    items = np.where(filled, _taken(raw, to_front), 0).astype(np.int32)
     if distances is None:
         return items, np.where(filled, np.arange(depth, dtype=np.float64), np.inf), lengths
-    values = np.take_along_axis(_as_distances(distances, keep), to_front, axis=1)
+    values = _taken(_as_distances(distances, keep), to_front)
     steps = np.diff(values, axis=1)[filled[:, 1:]]
     from_library = approximate or drop_self  # whoever sorts lists otherwise does so on purpose
     if from_library and (steps <= 0).all() and (steps < 0).any():
@@ -103,6 +103,10 @@ def lists_of_indices(
     by_value = np.argsort(values, axis=1, kind="stable")
     items, values = (np.take_along_axis(array, by_value, axis=1) for array in (items, values))
     return items, values, lengths
+
+
+def _taken(rows: Array, columns: Array | None) -> Array:
+    return rows if columns is None else np.take_along_axis(rows, columns, axis=1)
 
 
 def _as_indices(indices: Any, *, approximate: bool, drop_self: bool) -> Array:
