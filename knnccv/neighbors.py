@@ -63,8 +63,8 @@ class Lists:
             open_end = np.where(longer, ties, open_end)
             lengths = np.minimum(lengths, depth)
         return Lists(
-            np.ascontiguousarray(self.items[rows, :depth]),
-            np.ascontiguousarray(values[:, :depth]),
+            np.require(self.items[rows, :depth], requirements=("C", "W")),
+            np.require(values[:, :depth], requirements=("C", "W")),
             np.ascontiguousarray(lengths),
             open_end,
         )
@@ -222,6 +222,8 @@ class Neighbors:
         indices : integer array of shape (n_items, depth)
             Neighbours of every item, without the item itself unless `drop_self` is set. With
             `approximate`, -1 (as unsigned integers: their largest value) says that there are no more.
+            Not copied if it is C-contiguous int32 and nothing else is given: leave it as it is while
+            the neighbours are in use.
         distances : array of shape (n_items, depth), optional
             Their distances, small = near; equal ones are ties. Without them the order of `indices` is
             taken as it is, and nothing ties.

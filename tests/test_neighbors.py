@@ -538,3 +538,32 @@ def test_masks_of_small_values():
         plain = masks._plain_small_ones(values, first, limits, start, limit)
         assert plain == int(hits) % 2**64
         assert masks._plain_first_bit(plain) == expected[0]
+
+
+@pytest.mark.parametrize("n_items", [40, 20_000])
+def test_lists_in_any_order_and_type_are_the_same_lists(n_items):
+    rng = np.random.default_rng(0)
+    steps = np.array([rng.permutation(30)[:6] + 1 for _ in range(n_items)])
+    indices = (np.arange(n_items)[:, None] + steps) % n_items
+    distances = np.round(rng.random(indices.shape), 1)  # with ties
+    expected = Neighbors.from_lists(indices, distances).kneighbors(5)
+    order = np.lexsort((indices, distances), axis=1)
+    by_hand = np.take_along_axis(indices, order, axis=1)[:, :5]
+    np.testing.assert_array_equal(expected[0], by_hand)
+    for dtype in (np.int32, np.uint32, np.uint64):
+        found = Neighbors.from_lists(np.asfortranarray(indices.astype(dtype)), distances.astype(np.float64))
+        np.testing.assert_array_equal(found.kneighbors(5)[0], by_hand)
+    fixed = indices.astype(np.int32)
+    fixed.flags.writeable = False
+    given = Neighbors.from_lists(fixed)
+    assert np.shares_memory(given._lists.items, fixed)
+    np.testing.assert_array_equal(given.kneighbors(6)[0], indices)
+    y = np.arange(n_items) % 3
+    assert complete_cv(given, y, "knn", KFold(5)) is not None
+    spoilt = indices.copy()
+    spoilt[n_items - 1, 3] = spoilt[n_items - 1, 0]
+    with pytest.raises(ValueError, match=rf"indices\[{n_items - 1}\] holds item {spoilt[-1, 0]} twice"):
+        Neighbors.from_lists(spoilt, distances)
+    distances[n_items - 1, 2] = np.nan
+    with pytest.raises(ValueError, match=rf"distances\[{n_items - 1}, 2\] is nan"):
+        Neighbors.from_lists(indices, distances)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._checks import as_reals, check_finite, rectangular
-from ..kernel import Array
+from ..kernel import Array, jit
+
+ROWS = 2**14
 
 
 def as_matrix(D: Any) -> Array:
@@ -51,62 +53,136 @@ def lists_of_indices(
     """
     raw = _as_indices(indices, approximate=approximate, drop_self=drop_self)
     n_items, depth = raw.shape
+    measured = None if distances is None else _as_distances(distances, raw.shape)
+    # Of clean lists in the right type no copy is made.
+    plain = measured is None and not approximate and not drop_self
+    whole = plain and raw.dtype == np.int32 and raw.flags.c_contiguous
+    items = raw if whole else np.zeros((n_items, depth), np.int32)
+    values = np.empty((0, 0)) if measured is None else np.full((n_items, depth), np.inf)
+    lengths = np.empty(n_items, np.int64)
+    stamps = np.full(n_items, -1)
+    rise = fall = False
+    # By blocks of rows: lists of a million items should not be copied whole again and again.
+    for start in range(0, n_items, ROWS):
+        rows = slice(start, min(start + ROWS, n_items))
+        keep = _listed(raw[rows], start, n_items, approximate=approximate, drop_self=drop_self)
+        some = np.where(keep, raw[rows], 0).astype(np.int64)
+        twice = _find_repeated(some, keep, stamps, start)
+        if twice >= 0:
+            r, j = divmod(int(twice), depth)
+            msg = f"indices[{start + r}] holds item {raw[start + r, j]} twice"
+            raise ValueError(msg)
+        lengths[rows] = keep.sum(axis=1)
+        if not lengths[rows].all():
+            msg = f"indices[{start + int(np.argmin(lengths[rows]))}] holds no neighbour"
+            raise ValueError(msg)
+        if whole:
+            continue
+        if measured is None:
+            _pack_items(some, keep, items[rows])
+            continue
+        with np.errstate(over="ignore"):
+            found = np.ascontiguousarray(measured[rows], dtype=np.float64)
+        _check_finite_where(found, keep, start)
+        rises, falls = _pack_lists(some, found, keep, items[rows], values[rows])
+        rise, fall = rise or rises, fall or falls
+    from_library = approximate or drop_self  # whoever sorts lists otherwise does so on purpose
+    if from_library and fall and not rise:
+        msg = (
+            "distances fall along all lists, as similarities do; pass distances (of similarities the "
+            "negatives, say), the nearest first"
+        )
+        raise ValueError(msg)
+    depth = int(lengths.max())
+    if measured is None:  # positions, the same in every row
+        positions = np.broadcast_to(np.arange(depth, dtype=np.float64), (n_items, depth))
+        return items[:, :depth], positions, lengths
+    return items[:, :depth], values[:, :depth], lengths
+
+
+def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_self: bool) -> Array:
+    """Which entries of some rows are neighbours; ValueError if one is none, `start` being the first row."""
     keep = np.ones(raw.shape, bool)
     if approximate:
         keep &= ~_missing(raw)
         goes_on = keep[:, 1:] & ~keep[:, :-1]
         if goes_on.any():
             r, j = (int(at) for at in np.argwhere(goes_on)[0])
-            msg = f"indices[{r}] goes on after indices[{r}, {j}] = {raw[r, j]}, a missing neighbour"
+            missing = f"indices[{start + r}, {j}] = {raw[r, j]}"
+            msg = f"indices[{start + r}] goes on after {missing}, a missing neighbour"
             raise ValueError(msg)
     bad = keep & ((raw < 0) | (raw >= n_items))
     if bad.any():
         r, j = (int(at) for at in np.argwhere(bad)[0])
         hint = ", or -1 for none with approximate=True" if raw[r, j] == -1 else ""
-        msg = f"indices[{r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}{hint}"
+        msg = f"indices[{start + r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}{hint}"
         raise ValueError(msg)
-    own = keep & (raw == np.arange(n_items)[:, None])
+    own = keep & (raw == np.arange(start, start + len(raw))[:, None])
     if own.any() and not drop_self:
-        at = int(np.argwhere(own)[0][0])
+        at = start + int(np.argwhere(own)[0][0])
         msg = f"indices[{at}] holds the item itself; leave it out, or pass drop_self=True"
         raise ValueError(msg)
-    # What is missing is not there twice.
-    ordered = np.sort(np.where(keep, raw.astype(np.int64), n_items + np.arange(depth)), axis=1)
-    twice = ordered[:, 1:] == ordered[:, :-1]
-    if twice.any():
-        r, j = (int(at) for at in np.argwhere(twice)[0])
-        msg = f"indices[{r}] holds item {ordered[r, j]} twice"
-        raise ValueError(msg)
     keep &= ~own
-    lengths = keep.sum(axis=1)
-    if not lengths.all():
-        msg = f"indices[{int(np.argmin(lengths))}] holds no neighbour"
-        raise ValueError(msg)
-    depth = int(lengths.max())
-    to_front = None if keep.all() else np.argsort(~keep, axis=1, kind="stable")[:, :depth]
-    filled = np.arange(depth) < lengths[:, None]
-    items = np.where(filled, _taken(raw, to_front), 0).astype(np.int32)
-    if distances is None:
-        return items, np.where(filled, np.arange(depth, dtype=np.float64), np.inf), lengths
-    values = _taken(_as_distances(distances, keep), to_front)
-    steps = np.diff(values, axis=1)[filled[:, 1:]]
-    from_library = approximate or drop_self  # whoever sorts lists otherwise does so on purpose
-    if from_library and (steps <= 0).all() and (steps < 0).any():
-        msg = (
-            "distances fall along all lists, as similarities do; pass distances (of similarities the "
-            "negatives, say), the nearest first"
-        )
-        raise ValueError(msg)
-    values[~filled] = np.inf
-    by_index = np.argsort(items, axis=1, kind="stable")
-    items, values = (np.take_along_axis(array, by_index, axis=1) for array in (items, values))
-    by_value = np.argsort(values, axis=1, kind="stable")
-    items, values = (np.take_along_axis(array, by_value, axis=1) for array in (items, values))
-    return items, values, lengths
+    return keep
 
 
-def _taken(rows: Array, columns: Array | None) -> Array:
-    return rows if columns is None else np.take_along_axis(rows, columns, axis=1)
+def _check_finite_where(values: Array, keep: Array, start: int) -> None:
+    """Raise ValueError if the distance of a neighbour is not finite."""
+    bad = keep & ~np.isfinite(values)
+    if bad.any():
+        r = int(np.argwhere(bad)[0][0])
+        row = np.where(keep[r], values[r], 0.0)
+        check_finite("distances", row[None], start + r)
+
+
+@jit
+def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
+    """The flat place of an entry that is in its row twice, or -1; `stamps` tell who listed an item last."""
+    for r in range(len(raw)):
+        for j in range(raw.shape[1]):
+            if keep[r, j]:
+                if stamps[raw[r, j]] == start + r:
+                    return r * raw.shape[1] + j
+                stamps[raw[r, j]] = start + r
+    return -1
+
+
+@jit
+def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
+    for r in range(len(raw)):
+        n = 0
+        for j in range(raw.shape[1]):
+            if keep[r, j]:
+                items[r, n] = raw[r, j]
+                n += 1
+
+
+@jit
+def _pack_lists(raw, found, keep, items, values):  # type: ignore[no-untyped-def]
+    """Rows of neighbours in the order (value, index); whether values rose, and fell, as they came."""
+    rises = False
+    falls = False
+    for r in range(len(raw)):
+        n = 0
+        sorted_already = True
+        for j in range(raw.shape[1]):
+            if keep[r, j]:
+                items[r, n] = raw[r, j]
+                values[r, n] = found[r, j]
+                if n > 0:
+                    rises = rises or values[r, n] > values[r, n - 1]
+                    falls = falls or values[r, n] < values[r, n - 1]
+                    if values[r, n] < values[r, n - 1] or (
+                        values[r, n] == values[r, n - 1] and items[r, n] < items[r, n - 1]
+                    ):
+                        sorted_already = False
+                n += 1
+        if not sorted_already:
+            by_index = np.argsort(items[r, :n])
+            order = by_index[np.argsort(values[r, :n][by_index], kind="mergesort")]
+            items[r, :n] = items[r, :n][order]
+            values[r, :n] = values[r, :n][order]
+    return rises, falls
 
 
 def _as_indices(indices: Any, *, approximate: bool, drop_self: bool) -> Array:
@@ -134,17 +210,16 @@ def _missing(raw: Array) -> Array:
     return missing if none < 0 or none >= len(raw) else np.zeros_like(missing)
 
 
-def _as_distances(distances: Any, keep: Array) -> Array:
-    """A new array, checked where it is to be kept."""
+def _as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
+    """The distances as they are if they are floats, which are checked where there is a neighbour."""
     must = "distances must be real numbers"
     raw = distances if np.ma.isMaskedArray(distances) else rectangular(distances, must)
-    if raw.shape != keep.shape:
-        msg = f"distances must have the shape of indices, {keep.shape}, got {raw.shape}"
+    if raw.shape != shape:
+        msg = f"distances must have the shape of indices, {shape}, got {raw.shape}"
         raise ValueError(msg)
-    if raw.dtype.kind in "iuf" and not keep.all():
-        raw = raw.copy()
-        raw[~keep] = 0
-    return np.array(as_reals("distances", raw, must))
+    if raw.dtype.kind == "f" and not np.ma.is_masked(raw):
+        return np.asarray(raw)
+    return as_reals("distances", raw, must)
 
 
 def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
