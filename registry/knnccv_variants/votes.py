@@ -25,89 +25,68 @@ NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
 
 @jit
-def _times_row(product, reached, top, rows, row, limit):  # type: ignore[no-untyped-def]
-    """Multiply a polynomial by ``rows[row, :limit + 1]``, cut above `top`; returns its degree."""
-    degree = min(reached + limit, top)
-    for d in range(degree, -1, -1):
-        first = max(d - reached, 0)
-        coefficient = product[d - first] * rows[row, first]
-        for b in range(first + 1, min(d, limit) + 1):
-            coefficient += product[d - b] * rows[row, b]
-        product[d] = coefficient
-    return degree
-
-
-@jit
-def _tight_wins(rows, most, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
-    """The part of `_wins` in which the winner has no majority.
-
-    A tie is lost to a smaller label. Of the product only one coefficient is wanted, so the last class
-    enters by a scalar product: it is held back until it is known to be the last.
-    """
-    spare = len(rows) - 1
-    own = spare if winner == last else winner
-    total = rows[own, 0] * 0
-    for votes in range(1, min(k // 2, most[own]) + 1):
-        rest = k - votes
-        room = 0
-        for s in range(n_seen):
-            c = seen[s]
-            if c != winner:
-                limit = votes if winner < c else votes - 1
-                room += min(limit, most[spare if c == last else c])
-        if rest > room or rows[own, votes] == 0 or (votes == 1 and last < winner and last >= 0):
-            continue
-        product[0] = rows[own, votes]
-        reached = 0
-        held = -1
-        held_limit = 0
-        for s in range(n_seen):
-            c = seen[s]
-            if c == winner:
-                continue
-            if held >= 0:
-                reached = _times_row(product, reached, rest, rows, held, held_limit)
-            held = spare if c == last else c
-            held_limit = min(votes if winner < c else votes - 1, most[held])
-        for b in range(rest - reached, min(held_limit, rest) + 1):
-            total += rows[held, b] * product[rest - b]
-    return total
-
-
-@jit
-def _wins(rows, most, seen, n_seen, last, winner, k, product):  # type: ignore[no-untyped-def]
+def _wins(rows, most, seen, n_seen, last, winner, k, majority, product):  # type: ignore[no-untyped-def]
     """P(`winner` wins a vote of k), up to the weight that the rows carry.
 
     ``rows[c, b]`` is the weight of b votes for class c, 0 above ``most[c]``. If `last` is a class, the k-th
     vote is its own and its row is the last one. For every number t of votes for the winner it takes a
-    coefficient of a product over the other classes. With t > k/2 nobody can outvote it, so one product
-    serves all those t. O(k^2) for a class seen, O(k^3) if many votes are tight.
+    coefficient of a product over the other classes, each cut where it would beat t (a tie is lost to a
+    smaller label). With t > k/2 nobody can, so one product serves all those t; without `majority` they
+    are left out. O(k^2) for a class seen, O(k^3) if many votes are tight.
     """
     spare = len(rows) - 1
     own = spare if winner == last else winner
     half = k // 2
-    total = rows[own, 0] * 0
-    if most[own] > half:
-        product[0] = total + 1
+    zero = rows[own, 0] * 0
+    total = zero
+    first = 2 if 0 <= last < winner else 1  # one vote alone would lose the tie against the last one
+    while first <= half and k - first > first * (n_seen - 1):  # the others could not share the rest
+        first += 1
+    after = half + 1 if majority and most[own] > half else min(half, most[own])
+    for t in range(first, after + 1):
+        if t <= half and rows[own, t] == 0:
+            continue
+        top = k - t
+        product[0] = zero + 1
         reached = 0
         for s in range(n_seen):
             c = seen[s]
             if c != winner:
                 row = spare if c == last else c
-                reached = _times_row(product, reached, k - half - 1, rows, row, most[row])
-        for votes in range(max(half + 1, k - reached), min(k, most[own]) + 1):
-            total += rows[own, votes] * product[k - votes]
-    return total + _tight_wins(rows, most, seen, n_seen, last, winner, k, product)
+                limit = min(most[row], top)
+                if t <= half:
+                    limit = min(limit, t if winner < c else t - 1)
+                # Here, not in a function: a call would take longer than the work.
+                none, one = rows[row, 0], rows[row, 1]
+                degree = min(reached + limit, top)
+                for d in range(reached + 1, degree + 1):
+                    product[d] = zero
+                for d in range(degree, 0, -1):
+                    if limit == 1:
+                        value = product[d] * none + product[d - 1] * one
+                    else:
+                        value = product[d] * none
+                        for b in range(1, min(d, limit) + 1):
+                            value += product[d - b] * rows[row, b]
+                    product[d] = value
+                product[0] *= none
+                reached = degree
+        if t > half:
+            for votes in range(max(t, k - reached), min(k, most[own]) + 1):
+                total += rows[own, votes] * product[k - votes]
+        elif reached == top:
+            total += rows[own, t] * product[top]
+    return total
 
 
 @jit
 def _score(rows, most, seen, n_seen, last, own, table, k, product):  # type: ignore[no-untyped-def]
     """Weight of the votes that are right, or the loss of every class that may win, weighted."""
     if len(table) == 0:
-        return _wins(rows, most, seen, n_seen, last, own, k, product)
+        return _wins(rows, most, seen, n_seen, last, own, k, True, product)
     score = rows[own, 0] * 0
     for s in range(n_seen):
-        win = _wins(rows, most, seen, n_seen, last, seen[s], k, product)
+        win = _wins(rows, most, seen, n_seen, last, seen[s], k, True, product)
         score += win * table[own, seen[s]]
     return score
 
@@ -166,7 +145,7 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
             vote = constraints.unit * 0
             for votes in range(k // 2 + 1, min(k, most[own]) + 1):
                 vote += rows[own, votes] * rows[others, k - votes]
-            score += weight * (vote + _tight_wins(rows, most, seen, n_seen, -1, own, k, product))
+            score += weight * (vote + _wins(rows, most, seen, n_seen, -1, own, k, False, product))
     return score
 
 
