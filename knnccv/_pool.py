@@ -16,6 +16,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from ._blas import one_blas_thread
 from ._checks import check_bool, check_integer
 from ._dask import DaskBackend, check_client, is_client
@@ -28,6 +30,7 @@ AT_ONCE = 4  # tasks per worker that are handed out at a time
 SHORT = 0.005  # seconds of work for which starting threads does not pay
 SECONDS = 0.25  # of a task in a thread of ours
 SECONDS_AWAY = 0.5  # of a task that travels
+RETURNS = 100  # times that a task may come back from workers that do not know the plan
 WIDTH = 64  # workers of an executor that does not tell
 
 
@@ -46,7 +49,7 @@ def n_workers(n_jobs: int | None) -> int:
     TypeError, ValueError
         If it is neither None, -1 nor a positive integer.
     """
-    if n_jobs is None or (isinstance(n_jobs, int) and n_jobs == -1):
+    if n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs == -1):
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     return check_integer("n_jobs (None or -1 for all processors)", n_jobs, 1)
@@ -57,9 +60,12 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     n_workers(n_jobs)
     if executor is not None and not hasattr(executor, "submit"):
         msg = (
-            "executor must have a submit method, as concurrent.futures.Executor and dask's Client have, "
-            f"got {executor!r}"
+            "executor must have a submit method, as concurrent.futures.Executor and dask's Client have "
+            f"(of a cluster, pass Client(cluster)), got {executor!r}"
         )
+        raise TypeError(msg)
+    if isinstance(executor, type):
+        msg = f"executor must be an instance, got the class {executor.__name__}; call it first"
         raise TypeError(msg)
     if is_client(executor):
         check_client(executor)
@@ -297,7 +303,12 @@ class ExecutorBackend:
         A worker that did not know the plan has come back at once, and is sent the plan, unless it has
         been on its way since.
         """
+        returned = 0
         while (done := pending.future.result()) is None:
+            returned += 1
+            if returned > RETURNS:
+                msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
+                raise RuntimeError(msg)
             self._send(pending, full=pending.n_sent == self._n_sent)
             for other in self._out:
                 if other is not pending and _came_back(other.future):

@@ -59,6 +59,8 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         missed = question.largest * float((weights * found.tails).sum())
         underflow = weights.size * float(np.finfo(float).smallest_subnormal)
         bound = missed + underflow + max(_rounding(question, kind, found.depth) for kind in question.kinds)
+        if not np.isfinite(score):  # a kernel's fault; nothing is certain then
+            bound = math.inf
     return CompleteCV(
         score=score,
         per_item=per_item,

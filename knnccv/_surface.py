@@ -55,8 +55,9 @@ def surface(
 ) -> Surface:
     """Mean score over all training sets, for many numbers of neighbours and many training sizes.
 
-    Every cell is what ``complete_cv(X, y, variant, Subsample(size), n_neighbors=K).score`` would be, but
-    all of them come from one neighbour list and one pass over it.
+    Every cell is what ``complete_cv(X, y, variant, Subsample(size), n_neighbors=K).score`` would be, to
+    within the bounds (`tol` is a millionth here), but all of them come from one neighbour list and one pass
+    over it. Where given lists are too short, what they leave open counts as a score of 0.
 
     Parameters
     ----------

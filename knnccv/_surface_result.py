@@ -18,10 +18,15 @@ MOST_IN_LEGEND = 10
 
 
 class Best(NamedTuple):
-    """The best number of neighbours and its score; arrays of shape (n_sizes,) for all training sizes."""
+    """The best number of neighbours, arrays of shape (n_sizes,) for all training sizes.
+
+    `score` is its score, and `regret` by how much another number may be better at most, as far as the
+    bounds tell: next to nothing, unless the neighbour lists were too short.
+    """
 
     n_neighbors: Any
     score: Any
+    regret: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +92,7 @@ class Surface:
         Returns
         -------
         Best
-            ``n_neighbors`` and ``score``: two numbers, or two arrays of shape (n_sizes,).
+            ``n_neighbors``, ``score`` and ``regret``: numbers, or arrays of shape (n_sizes,).
 
         Raises
         ------
@@ -99,15 +104,18 @@ class Surface:
         gains = -scores if self.is_loss else scores
         row = (gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)
         best = self.n_neighbors[by_k][row]
-        score = scores[row, np.arange(scores.shape[1])]
+        columns = np.arange(scores.shape[1])
+        score = scores[row, columns]
+        regret = (gains + bounds).max(axis=0) - (gains - bounds)[row, columns]
         if train_size is None:
-            return Best(best, score)
+            return Best(best, score, regret)
         column = np.flatnonzero(self.train_sizes == train_size)
         if len(column) == 0:
             known = ", ".join(map(str, self.train_sizes))
             msg = f"train_size must be one of the training sizes asked for ({known}), got {train_size!r}"
             raise ValueError(msg)
-        return Best(int(best[column[0]]), float(score[column[0]]))
+        at = column[0]
+        return Best(int(best[at]), float(score[at]), float(regret[at]))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.

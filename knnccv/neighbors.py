@@ -34,7 +34,6 @@ MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
 LIST_BLOCK = 4096
-_preparing = threading.Lock()
 
 
 @dataclass
@@ -122,6 +121,7 @@ class Neighbors:
         self._tree: Any = None
         self._product: Any = None
         self._heaps: Any = None
+        self._building = threading.Lock()  # threads that ask at once wait for one tree, not build several
         self._device = device
         self._on_device: Any = None
 
@@ -239,7 +239,9 @@ class Neighbors:
         -----
         A list that is shorter than the question needs shows in the result's ``error_bound``. Since an
         item beyond the list may tie the last one in it, the last tied group counts as unknown, unless
-        the list is complete.
+        the list is complete. Equal distances are put into the order of the items. What `kneighbors` returns
+        under a euclidean metric may tie where the data do not: square roots of neighbouring numbers can be
+        equal. Take "sqeuclidean" for lists that are to come back as they were.
 
         Raises
         ------
@@ -368,7 +370,7 @@ class Neighbors:
             If a callable metric returns what is not finite.
         """
         lists = self._lists
-        if lists is not None and (self._known(depth) or self._finder is None):
+        if lists is not None and (depth <= lists.items.shape[1] or self._finder is None):
             return lists.cut(rows, min(depth, lists.items.shape[1]))
         rows = np.ascontiguousarray(rows)
         self.prepare(depth)
@@ -399,7 +401,7 @@ class Neighbors:
         if self._ranking is None or self._known(depth):
             return
         name = self._engine(depth)
-        with _preparing:
+        with self._building:
             if name == "tree" and self._tree is None:
                 from ._search.tree import Tree
 
@@ -419,7 +421,8 @@ class Neighbors:
         self.prepare(depth)
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
-        if self._heaps is not None and self._heaps.serve(depth):
+        heaps = self._heaps
+        if heaps is not None and heaps.serve(depth):
             return
         if self._on_device is not None:
             self._heaps = self._on_device.heaps(depth, progress)
@@ -438,10 +441,17 @@ class Neighbors:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the engines have made of the data is made again rather than sent."""
-        return {**self.__dict__, "_tree": None, "_product": None, "_heaps": None, "_on_device": None}
+        state = {**self.__dict__, "_tree": None, "_product": None, "_heaps": None, "_on_device": None}
+        del state["_building"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._building = threading.Lock()
 
     def _known(self, depth: int) -> bool:
-        return self._lists is not None and depth <= self._lists.items.shape[1]
+        lists = self._lists  # which another thread may replace
+        return lists is not None and depth <= lists.items.shape[1]
 
     def _engine(self, depth: int) -> str:
         """Which engine serves lists of this depth: "tree", "product" or "plain"."""
@@ -493,7 +503,8 @@ class Neighbors:
 
     def keep(self, lists: Lists) -> None:
         """Keep lists of all items for later questions."""
-        self._lists = lists
+        if not self._known(lists.items.shape[1]):  # another thread's may be deeper
+            self._lists = lists
         self._heaps = None
 
 

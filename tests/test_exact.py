@@ -1,6 +1,7 @@
 """The library against the enumeration of all training sets."""
 
 import enum
+import math
 from fractions import Fraction
 
 import naive
@@ -8,7 +9,16 @@ import numpy as np
 import pytest
 from problems import SETTINGS, designs, plain, problem
 
-from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
+from knnccv import (
+    KFold,
+    LeaveOut,
+    Neighbors,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+)
 from knnccv._question import AVERAGES
 from knnccv.variants import get_variant
 
@@ -316,3 +326,52 @@ def test_the_ways_to_sum_votes_are_taken():
         task = Task((size,), (75,), stratified=False, held_out=1, n_classes=n_classes)
         _, _, table, counted = rule.tables(task, n_neighbors=k, loss=None).integers
         assert expected == ("table" if table else "counted" if counted >= 74 else "thinned")
+
+
+def test_many_votes_neither_vanish_nor_overflow():
+    """Where the first positions are too unlikely for a double."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1961, 2)), rng.integers(0, 2, 1961)
+    near = Neighbors.from_data(X)
+    found = complete_cv(near, y, "knn", Subsample(1150), n_neighbors=1150)
+    assert np.isfinite(found.per_item).all()
+    runs = monte_carlo_cv(near, y, "knn", Subsample(1150), n_neighbors=1150, n_repeats=20, random_state=0)
+    assert abs(runs.score - found.score) <= 5 * runs.standard_error + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("m", "size", "k"),
+    [
+        (60, 30, 10),
+        (60, 59, 3),
+        (60, 60, 4),
+        (60, 60, 60),
+        (60, 20, 20),
+        (60, 2, 2),
+        (60, 45, 44),
+        (60, 5, 1),
+    ],
+)
+def test_weights_of_thinned_votes(m, size, k):
+    from knnccv.kernel import Task
+    from knnccv_variants.votes import _thinned_weights
+
+    told, exactly = _thinned_weights(Task((size,), (m,), False, 0, 3), k).reshape(2, -1)
+    rate = Fraction(size, m)
+    for i in range(k, m + 1):
+        thinned = math.comb(i, k) * rate**k * (1 - rate) ** (i - k)
+        in_first = Fraction(math.comb(i, k) * math.comb(m - i, size - k), math.comb(m, size))
+        if thinned > 0:
+            assert exactly[i - 1] == pytest.approx(float(in_first / thinned), rel=1e-12)
+            following = in_first * (size - k) / (m - i) / thinned if i < m else 0
+            assert told[i - 1] == pytest.approx(float(following), rel=1e-12)
+
+
+@pytest.mark.parametrize(("m", "size", "k"), [(3000, 1500, 1500), (3000, 1500, 1400), (3000, 2999, 1500)])
+def test_weights_of_thinned_votes_are_finite(m, size, k):
+    from knnccv.kernel import Task
+    from knnccv_variants.votes import _thinned_weights
+
+    weights = _thinned_weights(Task((size,), (m,), False, 0, 3), k)
+    assert np.isfinite(weights).all()
+    assert weights.max() > 0.5

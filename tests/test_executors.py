@@ -570,3 +570,20 @@ def test_blocks_come_in_order_and_whole(where):
                 assert np.array_equal(np.concatenate([block for block, _ in parts]), np.arange(n_rows))
                 assert all(len(block) <= size for block, _ in parts)
                 assert all(np.array_equal(found, 10 * block) for block, found in parts)
+
+
+def test_an_executor_that_returns_nothing_is_refused():
+    class Silent:
+        def submit(self, *_):
+            future = Future()
+            future.set_result(None)
+            return future
+
+    X = np.arange(60.0)[:, None]
+    with pytest.raises(RuntimeError, match="keeps returning None for tasks"):
+        complete_cv(X, np.arange(60) % 2, "knn", 5, executor=Silent())
+
+
+def test_an_executor_must_be_an_instance():
+    with pytest.raises(TypeError, match="must be an instance, got the class ThreadPoolExecutor"):
+        complete_cv([[0.0], [1.0]], [0, 1], "nn", Subsample(1), executor=ThreadPoolExecutor)

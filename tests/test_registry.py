@@ -543,3 +543,20 @@ def test_a_kernel_typed_into_a_session_works():
         check=False,
     )
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_a_kernel_that_gives_no_number_certifies_nothing():
+    @jit
+    def undefined(order, labels, target, constraints):
+        return constraints.unit * np.nan
+
+    class Undefined(Variant):
+        name = "undefined"
+        fixed = undefined
+
+        def n_nearest(self, **_):
+            return 1
+
+    found = complete_cv([[0.0], [1.0], [2.0]], [0, 1, 1], Undefined, Subsample(1))
+    assert np.isnan(found.score)
+    assert found.error_bound == np.inf

@@ -204,8 +204,9 @@ def test_best():
     best = result.best()
     np.testing.assert_allclose(best.score, result.scores.max(axis=0), rtol=0, atol=1e-5)
     for column, size in enumerate((80, 20)):
-        k, score = result.best(size)
+        k, score, regret = result.best(size)
         assert (k, score) == (best.n_neighbors[column], best.score[column])
+        assert 0 <= regret < 1e-5
         assert score == result.scores[result.n_neighbors.tolist().index(k), column]
     alike = surface(X3, np.zeros(90, int), [5, 1, 3], [20])
     assert alike.best(20).n_neighbors == 1
@@ -293,3 +294,11 @@ def test_bad_input(arguments, error, message):
 def test_names_are_functions_however_they_are_imported():
     assert callable(knnccv.surface)
     assert knnccv.Surface is type(surface(X3, Y3, 1, 20))
+
+
+def test_short_lists_show_in_the_regret_of_the_best():
+    near = Neighbors.from_data(X3)
+    short = surface(Neighbors.from_lists(*near.kneighbors(12)), Y3, [1, 9], [9, 80])
+    best = short.best()
+    assert best.regret[0] > 0.1 > best.regret[1]
+    assert (surface(near, Y3, [1, 9], [9, 80]).best().regret < 1e-5).all()

@@ -34,8 +34,8 @@ NAMES = (
     "jaccard",
 )
 PIECE = 4096  # rows
-# The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
 _FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
+# The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
 
 

@@ -479,14 +479,38 @@ def _thinned_weights(task: Task, k: int) -> Array:
     if task.number is Fraction:
         return _counted_weights(task, k, task.n_available)
     m, size = task.n_available, task.train_size
-    weights = np.zeros((2, m))
-    drawn = np.arange(k)
-    start = np.prod((size - drawn) / (m - drawn) * (m / size))
+    told, exactly = np.zeros((2, m))
+    if size == m:  # thinning takes every item
+        told[k - 1], exactly[k - 1] = float(m > k), 1.0
+        return np.concatenate([told, exactly])
+    # From the likeliest position outward: elsewhere both probabilities may be too small for a double.
+    middle = min(max(k * m // size, k), m)
+    law = np.zeros(middle + 1)
+    _fill_binomial(law, size / m)
     i = np.arange(k, m, dtype=float)
-    factors = np.maximum(m - i - size + k, 0.0) / (m - i) * (m / max(m - size, 1))
-    weights[1, k - 1 :] = start * np.cumprod(np.concatenate([[1.0], factors]))
-    weights[0, k - 1 : -1] = weights[1, k - 1 : -1] * (size - k) / (m - i)
-    return weights.ravel()
+    factors = np.maximum(m - i - size + k, 0.0) / (m - i) * (m / (m - size))
+    at = middle - k
+    exactly[middle - 1] = _told(task, k, middle)[1][-1] / law[k]
+    exactly[middle:] = exactly[middle - 1] * np.cumprod(factors[at:])
+    exactly[k - 1 : middle - 1] = exactly[middle - 1] * np.cumprod(1 / factors[:at][::-1])[::-1]
+    told[k - 1 : -1] = exactly[k - 1 : -1] * (size - k) / (m - i)
+    return np.concatenate([told, exactly])
+
+
+@jit
+def _fill_binomial(law, rate):  # type: ignore[no-untyped-def]
+    """P(b of ``len(law) - 1`` items are taken, each at this rate), from the mode, scaled to sum 1."""
+    n = len(law) - 1
+    mode = min(int((n + 1) * rate), n)
+    odds = rate / (1 - rate)
+    law[mode] = 1.0
+    for b in range(mode, n):
+        law[b + 1] = law[b] * (n - b) / (b + 1) * odds
+    for b in range(mode, 0, -1):
+        law[b - 1] = law[b] * b / (n - b + 1) / odds
+    total = law.sum()
+    for b in range(n + 1):
+        law[b] /= total
 
 
 def _votes_of_two(task: Task, k: int, losses: Array) -> Array | None:
