@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,16 +17,29 @@ if TYPE_CHECKING:
 MOST_IN_LEGEND = 10
 
 
-class Best(NamedTuple):
-    """The best number of neighbours, arrays of shape (n_sizes,) for all training sizes.
-
-    `score` is its score, and `regret` by how much another number may be better at most, as far as the
-    bounds tell: next to nothing, unless the neighbour lists were too short.
-    """
-
+class _Pair(NamedTuple):
     n_neighbors: Any
     score: Any
+
+
+class Best(_Pair):
+    """The best number of neighbours and its score, a pair; arrays of shape (n_sizes,) for all sizes.
+
+    `regret` tells by how much another number may be better at most, as far as the bounds tell: next to
+    nothing, unless the neighbour lists were too short.
+    """
+
     regret: Any
+
+    def __new__(cls, n_neighbors: Any, score: Any, regret: Any) -> Self:
+        """A pair with a remark."""
+        pair = super().__new__(cls, n_neighbors, score)
+        pair.regret = regret
+        return pair
+
+    def __getnewargs__(self) -> tuple[Any, Any, Any]:
+        """What it is made of, for copies."""
+        return self.n_neighbors, self.score, self.regret
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -204,10 +204,11 @@ def test_best():
     best = result.best()
     np.testing.assert_allclose(best.score, result.scores.max(axis=0), rtol=0, atol=1e-5)
     for column, size in enumerate((80, 20)):
-        k, score, regret = result.best(size)
+        k, score = result.best(size)
         assert (k, score) == (best.n_neighbors[column], best.score[column])
-        assert 0 <= regret < 1e-5
+        assert 0 <= result.best(size).regret < 1e-5
         assert score == result.scores[result.n_neighbors.tolist().index(k), column]
+    assert pickle.loads(pickle.dumps(best)).regret.tolist() == best.regret.tolist()
     alike = surface(X3, np.zeros(90, int), [5, 1, 3], [20])
     assert alike.best(20).n_neighbors == 1
     with pytest.raises(ValueError, match=r"train_size must be one of .*\(80, 20\), got 21"):
