@@ -14,6 +14,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+import workers
 from threadpoolctl import threadpool_info
 
 import knnccv._dask
@@ -250,7 +251,7 @@ def test_processes():
     before = blas_limits()
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         check_everything(pool)
-        infos = [pool.submit(_blas_of_a_worker).result() for _ in range(2)]
+        infos = [pool.submit(workers.blas_threads).result() for _ in range(2)]
     assert all(
         n_threads == before.get(path, n_threads) for info in infos for path, n_threads in info.items()
     )
@@ -263,10 +264,6 @@ def test_loky():
     )
     with loky.ProcessPoolExecutor(2) as pool:
         check_everything(pool)
-
-
-def _blas_of_a_worker():
-    return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
 
 
 @pytest.fixture(scope="module")
@@ -374,15 +371,9 @@ def test_a_driver_is_compiled_once_per_worker(cluster):
     X, y = problem(300)
     complete_cv(X, y, local_variant(), KFold(4), executor=cluster)
     complete_cv(X, y, "knn", KFold(4), executor=cluster)
-    for signatures, can_compile in cluster.run(_driver_of_a_worker).values():
+    for signatures, can_compile in cluster.run(workers.driver_state).values():
         assert signatures == 1
         assert not can_compile
-
-
-def _driver_of_a_worker():
-    from knnccv.driver import score_rows
-
-    return len(score_rows.signatures), score_rows._can_compile
 
 
 INTERRUPTED = """
@@ -472,7 +463,7 @@ def test_ctrl_c_leaves_the_process_healthy(how, where):
         [sys.executable, "-c", INTERRUPTED, how, where],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr
