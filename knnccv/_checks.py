@@ -66,6 +66,13 @@ def check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_tol(tol: Any) -> None:
+    """Raise ValueError or TypeError if `tol` is no admissible error."""
+    if not 0 <= check_real("tol", tol) < 1:
+        msg = f"tol must be in [0, 1), got {tol}"
+        raise ValueError(msg)
+
+
 def as_reals(name: str, values: Any, must: str) -> Array:
     """The values as a C-contiguous float64 array: no text, no rounded integers, nothing missing.
 

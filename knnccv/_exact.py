@@ -9,7 +9,7 @@ import numpy as np
 
 from ._question import Question
 from ._summary import Scores
-from .driver import closed_lengths, score_rows
+from .driver import known_lengths, score_rows
 from .kernel import Array, Labels, as_python
 from .neighbors import Neighbors
 
@@ -43,9 +43,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
         lists = neighbors.block(rows, depth)
-        lengths = lists.lengths
-        if fair or not neighbors.ordered_by_index:
-            lengths = np.where(lists.open_end, closed_lengths(lists.values, lengths), lengths)
+        lengths = known_lengths(lists, neighbors, fair)
         wanted = ~never[:, question.labels.codes[rows]].all(axis=0)
         missing = (lengths < needed) & wanted
         if missing.any():

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_bool, check_integer, check_real
+from ._checks import check_bool, check_integer, check_tol
 from ._labels import code_labels
 from ._pool import Submits, Workers, check_pool, for_each
 from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
 from ._question import Question, pose
 from ._surface_result import Surface
 from .designs import Design, StratifiedSubsample, Subsample
-from .driver import closed_lengths, complete_cv
+from .driver import complete_cv, known_lengths
 from .kernel import Array, Variant
 from .neighbors import Lists, Neighbors, as_neighbors
 from .result import CompleteCV, uncertified
@@ -121,9 +121,7 @@ def surface(
     (1, 0.76)
     """
     started = time.perf_counter()
-    if not 0 <= check_real("tol", tol) < 1:
-        msg = f"tol must be in [0, 1), got {tol}"
-        raise ValueError(msg)
+    check_tol(tol)
     check_bool("stratified", stratified)
     check_pool(n_jobs, executor, progress)
     rule = get_variant(variant)
@@ -286,12 +284,8 @@ class _Pass:
         parts = [self.neighbors.block(block, self.depth) for block in blocks]
         lists = _joined(parts) if keep_lists else None
         items = np.concatenate([part.items for part in parts])
-        lengths = np.concatenate([part.lengths for part in parts])
-        if not self.neighbors.ordered_by_index:
-            closed = [closed_lengths(part.values, part.lengths) for part in parts]
-            open_end = np.concatenate([part.open_end for part in parts])
-            lengths = np.where(open_end, np.concatenate(closed), lengths)
-        lengths = np.minimum(lengths, self.depth)
+        known = [known_lengths(part, self.neighbors, fair=False) for part in parts]
+        lengths = np.minimum(np.concatenate(known), self.depth)
         owns = self.asked.classes[chunk]
         profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
         add_profile(items, lengths, owns, self.weights[owns], self.asked, profile)
@@ -348,8 +342,7 @@ def _by_profile(
             profile += part
             np.add.at(ended, lengths, weights[codes[chunk]])
             if cache is not None and lists is not None:
-                cache.items[chunk], cache.values[chunk] = lists.items, lists.values
-                cache.lengths[chunk], cache.open_end[chunk] = lists.lengths, lists.open_end
+                cache.put(chunk, lists)
     if cache is not None:
         neighbors.keep(cache)
     scores, bounds = np.empty((2, *cells.nearest.shape))

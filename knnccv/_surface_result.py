@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from .kernel import Array
-from .result import error_line
+from .result import data_frame, error_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,11 +138,6 @@ class Surface:
         ImportError
             If pandas is missing.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
-            raise ImportError(msg) from error
         n_rows, n_columns = self.scores.shape
         columns = {
             "n_neighbors": np.repeat(self.n_neighbors, n_columns),
@@ -150,7 +145,7 @@ class Surface:
             "score": self.scores.ravel(),
             "error_bound": self.error_bound.ravel(),
         }
-        return pd.DataFrame(columns)
+        return data_frame(columns)
 
     def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:
         """Draw learning curves or validation curves.

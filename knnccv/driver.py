@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ._checks import check_bool, check_real
+from ._checks import check_bool, check_tol
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, summarise
@@ -162,9 +162,7 @@ def complete_cv(
     0.712135
     """
     started = time.perf_counter()
-    if not 0 <= check_real("tol", tol) < 1:
-        msg = f"tol must be in [0, 1), got {tol}"
-        raise ValueError(msg)
+    check_tol(tol)
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
@@ -212,9 +210,7 @@ class _Plan:
     ) -> tuple[Lists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
         lists = self.neighbors.block(rows, depth)
-        lengths = lists.lengths
-        if self.fair or not self.neighbors.ordered_by_index:
-            lengths = np.where(lists.open_end, closed_lengths(lists.values, lengths), lengths)
+        lengths = known_lengths(lists, self.neighbors, self.fair)
         scores = np.empty((len(self.kernels), len(rows)))
         tails = np.empty((len(self.kernels), len(rows)))
         tied = np.zeros(len(rows), bool)
@@ -282,8 +278,7 @@ def _float_scores(
             ):
                 scores[:, block], tails[:, block], tied[block] = found
                 if cache is not None and lists is not None:
-                    cache.items[block], cache.values[block] = lists.items, lists.values
-                    cache.lengths[block], cache.open_end[block] = lists.lengths, lists.open_end
+                    cache.put(block, lists)
             if cache is not None:
                 neighbors.keep(cache)
                 cache = None
@@ -333,8 +328,18 @@ def first_depth(
     return min(depth + (question.ties == "random"), neighbors.max_depth)
 
 
+def known_lengths(lists: Lists, neighbors: Neighbors, fair: bool) -> Array:
+    """How far the lists tell what the tie rule needs: a tied group that may go on is left out.
+
+    Not so where ties go by index and so do the lists: what is there of a group then is the first of it.
+    """
+    if fair or not neighbors.ordered_by_index:
+        return np.where(lists.open_end, _closed_lengths(lists.values, lists.lengths), lists.lengths)
+    return lists.lengths
+
+
 @jit
-def closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
+def _closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
     """Lengths without the last tied group, which may go on beyond the list."""
     closed = np.empty(len(lengths), np.int64)
     for r in range(len(lengths)):

@@ -49,6 +49,11 @@ class Lists:
     lengths: Array
     open_end: Array
 
+    def put(self, rows: Array, some: Lists) -> None:
+        """Fill in those of `rows`, of the same depth."""
+        self.items[rows], self.values[rows] = some.items, some.values
+        self.lengths[rows], self.open_end[rows] = some.lengths, some.open_end
+
     def cut(self, rows: Array | slice, depth: int) -> Lists:
         """Those of `rows`, no deeper than `depth`."""
         if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():

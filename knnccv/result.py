@@ -122,13 +122,7 @@ class CompleteCV:
         ImportError
             If pandas is missing.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
-            raise ImportError(msg) from error
-        columns = {"label": self.labels, "score": self.per_item, "weight": self.weights}
-        frame = pd.DataFrame(columns)
+        frame = data_frame({"label": self.labels, "score": self.per_item, "weight": self.weights})
         frame.index.name = "item"
         return frame
 
@@ -201,6 +195,16 @@ class MonteCarloCV:
         if len(self.scores) == 1:
             return ""
         return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+
+
+def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
+    """A pandas DataFrame of these columns; ImportError if pandas is missing."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
+        raise ImportError(msg) from error
+    return pd.DataFrame(columns)
 
 
 def error_line(result: Any) -> str:

@@ -43,14 +43,15 @@ def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
 
 
 @jit
-def step_by_thinning(row, miss, hit):  # type: ignore[no-untyped-def]
-    """Row[b] = weight of b of the items so far being chosen, moved on by one item.
+def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
+    """``rows[row, b]`` = weight of b of the items so far being chosen, moved on by one item, b up to `top`.
 
-    With ``miss = 1 - hit`` a binomial law; with both 1 the rows of Pascal's triangle.
+    With ``miss = 1 - hit`` a binomial law; with both 1 the rows of Pascal's triangle. No slice is passed,
+    which would cost a counted reference in every step of a walk.
     """
-    for b in range(len(row) - 1, 0, -1):
-        row[b] = row[b] * miss + row[b - 1] * hit
-    row[0] = row[0] * miss
+    for b in range(top, 0, -1):
+        rows[row, b] = rows[row, b] * miss + rows[row, b - 1] * hit
+    rows[row, 0] = rows[row, 0] * miss
 
 
 @jit
@@ -84,6 +85,22 @@ def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[
         total += law[w - 1]
     for w in range(least, most + 1):
         law[w] = law[w] / total
+
+
+@jit
+def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
+    """P(b of ``len(law) - 1`` items are taken, each at this rate), from the mode, scaled to sum 1."""
+    n = len(law) - 1
+    mode = min(int((n + 1) * rate), n)
+    odds = rate / (1 - rate)
+    law[mode] = 1.0
+    for b in range(mode, n):
+        law[b + 1] = law[b] * (n - b) / (b + 1) * odds
+    for b in range(mode, 0, -1):
+        law[b - 1] = law[b] * b / (n - b + 1) / odds
+    total = law.sum()
+    for b in range(n + 1):
+        law[b] /= total
 
 
 @jit

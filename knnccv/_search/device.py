@@ -26,7 +26,7 @@ import numpy as np
 from .._pool import for_each
 from ..kernel import Array
 from .metrics import ALIASES
-from .product import SPARE, UNIT, Heaps, ProductSearch
+from .product import UNIT, Heaps, ProductSearch
 
 TILE_BYTES = 2**30  # of products, on a device of its own memory
 CPU_TILE_BYTES = 2**26
@@ -188,7 +188,7 @@ class DeviceSearch:
     def heaps(self, depth: int, progress: bool = False) -> Heaps:
         """Heaps of all items, in the order of ``search.items``."""
         n_items = len(self._search.items)
-        heaps = Heaps.empty(n_items, min(depth + SPARE, n_items - 1), n_items)
+        heaps = Heaps.empty(n_items, depth, n_items)
         n_rows = self._n_rows(heaps.width)
 
         def fill(start: int) -> None:
@@ -201,7 +201,7 @@ class DeviceSearch:
     def proposals(self, rows: Array, depth: int) -> Heaps:
         """Heaps of some items; `rows` are those of the items in the search."""
         n_items = len(self._search.items)
-        heaps = Heaps.empty(len(rows), min(depth + SPARE, n_items - 1), n_items)
+        heaps = Heaps.empty(len(rows), depth, n_items)
         n_rows = self._n_rows(heaps.width)
         for start in range(0, len(rows), n_rows):
             tile = slice(start, start + n_rows)

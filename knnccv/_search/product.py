@@ -121,9 +121,9 @@ class Heaps:
     n_items: int
 
     @classmethod
-    def empty(cls, n_rows: int, width: int, n_items: int) -> Heaps:
-        """All places taken by no item, infinitely far."""
-        shape = n_rows, width
+    def empty(cls, n_rows: int, depth: int, n_items: int) -> Heaps:
+        """Room for lists of this depth, all places taken by no item, infinitely far."""
+        shape = n_rows, _width(depth, n_items)
         return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
 
     @property
@@ -133,7 +133,11 @@ class Heaps:
 
     def serve(self, depth: int) -> bool:
         """Whether lists of this depth can be made of them."""
-        return self.width >= min(depth + SPARE, self.n_items - 1)
+        return self.width >= _width(depth, self.n_items)
+
+
+def _width(depth: int, n_items: int) -> int:
+    return min(depth + SPARE, n_items - 1)
 
 
 @jit
@@ -200,7 +204,7 @@ class Join:
     def __init__(self, search: ProductSearch, depth: int) -> None:
         n_items = len(search.items)
         self.search = search
-        self.heaps = Heaps.empty(n_items, min(depth + SPARE, n_items - 1), n_items)
+        self.heaps = Heaps.empty(n_items, depth, n_items)
         self._blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
         self._locks = [threading.Lock() for _ in self._blocks]
 
@@ -248,7 +252,7 @@ def joined(search: ProductSearch, depth: int, n_jobs: int | None = None, progres
 def proposals(search: ProductSearch, rows: Array, depth: int) -> Heaps:
     """Heaps of some items; `rows` are those of the items in `search`."""
     n_items = len(search.items)
-    heaps = Heaps.empty(len(rows), min(depth + SPARE, n_items - 1), n_items)
+    heaps = Heaps.empty(len(rows), depth, n_items)
     none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
     turned = search.turned(rows)
     for start in range(0, n_items, BLOCK):

@@ -11,9 +11,11 @@ import numpy as np
 from knnccv._checks import check_integer
 from knnccv.kernel import Array, Tables, Task, Variant, jit
 from knnccv.sampling import (
+    fill_binomial,
     fill_hypergeometric,
     fixed_tail,
     position_law,
+    step_by_thinning,
 )
 
 from ._loss import check_loss, largest_loss, loss_table
@@ -92,14 +94,6 @@ def _score(rows, most, seen, n_seen, last, own, table, k, product):  # type: ign
 
 
 @jit
-def _thin(rows, row, k, miss, hit):  # type: ignore[no-untyped-def]
-    """One more item of the class (`sampling.step_by_thinning`, without a slice)."""
-    for b in range(k, 0, -1):
-        rows[row, b] = rows[row, b] * miss + rows[row, b - 1] * hit
-    rows[row, 0] = rows[row, 0] * miss
-
-
-@jit
 def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 9-10 for any number of classes; O(depth * cost of a vote).
 
@@ -133,8 +127,8 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
             seen[n_seen] = c
             n_seen += 1
         if c != own:
-            _thin(rows, others, k, miss, hit)
-        _thin(rows, c, k, miss, hit)
+            step_by_thinning(rows, others, k, miss, hit)
+        step_by_thinning(rows, c, k, miss, hit)
         most[c] += 1
         weight = weights[i] if i < depth - 1 else weights[n_available + i]
         if weight == 0:
@@ -147,13 +141,6 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
                 vote += rows[own, votes] * rows[others, k - votes]
             score += weight * (vote + _wins(rows, most, seen, n_seen, -1, own, k, False, product))
     return score
-
-
-@jit
-def _add_item(rows, row, top):  # type: ignore[no-untyped-def]
-    """From C(g, b) to C(g + 1, b), for b up to `top`."""
-    for b in range(top, 0, -1):
-        rows[row, b] += rows[row, b - 1]
 
 
 @jit
@@ -183,7 +170,7 @@ def _by_counting(order, labels, target, constraints):  # type: ignore[no-untyped
         c = labels.classes[order.items[i]]
         if c == own:
             n_own += 1
-            _add_item(rows, mine, min(n_own, k))
+            step_by_thinning(rows, mine, min(n_own, k), 1, 1)
             if n_own <= half:
                 _start_tight(rows, n_classes, own, n_own, k)
         else:
@@ -191,8 +178,8 @@ def _by_counting(order, labels, target, constraints):  # type: ignore[no-untyped
                 limit = votes if own < c else votes - 1
                 if limit > 0:
                     _extend_tight(rows, tight + votes, c, limit, rest, k - votes)
-            _add_item(rows, c, half)
-            _add_item(rows, theirs, k - 1)
+            step_by_thinning(rows, c, half, 1, 1)
+            step_by_thinning(rows, theirs, k - 1, 1, 1)
         weight = constraints.weights[first + i if i < depth - 1 else first + deepest + i]
         if n_own == 0 or weight == 0:
             continue
@@ -429,10 +416,12 @@ class KNN(Variant):
         exact = task.number is Fraction
         counted = 0 if len(losses) else _deepest_count(task, k)
         rate = task.train_size / task.n_available
+        # No list is longer than all that is available.
+        thinned = _thinned_weights(task, k) if counted < task.n_available else np.empty(0)
         return Tables(
             integers=(k, task.n_classes, 0, counted),
             numbers=(1, 1) if exact else (1.0 - rate, rate),
-            weights=np.concatenate([_thinned_weights(task, k), _counted_weights(task, k, counted)]),
+            weights=np.concatenate([thinned, _counted_weights(task, k, counted)]),
             table=losses,
         )
 
@@ -486,7 +475,7 @@ def _thinned_weights(task: Task, k: int) -> Array:
     # From the likeliest position outward: elsewhere both probabilities may be too small for a double.
     middle = min(max(k * m // size, k), m)
     law = np.zeros(middle + 1)
-    _fill_binomial(law, size / m)
+    fill_binomial(law, size / m)
     i = np.arange(k, m, dtype=float)
     factors = np.maximum(m - i - size + k, 0.0) / (m - i) * (m / (m - size))
     at = middle - k
@@ -495,22 +484,6 @@ def _thinned_weights(task: Task, k: int) -> Array:
     exactly[k - 1 : middle - 1] = exactly[middle - 1] * np.cumprod(1 / factors[:at][::-1])[::-1]
     told[k - 1 : -1] = exactly[k - 1 : -1] * (size - k) / (m - i)
     return np.concatenate([told, exactly])
-
-
-@jit
-def _fill_binomial(law, rate):  # type: ignore[no-untyped-def]
-    """P(b of ``len(law) - 1`` items are taken, each at this rate), from the mode, scaled to sum 1."""
-    n = len(law) - 1
-    mode = min(int((n + 1) * rate), n)
-    odds = rate / (1 - rate)
-    law[mode] = 1.0
-    for b in range(mode, n):
-        law[b + 1] = law[b] * (n - b) / (b + 1) * odds
-    for b in range(mode, 0, -1):
-        law[b - 1] = law[b] * b / (n - b + 1) / odds
-    total = law.sum()
-    for b in range(n + 1):
-        law[b] /= total
 
 
 def _votes_of_two(task: Task, k: int, losses: Array) -> Array | None:
