@@ -19,49 +19,51 @@ import numpy as np
 from knnccv.kernel import jit
 from knnccv.sampling import step_by_thinning, tie_times
 
-from ._ballot import SHARE, SOME, judge
+from ._ballot import MATCH, SHARE, SOME, judge, plain_wins
 
 
 @jit
 def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
     """Whether items with different labels tie; O(depth)."""
-    for i in range(1, len(order.items)):
-        different = labels.classes[order.items[i]] != labels.classes[order.items[i - 1]]
-        if different and order.group_end[i - 1] > i:
+    classes, items, group_end = labels.classes, order.items, order.group_end
+    for i in range(1, len(items)):
+        if group_end[i - 1] > i and classes[items[i]] != classes[items[i - 1]]:
             return True
     return False
 
 
 @jit
-def is_mixed(order, labels, start, end):  # type: ignore[no-untyped-def]
+def is_mixed(items, classes, start, end):  # type: ignore[no-untyped-def]
     """Whether the group has several labels."""
+    c = classes[items[start]]
+    same = True
     for i in range(start + 1, end):
-        if labels.classes[order.items[i]] != labels.classes[order.items[start]]:
-            return True
-    return False
+        same = same and classes[items[i]] == c
+    return not same
 
 
 @jit
 def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
     """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
 
-    As `votes.knn_fixed`: told where the (K+1)-th nearest training item is, the K nearest are a uniform
+    As `votes._by_counting`: told where the (K+1)-th nearest training item is, the K nearest are a uniform
     K-subset of the items before it. If that is within a group after G nearer items, with j of the group
     before it, h of the K come from the group with hypergeometric probability, and they are a uniform
     h-subset of it; the others are a uniform (K-h)-subset of the G. `constraints.weights` are
     `_weights.thinned_weights` first of all.
     """
-    k = constraints.integers[0]
-    rule = constraints.integers[1]
-    miss, hit = constraints.numbers[0], constraints.numbers[1]
-    n_available = constraints.counts[0] - constraints.held_out
-    own = labels.classes[target]
-    binary = rule == SOME or rule == SHARE  # only right or wrong counts
-    n_classes = 2 if binary else constraints.integers[3]
-    mine = 0 if binary else own
+    classes, items, group_end = labels.classes, order.items, order.group_end
     thinned = constraints.weights
+    k, rule, width, n_classes = constraints.integers[:4]
+    nodes = constraints.numbers
+    miss, hit = nodes[0], nodes[1]
+    n_available = constraints.counts[0] - constraints.held_out
+    own = classes[target]
     unit = constraints.unit
     zero = unit * 0
+    others = n_classes  # all classes but the own one, as one
+    binary = rule in (SOME, SHARE)  # only right or wrong counts
+    plain = rule == MATCH and len(losses) == 0 and width == 0
     near = np.full((n_classes + 2, 1, k + 1), zero)
     flat = near.reshape(n_classes + 2, k + 1)
     near[:, 0, 0] = unit
@@ -70,27 +72,28 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
     members = np.zeros(n_classes + 2, np.int64)
     no_tops = np.zeros(n_classes + 2, np.int64)
     one_mark = np.full(1, unit)
-    seen = np.empty(n_classes, np.int64)
-    seen[0] = mine
+    seen = np.empty(n_classes + 1, np.int64)
+    seen[0] = own
     n_seen = 1
+    two = np.array([own, others])
     score = zero
-    depth = min(len(order.items), n_available)
+    depth = min(len(items), n_available)
     start = 0
     pure = 0
     while start < depth:
-        end = min(order.group_end[start], depth)
-        if start < pure or not is_mixed(order, labels, start, end):
+        end = min(group_end[start], depth)
+        if end > start + 1 and (start < pure or not is_mixed(items, classes, start, end)):
             pure = end
             end = start + 1
         size = end - start
         for i in range(start, end):
-            c = labels.classes[order.items[i]]
-            if binary:
-                c = 0 if c == own else 1
-            if passed[c] == 0 and members[c] == 0 and c != mine:
+            c = classes[items[i]]
+            if passed[c] == 0 and members[c] == 0 and c != own:
                 seen[n_seen] = c
                 n_seen += 1
             members[c] += 1
+            if c != own:
+                members[others] += 1
         if size > 1 and end - 1 >= k:
             marks = np.full(min(size, k) + 1, zero)
             if _weigh_marks(marks, thinned, start, size, k, miss, hit):
@@ -98,8 +101,24 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
                 most = passed + members
                 for s in range(n_seen):
                     _mark_group(rows, seen[s], near, members[seen[s]], size, k, miss, hit)
+                _mark_group(rows, others, near, members[others], size, k, miss, hit)
+                some = two if binary else seen
+                n_some = 2 if binary else n_seen
                 score += judge(
-                    rows, members, most, seen, n_seen, -1, mine, constraints, losses, marks, product
+                    rows,
+                    members,
+                    most,
+                    some,
+                    n_some,
+                    -1,
+                    own,
+                    k,
+                    rule,
+                    width,
+                    nodes,
+                    losses,
+                    marks,
+                    product,
                 )
         for s in range(n_seen):
             c = seen[s]
@@ -107,11 +126,38 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
                 step_by_thinning(flat, c, k, miss, hit)
             passed[c] += members[c]
             members[c] = 0
+        for _ in range(members[others]):
+            step_by_thinning(flat, others, k, miss, hit)
+        passed[others] += members[others]
+        members[others] = 0
         weight = thinned[end - 1] if end < depth else thinned[n_available + end - 1]
         if weight != 0 and end >= k:
-            score += weight * judge(
-                near, no_tops, passed, seen, n_seen, -1, mine, constraints, losses, one_mark, product
-            )
+            if plain:
+                vote = zero
+                for votes in range(k // 2 + 1, min(k, passed[own]) + 1):
+                    vote += flat[own, votes] * flat[others, k - votes]
+                if passed[own] > 0:
+                    vote += plain_wins(flat, passed, seen, n_seen, -1, own, k, False, product[0])
+                score += weight * vote
+            else:
+                some = two if binary else seen
+                n_some = 2 if binary else n_seen
+                score += weight * judge(
+                    near,
+                    no_tops,
+                    passed,
+                    some,
+                    n_some,
+                    -1,
+                    own,
+                    k,
+                    rule,
+                    width,
+                    nodes,
+                    losses,
+                    one_mark,
+                    product,
+                )
         start = end
     return score
 
@@ -179,57 +225,79 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
     With ``constraints.extra``, `n_extra` of the strata flagged there have one training item more,
     any of them alike: the mark of a law tells how many of the strata passed do.
     """
-    own = labels.classes[target]
+    classes, items, group_end = labels.classes, order.items, order.group_end
+    k, rule, width = constraints.integers[:3]
+    nodes = constraints.numbers
+    n_train, extra = constraints.n_train, constraints.extra
+    own = classes[target]
+    counts = constraints.counts.copy()  # of what is available
+    counts[own] -= constraints.held_out
     unit = constraints.unit
     zero = unit * 0
-    k = constraints.integers[0]
-    n_classes = len(constraints.counts)
+    n_classes = len(counts)
+    n_extra = constraints.n_extra
     n_flagged = 0
-    for flag in constraints.extra:
+    for flag in extra:
         n_flagged += flag
     n_levels = 2 if n_flagged > 0 else 1
     rows = np.full((n_classes + 2, n_levels, k + 1), zero)
     tops = np.zeros(n_classes + 2, np.int64)
-    marks = np.full(min(constraints.n_extra, n_flagged, len(order.items) + 1) + 1, zero)
+    marks = np.full(min(n_extra, n_flagged, len(items) + 1) + 1, zero)
     product = np.full((2 * len(marks), k + 1), zero)
     most = np.zeros(n_classes + 2, np.int64)
     seen = np.empty(n_classes, np.int64)
     met = np.zeros(n_classes, np.bool_)
     met[own] = True
-    n_seen = _see(own, own, rows, tops, seen, 0, marks, n_flagged, constraints)
-    tested = zero
-    for level in range(tops[own] + 1):
-        tested += rows[own, level, 0] * marks[level]
+    n_seen = _see(own, rows, tops, seen, 0, marks, n_flagged, n_extra, extra, unit)
+    tested = unit
+    if n_flagged > 0:
+        # With one training item more fewer items of the class are tested, so it counts from the start.
+        tested = zero
+        for level in range(tops[own] + 1):
+            rows[own, level, 0] = unit * (counts[own] + 1 - n_train[own] - level) / (counts[own] + 1)
+            tested += rows[own, level, 0] * marks[level]
     score = zero
     start = 0
     pure = 0
-    while start < len(order.items):
-        end = order.group_end[start]
-        if start < pure or not is_mixed(order, labels, start, end):
+    while start < len(items):
+        end = group_end[start]
+        if end > start + 1 and (start < pure or not is_mixed(items, classes, start, end)):
             pure = end
             end = start + 1
         for i in range(start, end):
-            c = labels.classes[order.items[i]]
+            c = classes[items[i]]
             if not met[c]:
                 met[c] = True
-                n_seen = _see(c, own, rows, tops, seen, n_seen, marks, n_flagged, constraints)
+                n_seen = _see(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit)
         if end == start + 1:
-            c = labels.classes[order.items[start]]
-            if _join(rows, tops, most, c, own, constraints):
-                score += judge(rows, tops, most, seen, n_seen, c, own, constraints, losses, marks, product)
-            _pass_by(rows, tops, most[c], c, own, constraints)
+            c = classes[items[start]]
+            if _join(rows, tops, most, c, counts[c] - most[c], n_train[c], unit):
+                score += judge(
+                    rows, tops, most, seen, n_seen, c, own, k, rule, width, nodes, losses, marks, product
+                )
+            _pass_by(rows, tops, most[c], c, counts[c], n_train[c], unit)
             most[c] += 1
         else:
+            members = np.zeros(n_seen, np.int64)
+            for i in range(start, end):
+                for s in range(n_seen):
+                    if seen[s] == classes[items[i]]:
+                        members[s] += 1
             score += _mixed_group(
-                order.items[start:end],
-                labels,
+                members,
                 own,
                 rows,
                 tops,
                 most,
                 seen,
                 n_seen,
-                constraints,
+                counts,
+                n_train,
+                unit,
+                k,
+                rule,
+                width,
+                nodes,
                 losses,
                 marks,
                 product,
@@ -239,21 +307,16 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
 
 
 @jit
-def _see(c, own, rows, tops, seen, n_seen, marks, n_flagged, constraints):  # type: ignore[no-untyped-def]
-    """A class that has not been met: its law, and what the marks weigh now.
-
-    The own class counts as seen from the start: with one training item more fewer of its items are tested.
-    """
-    unit = constraints.unit
+def _see(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit):  # type: ignore[no-untyped-def]
+    """A class that has not been met: its law, and what the marks weigh now."""
     rows[c, 0, 0] = unit
-    if n_flagged > 0 and constraints.extra[c] == 1:
+    seen[n_seen] = c
+    if n_flagged == 0:
+        marks[0] = unit
+        return n_seen + 1
+    if extra[c] == 1:
         tops[c] = 1
         rows[c, 1, 0] = unit
-    if n_flagged > 0 and c == own:
-        for level in range(tops[c] + 1):
-            out = constraints.counts[c] - constraints.n_train[c] - level
-            rows[c, level, 0] = unit * out / constraints.counts[c]
-    seen[n_seen] = c
     met = 0  # of the flagged ones
     for s in range(n_seen + 1):
         met += tops[seen[s]]
@@ -262,32 +325,21 @@ def _see(c, own, rows, tops, seen, n_seen, marks, n_flagged, constraints):  # ty
         chance = unit
         for j in range(met):
             if j < e:
-                chance = chance * max(constraints.n_extra - j, 0) / (n_flagged - j)
+                chance = chance * max(n_extra - j, 0) / (n_flagged - j)
             else:
-                chance = chance * max(n_flagged - constraints.n_extra - j + e, 0) / (n_flagged - j)
+                chance = chance * max(n_flagged - n_extra - j + e, 0) / (n_flagged - j)
         marks[e] = chance if e <= met else unit * 0
     return n_seen + 1
 
 
 @jit
-def _left(passed, c, own, constraints):  # type: ignore[no-untyped-def]
-    """Items of the class that are still to come."""
-    left = constraints.counts[c] - passed
-    if c == own:
-        left -= constraints.held_out
-    return left
-
-
-@jit
-def _join(rows, tops, most, c, own, constraints):  # type: ignore[no-untyped-def]
+def _join(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-untyped-def]
     """The last row: this item of class c is in T, and b - 1 of its class before it. Whether that can be."""
     joint = len(rows) - 1
     k = rows.shape[2] - 1
-    left = _left(most[c], c, own, constraints)
-    n_train = constraints.n_train[c]
     tops[joint] = tops[c]
     most[joint] = min(most[c] + 1, n_train + tops[c], k)
-    share = constraints.unit / left
+    share = unit / left
     possible = False
     for level in range(tops[c] + 1):
         rows[joint, level, 0] = share * 0
@@ -298,54 +350,64 @@ def _join(rows, tops, most, c, own, constraints):  # type: ignore[no-untyped-def
 
 
 @jit
-def _pass_by(rows, tops, passed, c, own, constraints):  # type: ignore[no-untyped-def]
+def _pass_by(rows, tops, passed, c, available, n_train, unit):  # type: ignore[no-untyped-def]
     """One more item of class c is passed, in T or not."""
-    left = _left(passed, c, own, constraints)
-    share = constraints.unit / left
+    left = available - passed
+    share = unit / left
     top = min(passed + 1, rows.shape[2] - 1)
     for level in range(tops[c] + 1):
-        n_train = constraints.n_train[c] + level
+        drawn = n_train + level
         for b in range(top, 0, -1):
-            stay = rows[c, level, b] * (max(left - n_train + b, 0) * share)
-            rows[c, level, b] = stay + rows[c, level, b - 1] * (max(n_train - b + 1, 0) * share)
-        rows[c, level, 0] = rows[c, level, 0] * (max(left - n_train, 0) * share)
+            stay = rows[c, level, b] * (max(left - drawn + b, 0) * share)
+            rows[c, level, b] = stay + rows[c, level, b - 1] * (max(drawn - b + 1, 0) * share)
+        rows[c, level, 0] = rows[c, level, 0] * (max(left - drawn, 0) * share)
 
 
 @jit
 def _mixed_group(  # type: ignore[no-untyped-def]
-    items, labels, own, rows, tops, most, seen, n_seen, constraints, losses, marks, product
+    members,
+    own,
+    rows,
+    tops,
+    most,
+    seen,
+    n_seen,
+    counts,
+    n_train,
+    unit,
+    k,
+    rule,
+    width,
+    nodes,
+    losses,
+    marks,
+    product,
 ):
     """Expected score where the K-th nearest training item is in the group; then the group is passed.
 
-    Every item has a random time. At time x, j of the t items of a class are before it with binomial
-    probability, and the class's law is that of j more items passed; the item itself is one of t.
+    ``members[s]`` items of it are of class ``seen[s]``. Every item has a random time. At time x, j of the t
+    items of a class are before it with binomial probability, and the class's law is that of j more items
+    passed; the item itself is one of t.
     """
-    unit = constraints.unit
-    size = len(items)
     joint = len(rows) - 1
-    n_levels, width = rows.shape[1], rows.shape[2]
-    members = np.zeros(n_seen, np.int64)
-    for item in items:
-        for s in range(n_seen):
-            if seen[s] == labels.classes[item]:
-                members[s] += 1
+    n_levels, n_votes = rows.shape[1], rows.shape[2]
     # The laws after 0, 1, ... t items of the class, for one class after the other.
     first = np.zeros(n_seen + 1, np.int64)
     for s in range(n_seen):
         first[s + 1] = first[s] + (members[s] + 1 if members[s] > 0 else 0)
-    laws = np.full((first[n_seen], n_levels, width), unit * 0)
+    laws = np.full((first[n_seen], n_levels, n_votes), unit * 0)
     for s in range(n_seen):
         c = seen[s]
         for j in range(members[s] + 1):
             if members[s] > 0:
                 laws[first[s] + j] = rows[c]
             if j < members[s]:
-                _pass_by(rows, tops, most[c] + j, c, own, constraints)
-    joints = np.full((n_seen, n_levels, width), unit * 0)
+                _pass_by(rows, tops, most[c] + j, c, counts[c], n_train[c], unit)
+    joints = np.full((n_seen, n_levels, n_votes), unit * 0)
     before = most.copy()
     score = unit * 0
-    nodes, weights = tie_times(size, unit)
-    for node in range(len(nodes)):
+    times, weights = tie_times(members.sum(), unit)
+    for at in range(len(times)):
         for s in range(n_seen):
             if members[s] > 0:
                 c = seen[s]
@@ -355,22 +417,24 @@ def _mixed_group(  # type: ignore[no-untyped-def]
                     rows[c],
                     joints[s],
                     laws[first[s] : first[s + 1]],
-                    nodes[node],
-                    _left(before[c], c, own, constraints),
-                    constraints.n_train[c],
+                    times[at],
+                    counts[c] - before[c],
+                    n_train[c],
                     tops[c] + 1,
                     unit,
                 )
                 most[c] = before[c] + members[s]
-        at = unit * 0
+        now = unit * 0
         for s in range(n_seen):
             if members[s] > 0:
                 c = seen[s]
                 rows[joint] = joints[s]
                 tops[joint] = tops[c]
-                most[joint] = min(most[c], constraints.n_train[c] + tops[c], width - 1)
-                at += judge(rows, tops, most, seen, n_seen, c, own, constraints, losses, marks, product)
-        score += at * weights[node]
+                most[joint] = min(most[c], n_train[c] + tops[c], k)
+                now += judge(
+                    rows, tops, most, seen, n_seen, c, own, k, rule, width, nodes, losses, marks, product
+                )
+        score += now * weights[at]
     for s in range(n_seen):
         if members[s] > 0:
             rows[seen[s]] = laws[first[s + 1] - 1]

@@ -11,7 +11,7 @@ from knnccv._checks import check_choice, check_integer
 from knnccv.kernel import Array, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, fixed_tail, step_by_thinning
 
-from ._ballot import MATCH, vote_nodes
+from ._ballot import MATCH, plain_wins, vote_nodes
 from ._loss import check_loss, largest_loss, loss_table
 from ._walks import has_mixed_group, pool_votes, strata_votes
 from ._weights import counted_weights, deepest_count, thinned_weights, thinning_rates, told_weights
@@ -167,7 +167,52 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
     if constraints.integers[4] >= len(order.items):
         return _two_strata(order, labels, target, constraints)
     losses = constraints.table if constraints.integers[4] < 0 else constraints.table[:0]
+    plain = len(losses) == 0 and constraints.integers[2] == 0 and constraints.n_extra == 0
+    if plain and not has_mixed_group(order, labels):
+        return _plurality_of_strata(order, labels, target, constraints)
     return strata_votes(order, labels, target, constraints, losses)
+
+
+@jit
+def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`strata_votes` for the usual case: no mixed tied groups, no losses, the smallest label wins ties."""
+    k = constraints.integers[0]
+    own = labels.classes[target]
+    n_classes = len(constraints.counts)
+    unit = constraints.unit
+    rows = np.full((n_classes + 2, k + 1), unit * 0)
+    joint = n_classes + 1
+    product = np.full(k + 1, unit * 0)
+    most = np.zeros(n_classes + 2, np.int64)  # of every class that were passed
+    seen = np.empty(n_classes, np.int64)
+    n_seen = 0
+    score = unit * 0
+    for i in range(len(order.items)):
+        c = labels.classes[order.items[i]]
+        n_train = constraints.n_train[c]
+        left = constraints.counts[c] - most[c]
+        if c == own:
+            left -= constraints.held_out
+        if most[c] == 0:
+            rows[c, 0] = unit
+            seen[n_seen] = c
+            n_seen += 1
+        # This item is in T, and b - 1 of its class before it.
+        share = unit / left
+        most[joint] = min(most[c] + 1, n_train, k)
+        possible = False
+        for b in range(1, most[joint] + 1):
+            rows[joint, b] = rows[c, b - 1] * ((n_train - b + 1) * share)
+            possible = possible or rows[joint, b] > 0
+        if possible and (most[own] > 0 or c == own):
+            score += plain_wins(rows, most, seen, n_seen, c, own, k, True, product)
+        most[c] += 1
+        for b in range(min(most[c], k), 0, -1):
+            rows[c, b] = rows[c, b] * ((left - n_train + b) * share) + rows[c, b - 1] * (
+                (n_train - b + 1) * share
+            )
+        rows[c, 0] = rows[c, 0] * ((left - n_train) * share)
+    return score
 
 
 @jit
@@ -318,9 +363,10 @@ class KNN(Variant):
             votes = None
             if binary and task.held_out and not len(losses) and not task.n_extra:
                 votes = _votes_of_two_strata(task, k, tie)
-            if votes is not None:
-                return Tables(integers=(*common, len(votes) // 4 - 1), table=votes)
-            return Tables(integers=(*common, -1), numbers=(0, 0, *nodes), table=losses)
+            numbers = (0, 0, *nodes)
+            if votes is not None:  # for lists that are not deeper than it
+                return Tables(integers=(*common, len(votes) // 4 - 1), numbers=numbers, table=votes)
+            return Tables(integers=(*common, -1), numbers=numbers, table=losses)
         if binary and task.train_size > k:
             votes = _votes_of_two(task, k, losses, tie)
             if votes is not None:
