@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .designs import TrainingSets
+    from .driver import Asked
 
 Result = TypeVar("Result")
 
@@ -86,6 +87,7 @@ class CompleteCV:
     seconds: float = 0.0
     certified: bool = True
     truncation_bound: float = 0.0
+    _asked: Asked | None = None  # to be asked again, by `confusion`
 
     @functools.cached_property
     def n_train_sets(self) -> int:
