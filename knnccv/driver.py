@@ -177,7 +177,9 @@ def complete_cv(
     asked = Asked(question, neighbors, tol, exact, n_jobs)
     keep = isinstance(X, Neighbors)  # else nobody may ask these neighbours again
     found = asked.answer(keep, executor, progress)
-    return replace(found, seconds=time.perf_counter() - started, _asked=asked)
+    answer = replace(found, seconds=time.perf_counter() - started)
+    object.__setattr__(answer, "_asked", asked)
+    return answer
 
 
 @dataclass(frozen=True)
