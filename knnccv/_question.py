@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_choice
 from ._groups import GroupTrainingSets
 from ._labels import Coded, code_labels
 from .designs import Design, TrainingSets, as_design
@@ -107,8 +108,8 @@ def pose(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
-    _check_choice("ties", ties, TIES)
-    _check_choice("average", average, AVERAGES)
+    check_choice("ties", ties, TIES)
+    check_choice("average", average, AVERAGES)
     if ties not in rule.tie_rules:
         allowed = " or ".join(repr(name) for name in rule.tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
@@ -154,9 +155,3 @@ def _item_weights(
         tuple(weight(kind, share, c) for c, share in enumerate(row))
         for kind, row in zip(kinds, shares, strict=True)
     )
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        raise ValueError(msg)

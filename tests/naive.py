@@ -74,25 +74,27 @@ def outcome_of(predicted, y, x, loss):
 
 
 def predict_nn(order_in_T, y):
-    """Return the label of the nearest training item."""
-    return y[order_in_T[0]]
+    """Return the label of the nearest training item, as a list."""
+    return [y[order_in_T[0]]]
 
 
-def predict_knn(order_in_T, y, n_neighbors):
-    """Return the most frequent label of the K nearest; the smallest label wins a tied vote."""
+def predict_knn(order_in_T, y, n_neighbors, vote_ties="smallest"):
+    """Return the most frequent labels of the K nearest, each alike; or only the smallest of them."""
     votes = Counter(y[j] for j in order_in_T[:n_neighbors])
     most = max(votes.values())
-    return min(label for label, count in votes.items() if count == most)
+    winners = sorted(label for label, count in votes.items() if count == most)
+    return winners[:1] if vote_ties == "smallest" else winners
 
 
 def score_nn(order_in_T, y, x, loss=None):
     """Score the label of the nearest training item."""
-    return outcome_of(predict_nn(order_in_T, y), y, x, loss)
+    return mean([outcome_of(label, y, x, loss) for label in predict_nn(order_in_T, y)])
 
 
-def score_knn(order_in_T, y, x, n_neighbors, loss=None):
-    """Score the label that the K nearest vote for."""
-    return outcome_of(predict_knn(order_in_T, y, n_neighbors), y, x, loss)
+def score_knn(order_in_T, y, x, n_neighbors, loss=None, vote_ties="smallest"):
+    """Score the label that the K nearest vote for; a tied vote: the smallest label, or each alike."""
+    winners = predict_knn(order_in_T, y, n_neighbors, vote_ties)
+    return mean([outcome_of(label, y, x, loss) for label in winners])
 
 
 def score_rank(order_in_T, y, x, rank):
@@ -295,9 +297,10 @@ def confusion(D, y, variant, design, average="pooled", ties="random", **params):
         own = [(T, w) for T, z, w in listed if z == x]
         total = sum((w for _, w in own), Fraction(0))
         for T, w in own:
-            for label in chosen[T, x]:
-                share = weight * w / total / len(chosen[T, x])
-                matrix[classes.index(y[x])][classes.index(label)] += share
+            for labels in chosen[T, x]:
+                for label in labels:
+                    share = weight * w / total / len(chosen[T, x]) / len(labels)
+                    matrix[classes.index(y[x])][classes.index(label)] += share
     return matrix
 
 

@@ -15,7 +15,7 @@ from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant
 from knnccv._labels import code_labels
 from knnccv._question import AVERAGES
 
-N_PROBLEMS = 240
+N_PROBLEMS = 160
 
 
 def groups_of(case, seed):
