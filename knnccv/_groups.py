@@ -85,6 +85,9 @@ class LeaveGroupsOut(Design):
     from the items' scores, see the example. GroupShuffleSplit and shuffled GroupKFold draw from the same
     test sets: what they say of each item has the same mean, where as many groups are tested.
 
+    With ``p > 1`` and ``ties="random"``, tied groups of unequal sizes cost their number times the smaller
+    of p and n_groups - p times their items, for every tested item: much, where most distances are equal.
+
     Examples
     --------
     >>> import numpy as np

@@ -40,7 +40,7 @@ class CompleteCV:
     n_train_sets : int
         How many different training sets are averaged; an exact integer, computed when first asked for.
     kinds : tuple of TrainingSets
-        The kinds of training sets that the design has.
+        The kinds of training sets that the design has; those of `LeaveGroupsOut` count groups.
     depth : int
         How many neighbours of an item were looked at, at most.
     tied : int
