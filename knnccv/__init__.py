@@ -14,6 +14,7 @@ _HOME = {
     "CompleteCV": "result",
     "Design": "designs",
     "KFold": "designs",
+    "LeaveGroupsOut": "_groups",
     "LeaveOut": "designs",
     "MonteCarloCV": "result",
     "Neighbors": "neighbors",
@@ -39,6 +40,7 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
     from . import datasets, testing
+    from ._groups import LeaveGroupsOut
     from ._surface import surface
     from ._surface_result import Surface
     from ._warm import warm

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._groups import LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
 from .driver import known_lengths, score_rows
@@ -22,6 +23,10 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     ValueError
         If the neighbour lists end before the last position that can matter.
     """
+    if isinstance(question.design, LeaveGroupsOut):
+        from ._group_scores import exact_group_scores
+
+        return exact_group_scores(question, neighbors)
     n_items = neighbors.n_items
     depth = max(_depth_that_matters(question), 1)
     if depth > neighbors.max_depth:
@@ -34,7 +39,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     fair = question.ties == "random"
     if fair or not neighbors.ordered_by_index:  # a tied group must be seen whole
         depth = neighbors.max_depth
-    labels = Labels(_objects(question.labels.codes), np.empty((0, 0), dtype=object))
+    labels = exact_labels(question)
     never = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
@@ -62,19 +67,25 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
                 lists.items[tested],
                 lists.values[tested],
                 lengths[tested],
-                _objects(rows[tested]),
+                as_objects(rows[tested]),
                 fair,
                 labels,
                 constraints,
                 out,
                 mixed,
             )
-            scores[j, rows[tested]] = [_rational(score, question) for score in out]
+            scores[j, rows[tested]] = [rational(score, question) for score in out]
             tied[rows[tested]] = mixed
     return Scores(scores, np.zeros(scores.shape), tied, depth)
 
 
-def _rational(score: Any, question: Question) -> Fraction:
+def exact_labels(question: Question) -> Labels:
+    """What the kernel gets of the items, in Python's numbers."""
+    return Labels(as_objects(question.labels.codes), np.empty((0, 0), dtype=object))
+
+
+def rational(score: Any, question: Question) -> Fraction:
+    """The kernel's score as a Fraction; TypeError if it is none."""
     if isinstance(score, (int, Fraction)):
         return Fraction(score)
     msg = (
@@ -94,7 +105,7 @@ def _depth_that_matters(question: Question) -> int:
     return deepest
 
 
-def _objects(values: Array) -> Array:
+def as_objects(values: Array) -> Array:
     """Python integers in an array; NumPy's own would not keep Fractions exact."""
     out = np.empty(len(values), dtype=object)
     out[:] = [int(value) for value in values]

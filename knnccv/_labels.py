@@ -106,7 +106,7 @@ def _one_kind(y: Any) -> Array:
         if isinstance(label, (set, frozenset, dict)):
             msg = f"y[{at}] is a {type(label).__name__}, which is no class label"
             raise TypeError(msg)
-        if _is_missing(label):
+        if is_missing(label):
             msg = f"y[{at}] is missing ({label!r}); every item needs a label"
             raise ValueError(msg)
         kinds.setdefault(_kind(label), set()).add(type(label).__name__)
@@ -131,7 +131,8 @@ def _kind(label: Any) -> str:
     return type(label).__name__
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Whether it stands for nothing: None, NaN, NaT, pandas.NA."""
     # pandas.NA compares to neither True nor False; NaN, NaT and Decimal("nan") are unequal to themselves.
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True

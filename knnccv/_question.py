@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_choice
+from ._groups import GroupTrainingSets
 from ._labels import Coded, code_labels
 from .designs import Design, TrainingSets, as_design
 from .kernel import Array, Constraints, Labels, Task, Variant, constraints_for
@@ -44,7 +45,7 @@ class Question:
 
     def nearest(self, kind: TrainingSets) -> int:
         """How many of the nearest training items decide."""
-        return min(self.variant.n_nearest(**self.parameters), sum(kind.n_train))
+        return min(self.variant.n_nearest(**self.parameters), kind.most_train)
 
     def task(self, kind: TrainingSets, number: type = float) -> Task:
         """The kind as the variant sees it."""
@@ -56,6 +57,23 @@ class Question:
             n_classes=len(self.labels.classes),
             number=number,
         )
+
+    def given_task(self, train_size: int, number: type = float) -> Task:
+        """One given training set of that size: all its items, and no others, are there to be drawn."""
+        return Task(
+            (train_size,),
+            (train_size,),
+            stratified=False,
+            held_out=0,
+            n_classes=len(self.labels.classes),
+            number=number,
+        )
+
+    def tasks_to_check(self, kind: TrainingSets) -> list[Task]:
+        """The tasks that the parameters must suit."""
+        if isinstance(kind, GroupTrainingSets):
+            return [self.given_task(size) for size in kind.train_sizes]
+        return [self.task(kind)]
 
     def constraints(self, task: Task) -> Constraints:
         """What the kernel gets for these training sets."""
@@ -102,8 +120,7 @@ def pose(
     question = Question(
         rule, settings, labels, design, kinds, _item_weights(kinds, labels, average), ties, average
     )
-    for kind in kinds:
-        task = question.task(kind)
+    for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
         rule.kernel_for(task)
         rule.check(task, **settings)
     return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs

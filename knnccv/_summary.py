@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ._groups import GroupTrainingSets
 from ._question import Question
 from .designs import TrainingSets
 from .kernel import Array
@@ -86,11 +87,16 @@ def _rounding(question: Question, kind: TrainingSets, depth: int) -> float:
     """What rounding may do to the score, for one kind of training sets.
 
     Fixed-size weights are most accurate where they are large, so the mean position of the K-th nearest
-    training item counts; a product along a stratified walk takes two roundings at every step.
+    training item counts; a product along a stratified walk takes two roundings at every step, and one
+    over tied groups of items six.
     """
     k = question.nearest(kind)
     walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)
-    return rounding_allowance(k, walked + depth / 8 if kind.stratified else walked, question.largest)
+    if kind.stratified:
+        walked += depth / 8
+    elif isinstance(kind, GroupTrainingSets) and question.ties == "random":
+        walked += depth / 2
+    return rounding_allowance(k, walked, question.largest)
 
 
 def _exact_per_item(question: Question, found: Scores) -> tuple[Fraction | None, ...]:

@@ -55,7 +55,12 @@ class TrainingSets:
         return sum(logs) / math.log(10)
 
     @property
-    def n_test(self) -> int:
+    def most_train(self) -> int:
+        """Items in the largest training set."""
+        return sum(self.n_train)
+
+    @property
+    def n_test(self) -> int | Fraction:
         """Items that every such training set leaves for testing."""
         return sum(self.counts) - sum(self.n_train)
 
@@ -379,7 +384,7 @@ def as_design(cv: Any) -> Design:
         raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
-        f"StratifiedKFold, LeaveOut), got {cv!r}"
+        f"StratifiedKFold, LeaveOut, LeaveGroupsOut), got {cv!r}"
     )
     raise TypeError(msg)
 

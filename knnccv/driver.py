@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from ._checks import check_bool, check_tol
+from ._groups import LeaveGroupsOut
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, summarise
@@ -112,8 +113,8 @@ def complete_cv(
         The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`), "rank" (`rank` = 5), or
         another registered one.
     cv : int or design, default 5
-        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`; an integer is that
-        number of stratified folds.
+        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
+        integer is that number of stratified folds.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`. To be left out where X is a `Neighbors`.
     metric_params : mapping, optional
@@ -173,15 +174,36 @@ def complete_cv(
             "would promise what nobody knows"
         )
         raise ValueError(msg)
-    if exact:
-        from ._exact import exact_scores
+    asked = Asked(question, neighbors, tol, exact, n_jobs)
+    keep = isinstance(X, Neighbors)  # else nobody may ask these neighbours again
+    found = asked.answer(keep, executor, progress)
+    answer = replace(found, seconds=time.perf_counter() - started)
+    object.__setattr__(answer, "_asked", asked)
+    return answer
 
-        found = exact_scores(question, neighbors)
-    else:
-        keep = isinstance(X, Neighbors)  # else nobody will ask these neighbours again
-        found = _float_scores(question, neighbors, keep, tol, n_jobs, executor, progress)
-    answer = replace(summarise(question, found), seconds=time.perf_counter() - started)
-    return uncertified(answer) if neighbors.approximate else answer
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, the neighbours it is asked of, and how."""
+
+    question: Question
+    neighbors: Neighbors
+    tol: float
+    exact: bool
+    n_jobs: int | None
+
+    def answer(self, keep: bool, executor: Submits | None = None, progress: bool = False) -> CompleteCV:
+        """The answer; with `keep` the neighbours keep their lists."""
+        if self.exact:
+            from ._exact import exact_scores
+
+            found = exact_scores(self.question, self.neighbors)
+        else:
+            found = _float_scores(
+                self.question, self.neighbors, keep, self.tol, self.n_jobs, executor, progress
+            )
+        answer = summarise(self.question, found)
+        return uncertified(answer) if self.neighbors.approximate else answer
 
 
 @dataclass(frozen=True)
@@ -255,7 +277,13 @@ def _float_scores(
     executor: Submits | None,
     progress: bool,
 ) -> Scores:
-    plan = _plan(question, neighbors)
+    plan: Any
+    if isinstance(question.design, LeaveGroupsOut):
+        from ._group_scores import group_plan
+
+        plan = group_plan(question, neighbors)
+    else:
+        plan = _plan(question, neighbors)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
     if executor is not None:
         plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
@@ -314,10 +342,14 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
 def first_depth(
     question: Question, neighbors: Neighbors, tol: float, tails: tuple[Array | None, ...] | None = None
 ) -> int:
-    """Depth that certifies `tol` for fixed-size training sets; a first guess for stratified ones.
+    """Depth that certifies `tol` for fixed-size training sets; a first guess for other ones.
 
     `tails` are the kinds' `fixed_tail`, where they are known.
     """
+    if isinstance(question.design, LeaveGroupsOut):
+        from ._group_scores import first_group_depth
+
+        return first_group_depth(question, neighbors, tol)
     depth = 1
     for kind, tail in zip(question.kinds, tails or repeat(None), strict=False):
         if tail is None:

@@ -17,6 +17,7 @@ import numpy as np
 from numba import types
 
 from ._checks import check_integer
+from ._groups import LeaveGroupsOut
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from .designs import TrainingSets
@@ -60,7 +61,8 @@ def score_trials(  # type: ignore[no-untyped-def]
 ):
     """Score of every row in every run in which its item is tested in one of the `tested` folds.
 
-    ``fold_of`` (n_runs, n_items) is the fold in which an item is tested; the others train it. A row whose
+    ``fold_of`` (n_runs, n_items) is the fold in which an item is tested; the others train it; `tested` has
+    shape (n_runs, n_folds). A row whose
     list ends before `nearest` training items were found, or where one that is not listed may tie the last
     of them (not ``certain``), gets NaN.
     """
@@ -70,7 +72,7 @@ def score_trials(  # type: ignore[no-untyped-def]
     for r in range(len(targets)):
         for run in range(len(fold_of)):
             fold = fold_of[run, targets[r]]
-            if fold < 0 or not tested[fold]:
+            if fold < 0 or not tested[run, fold]:
                 continue
             found = 0
             group_start = 0
@@ -107,7 +109,7 @@ SCORE_TRIALS = types.void(
     types.Array(types.int64, 1, "C"),
     types.boolean,
     types.Array(types.int32, 2, "C"),
-    types.Array(types.boolean, 1, "C"),
+    types.Array(types.boolean, 2, "C"),
     types.int64,
     LABELS,
     CONSTRAINTS,
@@ -138,7 +140,8 @@ def monte_carlo_cv(
     ----------
     X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, **parameters
         As for `complete_cv`. One run of a k-fold design is a whole partition into folds, one run of the
-        others a single split. Every run is an unbiased estimate of the exact score, whatever `average`.
+        others a single split. Every run is an unbiased estimate of the exact score, whatever `average`:
+        where test sets differ in size (`LeaveGroupsOut`), the sum of its scores over the mean size.
     n_repeats : int, default 50
         Number of random runs.
     random_state : int, numpy Generator or None
@@ -189,7 +192,8 @@ def monte_carlo_cv(
 class _Plan:
     """What a block of items needs.
 
-    ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run.
+    ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run; ``kind_of``
+    (n_runs, n_folds): the kind of every training set.
     """
 
     neighbors: Neighbors
@@ -242,32 +246,41 @@ class _Plan:
                 break
             depth = min(2 * depth, self.neighbors.max_depth)
         fold = self.fold_of[:, rows]
-        share = self.shares[self.kind_of[fold], self.labels.classes[rows]]
+        kind = self.kind_of[np.arange(n_runs)[:, None], fold]
+        share = self.shares[kind, self.labels.classes[rows]]
         share = np.where(fold >= 0, share, 0.0).T
         known = ~np.isnan(scores)
         return np.where(known, scores * share, 0.0), np.where(known, 0.0, share).sum(axis=1)
 
 
 def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
-    tasks = [_trial_task(question, kind) for kind in question.kinds]
-    owner = f"variant {question.variant.name!r}"
-    kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
     n_classes = len(question.labels.classes)
-    kind_of = runs[0][1]
-    shares = np.zeros((len(tasks), n_classes))
+    fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
+    kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
+    shares = np.zeros((len(question.kinds), n_classes))
     for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
         # An item counts its weight over the probability of being tested; a run has several folds.
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
-                shares[j, c] = float(weight / tested / kind.probability / len(kind_of))
+                shares[j, c] = float(weight / tested / kind.probability / kind_of.shape[1])
+    if isinstance(question.design, LeaveGroupsOut):  # training sets differ in size from run to run
+        sizes, kind_of = np.unique((fold_of < 0).sum(axis=1, keepdims=True), return_inverse=True)
+        kind_of = kind_of.reshape(-1, 1)
+        tasks = [question.given_task(int(size)) for size in sizes]
+        shares = np.repeat(shares, len(sizes), axis=0)
+    else:
+        tasks = [_trial_task(question, kind) for kind in question.kinds]
+    owner = f"variant {question.variant.name!r}"
+    kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
+    n_nearest = question.variant.n_nearest(**question.parameters)
     plan = _Plan(
         neighbors,
         question.kernel_labels(),
         kernels,
         tuple(question.constraints(task) for task in tasks),
-        tuple(question.nearest(kind) for kind in question.kinds),
+        tuple(min(n_nearest, task.train_size) for task in tasks),
         shares,
-        np.ascontiguousarray([fold_of for fold_of, _ in runs], dtype=np.int32),
+        fold_of,
         kind_of,
         question.ties == "random",
     )

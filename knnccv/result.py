@@ -6,7 +6,7 @@ import functools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .designs import TrainingSets
+    from .driver import Asked
 
 Result = TypeVar("Result")
 
@@ -39,7 +40,7 @@ class CompleteCV:
     n_train_sets : int
         How many different training sets are averaged; an exact integer, computed when first asked for.
     kinds : tuple of TrainingSets
-        The kinds of training sets that the design has.
+        The kinds of training sets that the design has; those of `LeaveGroupsOut` count groups.
     depth : int
         How many neighbours of an item were looked at, at most.
     tied : int
@@ -86,6 +87,7 @@ class CompleteCV:
     seconds: float = 0.0
     certified: bool = True
     truncation_bound: float = 0.0
+    _asked: ClassVar[Asked | None] = None  # what `confusion` asks again; complete_cv sets it
 
     @functools.cached_property
     def n_train_sets(self) -> int:
@@ -113,6 +115,87 @@ class CompleteCV:
             return magnitude(self.n_train_sets)
         log = max(logs) + math.log10(sum(10 ** (value - max(logs)) for value in logs))
         return f"about 1e+{round(log)}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the data."""
+        return {name: value for name, value in self.__dict__.items() if name != "_asked"}
+
+    def per_class(self) -> dict[Any, float]:
+        """Mean score of the items of every class.
+
+        Returns
+        -------
+        dict
+            From every label, in sorted order, to the mean of its items' scores: for accuracy its recall.
+            NaN for a class that is never tested.
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> result = complete_cv(wine.X, wine.y, "nn", Subsample(89))
+        >>> {label: round(score, 3) for label, score in result.per_class().items()}
+        {1: 0.86, 2: 0.709, 3: 0.547}
+        """
+        codes = np.unique(self.labels, return_inverse=True)[1].reshape(-1)
+        weights = np.bincount(codes, self.weights, len(self.classes))
+        sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0))
+        means = np.full(len(self.classes), np.nan)
+        np.divide(sums, weights, out=means, where=weights > 0)
+        dated = self.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
+        names = list(self.classes) if dated else self.classes.tolist()
+        return dict(zip(names, means.tolist(), strict=True))
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of `per_class` over the classes that are tested; with a loss, the class-balanced loss.
+
+        It is the score under ``average="class"``, except that where folds differ in size an item counts in
+        them as `average` says.
+        """
+        tested = [score for score in self.per_class().values() if not math.isnan(score)]
+        return math.fsum(tested) / len(tested)
+
+    def confusion(self, normalize: str | None = None) -> Array:
+        """Expected confusion matrix: how often a class is predicted for items of another.
+
+        Computed when asked for, from the data, to which the result refers until it is pickled or copied;
+        it takes a run of `complete_cv` per class, and with two classes none, or one where there is a loss.
+
+        Parameters
+        ----------
+        normalize : {None, "true", "pred", "all"}, default None
+            Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
+            ``confusion_matrix`` does. A row or column without any weight is then NaN.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Rows: true class, columns: predicted class, in the order of ``classes``. Without `normalize` an
+            entry is the share of all weight, so that the diagonal sums to the accuracy, and the matrix
+            times the loss to the expected loss. It sums to 1, less what neighbour lists that end too
+            early leave open. Fractions (dtype object) in exact mode.
+
+        Raises
+        ------
+        ValueError
+            If the rule predicts no class (it takes no `loss`), or the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import StratifiedSubsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> result = complete_cv(wine.X, wine.y, "knn", StratifiedSubsample(0.5))
+        >>> result.confusion(normalize="true").round(3)
+        array([[0.905, 0.024, 0.07 ],
+               [0.071, 0.668, 0.26 ],
+               [0.122, 0.39 , 0.488]])
+        """
+        from ._confusion import expected_confusion
+
+        return expected_confusion(self, self._asked, normalize)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item: label, score and weight, as a pandas DataFrame.

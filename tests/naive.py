@@ -20,11 +20,13 @@ function                 source
 ``leave_out``            ``subsample`` written from the test sets: all |S \\ T| = p
 ``kfold``                ICML section 2, CV(P); fold sizes of scikit-learn's KFold
 ``stratified_kfold``     the same, fold contents of scikit-learn's StratifiedKFold
+``leave_groups_out``     all test sets of p whole groups: LeavePGroupsOut
 ``scores``               correct(x, T) for all pairs of ICML eq. 3
 ``per_item``             A_x of ICML eq. 3, TR eq. 2, as a share of the sets without x
 ``item_weights``         the weight of A_x in the score: #{T : x not in T} in eq. 3
 ``complete``             A / sum_T |S \\ T|: ICML eq. 1, TR eq. 1; E[CV(P)] for k-fold
 ``training_sets``        the number of elements of the papers' calligraphic T
+``confusion``            what is predicted for each class, as a share of the same weight
 =======================  ==============================================================
 
 Conventions: items are 0 ... N-1; ``D[x][j]`` is the dissimilarity of item j to the tested item x
@@ -43,7 +45,8 @@ from itertools import chain, combinations, groupby, permutations, product
 class Design:
     """Equally likely outcomes of the splitting; an outcome is a tuple of training sets.
 
-    One training set per outcome, all of one size, in subsampling; k per outcome in k-fold.
+    One training set per outcome in subsampling (all of one size, unless groups are left out); k per
+    outcome in k-fold.
     """
 
     n_items: int
@@ -70,19 +73,28 @@ def outcome_of(predicted, y, x, loss):
     return Fraction(loss[classes.index(y[x])][classes.index(predicted)])
 
 
-def score_nn(order_in_T, y, x, loss=None):
-    """Score the label of the nearest training item."""
-    return outcome_of(y[order_in_T[0]], y, x, loss)
+def predict_nn(order_in_T, y):
+    """Return the label of the nearest training item, as a list."""
+    return [y[order_in_T[0]]]
 
 
-def score_knn(order_in_T, y, x, n_neighbors, loss=None, vote_ties="smallest"):
-    """Score the most frequent label of the K nearest; a tied vote: the smallest label, or each alike."""
+def predict_knn(order_in_T, y, n_neighbors, vote_ties="smallest"):
+    """Return the most frequent labels of the K nearest, each alike; or only the smallest of them."""
     votes = Counter(y[j] for j in order_in_T[:n_neighbors])
     most = max(votes.values())
     winners = sorted(label for label, count in votes.items() if count == most)
-    if vote_ties == "smallest":
-        winners = winners[:1]
-    return mean([outcome_of(winner, y, x, loss) for winner in winners])
+    return winners[:1] if vote_ties == "smallest" else winners
+
+
+def score_nn(order_in_T, y, x, loss=None):
+    """Score the label of the nearest training item."""
+    return mean([outcome_of(label, y, x, loss) for label in predict_nn(order_in_T, y)])
+
+
+def score_knn(order_in_T, y, x, n_neighbors, loss=None, vote_ties="smallest"):
+    """Score the label that the K nearest vote for; a tied vote: the smallest label, or each alike."""
+    winners = predict_knn(order_in_T, y, n_neighbors, vote_ties)
+    return mean([outcome_of(label, y, x, loss) for label in winners])
 
 
 def score_rank(order_in_T, y, x, rank):
@@ -91,6 +103,7 @@ def score_rank(order_in_T, y, x, rank):
 
 
 SCORES = {"nn": score_nn, "knn": score_knn, "rank": score_rank}
+PREDICTIONS = {"nn": predict_nn, "knn": predict_knn}
 PLACES = {"nn": None, "knn": "n_neighbors", "rank": "rank"}
 
 
@@ -124,14 +137,18 @@ def random_beginnings(groups_in_T, length):
 
 def expected_over_ties(variant, groups_in_T, y, x, params, ties="random"):
     """Return the score of x by index order, or its mean over shuffles of the tied groups of T."""
-    if ties == "index":
-        orders = [list(chain.from_iterable(groups_in_T))]
-    elif ties == "random":
-        orders = random_beginnings(groups_in_T, places(variant, params))
-    else:
-        msg = f"ties must be 'index' or 'random', got {ties!r}"
-        raise ValueError(msg)
+    orders = equally_likely_orders(groups_in_T, places(variant, params), ties)
     return mean([score_one(variant, order, y, x, params) for order in orders])
+
+
+def equally_likely_orders(groups_in_T, length, ties):
+    """List the order by index, or the beginnings of all orders that shuffle the tied groups."""
+    if ties == "index":
+        return [list(chain.from_iterable(groups_in_T))]
+    if ties == "random":
+        return random_beginnings(groups_in_T, length)
+    msg = f"ties must be 'index' or 'random', got {ties!r}"
+    raise ValueError(msg)
 
 
 def subsample(N, alpha):
@@ -145,6 +162,16 @@ def leave_out(N, p):
     check_between("p", p, 1, N - 1)
     S = frozenset(range(N))
     return Design(N, tuple((S.difference(test),) for test in combinations(range(N), p)))
+
+
+def leave_groups_out(groups, p):
+    """Return all training sets that leave p of the groups to test, whole."""
+    groups = plain(groups)
+    names = list(dict.fromkeys(groups))
+    check_between("p", p, 1, len(names) - 1)
+    tests = combinations(names, p)
+    N = len(groups)
+    return Design(N, tuple((frozenset(x for x in range(N) if groups[x] not in test),) for test in tests))
 
 
 def stratified(y, alpha):
@@ -234,22 +261,59 @@ def scores(D, y, variant, design, ties="random", **params):
         raise ValueError(msg)
     if params.get("loss") is not None:
         params["loss"] = plain(params["loss"])
-    groups = [neighbor_order(D[x], x)[1] for x in range(len(y))]
-    found = {}
+    return {
+        (T, x): expected_over_ties(variant, groups_in_T, y, x, params, ties)
+        for T, x, groups_in_T in tests(D, design)
+    }
+
+
+def tests(D, design):
+    """List (T, x, the training items by similarity in groups of equals), for all T and all x outside."""
+    groups = [neighbor_order(row, x)[1] for x, row in enumerate(D)]
+    found = []
     for T in set(chain.from_iterable(design.outcomes)):
-        for x in set(range(len(y))) - T:
+        for x in set(range(len(D))) - T:
             groups_in_T = [[j for j in group if j in T] for group in groups[x]]
-            groups_in_T = [group for group in groups_in_T if group]
-            found[T, x] = expected_over_ties(variant, groups_in_T, y, x, params, ties)
+            found.append((T, x, [group for group in groups_in_T if group]))
     return found
+
+
+def confusion(D, y, variant, design, average="pooled", ties="random", **params):
+    """Return the expected confusion matrix, rows true and columns predicted, all entries summing to one.
+
+    Classes are in sorted order. Every classification of x counts as in the score with this average.
+    """
+    D, y = plain(D), plain(y)
+    params = {name: value for name, value in params.items() if name != "loss"}
+    classes = sorted(set(y))
+    chosen = {}
+    for T, x, groups_in_T in tests(D, design):
+        orders = equally_likely_orders(groups_in_T, places(variant, params), ties)
+        chosen[T, x] = [PREDICTIONS[variant](order, y, **params) for order in orders]
+    weights = item_weights(y, design, average)
+    listed = [(T, x, w if average == "pooled" else 1) for T, x, w in classifications(design)]
+    matrix = [[Fraction(0)] * len(classes) for _ in classes]
+    for x, weight in enumerate(weights):
+        own = [(T, w) for T, z, w in listed if z == x]
+        total = sum((w for _, w in own), Fraction(0))
+        for T, w in own:
+            for labels in chosen[T, x]:
+                for label in labels:
+                    share = weight * w / total / len(chosen[T, x]) / len(labels)
+                    matrix[classes.index(y[x])][classes.index(label)] += share
+    return matrix
 
 
 def classifications(design):
     """List (T, x, weight) for every test of every outcome; the weights sum to one.
 
-    An outcome weighs as much as any other, a fold as much as any other of its outcome, an item as
-    much as any other of its fold: the weights of the mean of cross_val_score.
+    In k-fold an outcome weighs as much as any other, a fold as much as any other of its outcome, an item
+    as much as any other of its fold: the weights of the mean of cross_val_score. Else all tests weigh
+    alike (ICML eq. 1), also where test sets differ in size.
     """
+    if not design.is_kfold:
+        listed = [(T, x) for (T,) in design.outcomes for x in range(design.n_items) if x not in T]
+        return [(T, x, Fraction(1, len(listed))) for T, x in listed]
     return [
         (T, x, Fraction(1, len(design.outcomes) * len(outcome) * (design.n_items - len(T))))
         for outcome in design.outcomes
