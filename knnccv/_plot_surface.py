@@ -172,7 +172,7 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
             "o-",
             color="white",
             markeredgecolor="black",
-            markersize=6,
+            markersize=max(3, min(6, 80 / len(sizes))),
             label=f"best {_neighbors_name(surface)}",
         )
         if len(sizes) <= MOST_IN_LEGEND:
@@ -285,15 +285,19 @@ def _curves(
         given = mpl.cbook.normalize_kwargs(dict(kwargs), mpl.lines.Line2D)
         (x_name, x), (line_name, values) = along, lines
         order = np.argsort(x, kind="stable")
-        norm = mpl.colors.Normalize(values.min(), values.max())
+        named = len(values) <= MOST_IN_LEGEND
+        by_value = np.argsort(values, kind="stable")
+        # Few lines are told apart best by evenly spaced colours; a colour bar must be true to the values.
+        shades = np.argsort(by_value) if named else values
+        norm = mpl.colors.Normalize(shades.min(), shades.max())
         # The bright end of viridis cannot be read as a line on white.
         colours = mpl.colors.ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
-        for at in np.argsort(values, kind="stable"):
-            style = {"color": colours(norm(values[at])), "label": f"{values[at]}", "marker": "."} | given
+        for at in by_value:
+            style = {"color": colours(norm(shades[at])), "label": f"{values[at]}", "marker": "."} | given
             axes.plot(x[order], scores[at][order], **style)
         axes.set_xlabel(x_name)
         axes.set_ylabel(_score_name(surface))
-        if len(values) <= MOST_IN_LEGEND:
+        if named:
             axes.legend(title=line_name)
         elif "color" not in given:
             axes.figure.colorbar(mpl.cm.ScalarMappable(norm, colours), ax=axes, label=line_name)
