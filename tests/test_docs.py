@@ -111,7 +111,7 @@ def test_the_pages_of_the_site_run(name):
     ("text", "error"),
     [
         ("```python\nx = 1\n```\n\n```python\nassert x == 2, 'x'\n```\n", "x"),
-        ("```python\nx = 1\n```\n\n```pycon\n>>> x\n2\n```\n", "Expected:\n    2\nGot:\n    1"),
+        ("```python\nx = 1\n```\n\n```pycon\n>>> x\n2\n```\n", r"Expected:\s+2\s+Got:\s+1"),
         ("```pycon\n>>> x = 1\n```\n\n```python\nassert x == 2, 'x'\n```\n", "x"),
     ],
 )
