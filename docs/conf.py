@@ -46,6 +46,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),
     "write_computation_times": False,
     "min_reported_time": 60,
 }

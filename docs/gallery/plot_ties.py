@@ -42,7 +42,7 @@ for _ in range(300):
 # rows' order:
 
 fair = complete_cv(coarse, wine.y, "nn", design, ties="random")
-ax = plot.luck(scores, fair)
+ax = plot.luck(scores, fair, label="300 random orders of the rows")
 ax.set_xlabel("score of one order of the rows")
 
 # %%
