@@ -34,12 +34,12 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warm",
 }
-_MODULES = ("datasets", "testing")
+_MODULES = ("datasets", "plot", "testing")
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, testing
+    from . import datasets, plot, testing
     from ._groups import LeaveGroupsOut
     from ._surface import surface
     from ._surface_result import Surface

@@ -254,6 +254,7 @@ def _has_profile(question: Question, cells: _Cells) -> bool:
     return (
         type(question.variant) in (NN, KNN, Rank)
         and question.parameters.get("loss") is None
+        and question.parameters.get("vote_ties", "smallest") == "smallest"
         and question.ties == "index"
         and not question.kinds[0].stratified
         and max(cells.values) <= MOST_NEIGHBORS

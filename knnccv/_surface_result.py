@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-MOST_IN_LEGEND = 10
-
 
 class _Pair(NamedTuple):
     n_neighbors: Any
@@ -148,7 +146,7 @@ class Surface:
         return data_frame(columns)
 
     def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:
-        """Draw learning curves or validation curves.
+        """Draw learning curves or validation curves: those of `knnccv.plot`.
 
         Parameters
         ----------
@@ -172,35 +170,14 @@ class Surface:
         ImportError
             If matplotlib is missing.
         """
-        counts = {"train_size": self.train_sizes, "n_neighbors": self.n_neighbors}
-        names = {"train_size": "training items", "n_neighbors": "R" if self.variant == "rank" else "K"}
-        if x not in counts:
-            msg = f"x must be 'train_size' or 'n_neighbors', got {x!r}"
-            raise ValueError(msg)
-        try:
-            import matplotlib as mpl
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            msg = "plot() needs matplotlib: pip install 'knnccv[plot]'"
-            raise ImportError(msg) from error
-        if ax is None:
-            _, ax = plt.subplots()
-        per_line = "n_neighbors" if x == "train_size" else "train_size"
-        along, lines = counts[x], counts[per_line]
-        scores = self.scores if x == "train_size" else self.scores.T
-        order = np.argsort(along, kind="stable")
-        norm = mpl.colors.Normalize(lines.min(), lines.max())
-        colours = mpl.colormaps["viridis"]
-        for at in np.argsort(lines, kind="stable"):
-            style = {"color": colours(norm(lines[at])), "label": f"{lines[at]}", "marker": "."} | kwargs
-            ax.plot(along[order], scores[at][order], **style)
-        ax.set_xlabel(names[x])
-        ax.set_ylabel("expected loss" if self.is_loss else "mean score")
-        if len(lines) > MOST_IN_LEGEND:
-            ax.figure.colorbar(mpl.cm.ScalarMappable(norm, colours), ax=ax, label=names[per_line])
-        else:
-            ax.legend(title=names[per_line])
-        return ax
+        from . import plot
+
+        if x == "train_size":
+            return plot.learning_curve(self, ax=ax, **kwargs)
+        if x == "n_neighbors":
+            return plot.validation_curve(self, ax=ax, **kwargs)
+        msg = f"x must be 'train_size' or 'n_neighbors', got {x!r}"
+        raise ValueError(msg)
 
 
 def _range(values: Array) -> str:

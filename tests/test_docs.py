@@ -2,10 +2,13 @@
 
 import doctest
 import importlib
+import io
+import os
 import pkgutil
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,6 +17,13 @@ import pytest
 import knnccv
 
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
+SCRIPTS = ("approximate.md", "cluster.md")
+"""Pages whose blocks are scripts of their own."""
+BUILT = ("_build", "auto_gallery")
+PAGES = [page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md"))]
+PAGES = [page.as_posix() for page in PAGES if page.parts[0] not in BUILT]
 
 
 def blocks(name, language="python"):
@@ -72,9 +82,99 @@ def test_the_page_on_approximate_neighbours_runs(tmp_path):
     assert "False inf " in done.stdout
 
 
-@pytest.mark.parametrize("block", blocks("docs/cluster.md", "py"))
-def test_what_needs_a_cluster_can_at_least_be_read(block):
-    compile(block, "docs/cluster.md", "exec")
+def run_page(text, name):
+    """Run the blocks of a page one after the other, some of them sessions that show what comes out."""
+    scope = {"__name__": "page"}
+    outputs = io.StringIO()
+    runner = doctest.DocTestRunner()
+    n_blocks = 0
+    for found in re.finditer(r"^```(python|pycon)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE):
+        line = text[: found.start()].count("\n") + 1
+        n_blocks += 1
+        if found[1] == "python":
+            exec(compile("\n" * line + found[2], name, "exec"), scope)
+        else:
+            session = doctest.DocTestParser().get_doctest(found[2], scope, name, name, line)
+            runner.run(session, out=outputs.write, clear_globs=False)
+            scope.update(session.globs)
+    assert not runner.failures, outputs.getvalue()
+    return n_blocks
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in SCRIPTS])
+def test_the_pages_of_the_site_run(name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    assert run_page(text, name) > 0 or ">>>" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("```python\nx = 1\n```\n\n```python\nassert x == 2, 'x'\n```\n", "x"),
+        ("```python\nx = 1\n```\n\n```pycon\n>>> x\n2\n```\n", r"Expected:\s+2\s+Got:\s+1"),
+        ("```pycon\n>>> x = 1\n```\n\n```python\nassert x == 2, 'x'\n```\n", "x"),
+    ],
+)
+def test_a_page_that_is_wrong_is_found(text, error):
+    with pytest.raises(AssertionError, match=error):
+        run_page(text, "page.md")
+
+
+def test_the_statements_of_the_mathematics_are_checked():
+    """What has a displayed formula ends with a block that asserts something."""
+    text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
+    sections = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if "$$\n" in section]
+    assert len(sections) > 5
+    for section in sections:
+        last = section[section.rindex("$$\n") :]
+        found = re.findall(r"^```python\n(.*?)^```$", last, flags=re.DOTALL | re.MULTILINE)
+        assert any("assert " in block for block in found), section
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_not_run_can_at_least_be_read(name):
+    for block in blocks(f"docs/{name}", "py"):
+        compile(block, name, "exec")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_of_the_site_lead_somewhere(name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    page = DOCS / name
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        path = (page.parent / target).resolve()
+        if path.parent == DOCS / "auto_gallery":
+            path = DOCS / "gallery" / path.with_suffix(".py").name
+            path = path if path.name != "index.py" else path.with_name("GALLERY_HEADER.rst")
+        assert path.exists(), target
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=[script.stem for script in GALLERY])
+def test_the_gallery_runs(script, tmp_path):
+    settings = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}
+    settings.pop("DISPLAY", None)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+        env=settings,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_reference_names_everything_public():
+    page = (DOCS / "reference" / "knnccv.md").read_text(encoding="utf-8")
+    modules = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
+    for name in set(knnccv.__all__) - modules - {"__version__"}:
+        assert re.search(rf"^\.\. auto(function|class):: {name}$", page, re.MULTILINE), name
+    index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    for name in modules | {"kernel", "sampling"}:
+        assert f"\n{name}\n" in index, name
+        page = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+        assert f".. automodule:: knnccv.{name}\n   :members:" in page
 
 
 def test_the_readme_shows_the_two_commands():

@@ -199,6 +199,15 @@ def test_read_only_data_are_enough_and_stay_as_they_are():
     assert surface(X, y, [3], [20]).scores.tobytes() == surface(X3, Y3, [3], [20]).scores.tobytes()
 
 
+@pytest.mark.parametrize("vote_ties", ["smallest", "random"])
+def test_tied_votes_are_decided_as_asked(vote_ties):
+    result = surface(X3, Y3, [2, 4], [40, 80], vote_ties=vote_ties)
+    for row, k in enumerate((2, 4)):
+        for column, size in enumerate((40, 80)):
+            alone = complete_cv(X3, Y3, "knn", Subsample(size), n_neighbors=k, vote_ties=vote_ties).score
+            assert abs(result.scores[row, column] - alone) < 1e-5
+
+
 def test_best():
     result = surface(X3, Y3, [5, 1, 3], [80, 20])
     best = result.best()

@@ -1,0 +1,66 @@
+"""Build with ``sphinx-build -W --keep-going -b html docs docs/_build/html`` (extra ``[docs]``)."""
+
+import sys
+from pathlib import Path
+
+import knnccv
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "knnccv"
+author = "The knnccv developers"
+project_copyright = f"%Y, {author}"
+version = release = knnccv.__version__
+
+extensions = [
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery", "**.ipynb"]
+html_theme = "furo"
+html_title = f"knnccv {release}"
+html_static_path = ["_static"]
+html_css_files = ["knnccv.css"]
+html_math_renderer = "mathml"
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+
+# In docstrings `name` is a name of the library; what is none is left as code.
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autosummary_generate = False
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "capture_repr": (),
+    "write_computation_times": False,
+    "min_reported_time": 60,
+}
+
+
+def find_short_name(app, env, node, contnode):
+    """`complete_cv` for `knnccv.complete_cv`, also in the docstrings of the modules."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or target.startswith("knnccv."):
+        return None
+    domain = env.domains.python_domain
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"knnccv.{target}", node, contnode)
+
+
+def setup(app):
+    """Let docstrings call things as users do."""
+    app.connect("missing-reference", find_short_name)
