@@ -84,8 +84,7 @@ def add_score(commands: Commands) -> None:
     rule.add_argument(
         "--ties",
         choices=("index", "random"),
-        default="index",
-        help="equally near items in the order of the rows (default), or the mean over all their orders",
+        help="equally near items: the mean over all their orders (default), or in the order of the rows",
     )
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")

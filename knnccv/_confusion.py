@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def _matrix(result: CompleteCV, asked: Asked) -> Array:
     labels = asked.question.labels
     n_classes = len(labels.classes)
     if n_classes == 2 and result.truncation_bound <= DECIDED:
-        right = result if result.parameters["loss"] is None else _ask(asked, None)
+        right = result if result.parameters["loss"] is None else asked.again(loss=None)
         diagonal = _sums(right, asked)
         matrix = np.diag(diagonal)
         matrix[[0, 1], [1, 0]] = np.maximum(_class_weights(asked) - diagonal, 0)
@@ -53,13 +52,8 @@ def _matrix(result: CompleteCV, asked: Asked) -> Array:
     for c in range(n_classes):
         marks = np.zeros((n_classes, n_classes), int)
         marks[:, c] = 1
-        columns.append(_sums(_ask(asked, marks), asked))
+        columns.append(_sums(asked.again(loss=marks), asked))
     return np.column_stack(columns)
-
-
-def _ask(asked: Asked, loss: Array | None) -> CompleteCV:
-    question = replace(asked.question, parameters={**asked.question.parameters, "loss": loss})
-    return replace(asked, question=question).answer(keep=True)
 
 
 def _sums(result: CompleteCV, asked: Asked) -> Array:

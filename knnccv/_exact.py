@@ -81,7 +81,10 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
 
 def exact_labels(question: Question) -> Labels:
     """What the kernel gets of the items, in Python's numbers."""
-    return Labels(as_objects(question.labels.codes), np.empty((0, 0), dtype=object))
+    values = np.empty(question.values.shape, dtype=object)
+    for at in np.ndindex(values.shape):
+        values[at] = Fraction(float(question.values[at]))
+    return Labels(as_objects(question.labels.codes), values)
 
 
 def rational(score: Any, question: Question) -> Fraction:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._checks import as_reals
 from .kernel import Array
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -15,6 +16,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+LARGEST_TARGET = 1e140  # so that sums of squares do not overflow
 _PLAIN = (bool, int, float, complex, str, bytes)
 
 
@@ -69,6 +71,32 @@ def code_labels(y: Any, n_items: int | None = None) -> Coded:
         classes,
         counts.astype(np.int64),
     )
+
+
+def one_class(n_items: int) -> Coded:
+    """All items in one class, where there are no labels."""
+    return Coded(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
+
+
+def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
+    """Check real targets; as float64 (n_items, n_outputs), and in the shape given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If their shape or number is wrong, one is missing or not finite, or they are no real numbers.
+    """
+    given = as_reals("y", y, "y must hold real numbers, (n_items,) or (n_items, n_outputs)")
+    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] == 0):
+        msg = f"y must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
+        raise ValueError(msg)
+    if len(given) != n_items:
+        msg = f"X has {n_items} items, but y has {len(given)} targets"
+        raise ValueError(msg)
+    if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
+        msg = f"targets must not exceed {LARGEST_TARGET:g} in size, got {np.abs(given).max():g}"
+        raise ValueError(msg)
+    return np.ascontiguousarray(given.reshape(n_items, -1)), given
 
 
 def _check_whole(labels: Array) -> None:

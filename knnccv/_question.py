@@ -12,8 +12,8 @@ import numpy as np
 
 from ._checks import check_choice
 from ._groups import GroupTrainingSets
-from ._labels import Coded, code_labels
-from .designs import Design, TrainingSets, as_design
+from ._labels import Coded, as_targets, code_labels, one_class
+from .designs import Design, KFold, StratifiedKFold, TrainingSets, as_design
 from .kernel import Array, Constraints, Labels, Task, Variant, constraints_for
 from .variants import get_variant
 
@@ -26,7 +26,9 @@ class Question:
     """What is asked, checked: everything but the neighbours.
 
     ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
-    tells what an item of a class counts in each of them, all items' together being 1.
+    tells what an item of a class counts in each of them, all items' together being 1. ``values``
+    (n_items, n_outputs) are the real targets, for a rule that has such, else (0, 0); ``targets`` is y as an
+    array.
     """
 
     variant: Variant
@@ -37,11 +39,13 @@ class Question:
     item_weights: tuple[tuple[Fraction, ...], ...]
     ties: str
     average: str
+    values: Array
+    targets: Array
 
     @property
     def largest(self) -> float:
         """Largest absolute score of one classification."""
-        return self.variant.largest_score(**self.parameters)
+        return self.variant.largest_for(self.values, **self.parameters)
 
     def nearest(self, kind: TrainingSets) -> int:
         """How many of the nearest training items decide."""
@@ -87,7 +91,7 @@ class Question:
 
     def kernel_labels(self) -> Labels:
         """What the kernel gets of the items."""
-        return Labels(self.labels.codes, np.empty((0, 0)))
+        return Labels(self.labels.codes, self.values)
 
 
 def pose(
@@ -95,7 +99,7 @@ def pose(
     n_items: int,
     variant: str | Variant | type[Variant],
     cv: Any,
-    ties: str,
+    ties: str | None,
     average: str,
     parameters: Mapping[str, Any],
 ) -> Question:
@@ -108,17 +112,37 @@ def pose(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
+    if ties is None:
+        ties = "random" if "random" in rule.tie_rules else "index"
     check_choice("ties", ties, TIES)
     check_choice("average", average, AVERAGES)
     if ties not in rule.tie_rules:
         allowed = " or ".join(repr(name) for name in rule.tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
         raise ValueError(msg)
-    design = as_design(cv)
-    labels = code_labels(y, n_items)
+    design = as_design(cv, folds=KFold if rule.target == "values" else StratifiedKFold)
+    values = np.empty((0, 0))
+    if rule.target == "values":
+        values, targets = as_targets(y, n_items)
+        labels = one_class(n_items)
+    else:
+        labels = code_labels(y, n_items)
+        targets = labels.classes[labels.codes]
     kinds = design.training_sets(labels)
+    if rule.target == "values" and any(kind.stratified for kind in kinds):
+        msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
+        raise ValueError(msg)
     question = Question(
-        rule, settings, labels, design, kinds, _item_weights(kinds, labels, average), ties, average
+        rule,
+        settings,
+        labels,
+        design,
+        kinds,
+        _item_weights(kinds, labels, average),
+        ties,
+        average,
+        values,
+        targets,
     )
     for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
         rule.kernel_for(task)

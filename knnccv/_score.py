@@ -159,7 +159,7 @@ class Answer:
         if found.ties == "random":
             return start
         if "random" in self.rule.tie_rules:
-            return f"{start};\n{'':<15}--ties random averages over all their orders"
+            return f"{start};\n{'':<15}without --ties index the mean over all their orders is taken"
         return f"{start};\n{'':<15}the score may depend on the order of the rows"
 
     def _runs_lines(self, runs: MonteCarloCV) -> list[tuple[str, str]]:
@@ -217,7 +217,7 @@ def compute(
     return Answer(data, complete, runs, rule, cv, metric, args.seed)
 
 
-def _compile(rule: Variant, cv: Any, ties: str) -> None:
+def _compile(rule: Variant, cv: Any, ties: str | None) -> None:
     """Ask the same rule about a few made-up items, so that no time measured contains compilation."""
     X = np.arange(32.0)[:, None]
     y = np.arange(32) % 2

@@ -78,8 +78,8 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         ties=question.ties,
         average=question.average,
         parameters=question.parameters,
-        classes=labels.classes,
-        labels=labels.classes[labels.codes],
+        classes=labels.classes if question.variant.target == "classes" else np.empty(0),
+        labels=question.targets,
     )
 
 

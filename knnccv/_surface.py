@@ -45,7 +45,7 @@ def surface(
     stratified: bool = False,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
-    ties: str = "index",
+    ties: str | None = None,
     average: str = "pooled",
     tol: float = 1e-6,
     n_jobs: int | None = None,
@@ -166,7 +166,7 @@ def surface(
         is_loss=question.parameters.get("loss") is not None,
         variant=rule.name,
         stratified=stratified,
-        ties=ties,
+        ties=question.ties,
         average=average,
         parameters={name: value for name, value in question.parameters.items() if name != axis},
         seconds=time.perf_counter() - started,
@@ -270,6 +270,8 @@ class _Pass:
     weights: Array
     asked: Asked
     depth: int
+    nearest: Array
+    fair: bool
 
     def compile(self) -> None:
         """Nothing here needs to be compiled before it is called."""
@@ -283,14 +285,45 @@ class _Pass:
         size = self.neighbors.block_size(self.depth)
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
         parts = [self.neighbors.block(block, self.depth) for block in blocks]
-        lists = _joined(parts) if keep_lists else None
-        items = np.concatenate([part.items for part in parts])
-        known = [known_lengths(part, self.neighbors, fair=False) for part in parts]
+        lists = _joined(parts)
+        known = [known_lengths(part, self.neighbors, self.fair) for part in parts]
         lengths = np.minimum(np.concatenate(known), self.depth)
         owns = self.asked.classes[chunk]
+        weights = self.weights[owns]
         profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
-        add_profile(items, lengths, owns, self.weights[owns], self.asked, profile)
-        return lists, profile, lengths
+        untied = np.ones(len(chunk), bool)
+        if self.fair:
+            untied = self._add_tied(lists, lengths, owns, weights, profile)
+        if untied.all():
+            add_profile(lists.items, lengths, owns, weights, self.asked, profile)
+        elif untied.any():
+            add_profile(
+                lists.items[untied], lengths[untied], owns[untied], weights[untied], self.asked, profile
+            )
+        return lists if keep_lists else None, profile, lengths
+
+    def _add_tied(self, lists: Lists, lengths: Array, owns: Array, weights: Array, profile: Array) -> Array:
+        """Add the items whose order ties different labels; returns which are left."""
+        from knnccv_variants._ballot import MATCH, SOME
+        from knnccv_variants._tied_profile import add_tied_profile, ties_labels
+
+        tied = np.empty(len(lengths), bool)
+        ties_labels(lists.items, lists.values, lengths, self.asked.classes, tied)
+        if tied.any():
+            add_tied_profile(
+                lists.items[tied],
+                lists.values[tied],
+                lengths[tied],
+                owns[tied],
+                weights[tied],
+                self.asked.classes,
+                self.asked.n_classes,
+                self.nearest,
+                SOME if self.asked.ranked else MATCH,
+                self.asked.first,
+                profile,
+            )
+        return ~tied
 
     def chunk(self, number: int) -> Array:
         """The rows that are summed together, whoever works on them."""
@@ -334,7 +367,8 @@ def _by_profile(
     n_chunks = -(-len(rows) // CHUNK)
     cache = neighbors.new_cache(depth) if keep else None
     lasting = neighbors if executor is None else neighbors.without_lists_below(depth)
-    work = _Pass(lasting, rows, weights, asked, depth)
+    fair = question.ties == "random"
+    work = _Pass(lasting, rows, weights, asked, depth, np.unique(cells.nearest), fair)
     profile = np.zeros((2, depth + 1, most + 1))
     ended = np.zeros(depth + 1)
     with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:

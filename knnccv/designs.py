@@ -367,8 +367,8 @@ class StratifiedKFold(Design):
         return fold, _kind_of_fold(kinds, self._n_train(labels))
 
 
-def as_design(cv: Any) -> Design:
-    """`cv` as users give it: a design, or a number of stratified folds.
+def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKFold) -> Design:
+    """`cv` as users give it: a design, or a number of folds of that kind.
 
     Raises
     ------
@@ -378,7 +378,7 @@ def as_design(cv: Any) -> Design:
     if isinstance(cv, Design):
         return cv
     if isinstance(cv, Integral) and not isinstance(cv, bool):
-        return StratifiedKFold(int(cv))
+        return folds(int(cv))
     if type(cv).__module__.startswith("sklearn."):
         msg = f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name"
         raise TypeError(msg)

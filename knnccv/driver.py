@@ -58,7 +58,10 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
             order[i] = int(items[r, i])
         for i in range(1, length):
             if values[r, i] == values[r, i - 1]:
-                mixed = mixed or labels.classes[items[r, i]] != labels.classes[items[r, i - 1]]
+                one, other = items[r, i], items[r, i - 1]
+                mixed = mixed or labels.classes[one] != labels.classes[other]
+                for output in range(labels.values.shape[1]):
+                    mixed = mixed or labels.values[one, output] != labels.values[other, output]
         if fair:
             end = length
             for i in range(length - 1, -1, -1):
@@ -91,7 +94,7 @@ def complete_cv(
     *,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
-    ties: str = "index",
+    ties: str | None = None,
     average: str = "pooled",
     tol: float = 1e-12,
     exact: bool = False,
@@ -107,21 +110,22 @@ def complete_cv(
     X : array of shape (n_items, n_features), or Neighbors
         The items. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested item.
         Distances must not depend on the split: scale or transform before, or not at all.
-    y : array of shape (n_items,)
-        Class labels.
+    y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+        Class labels; for "regression" real targets.
     variant : str, Variant or subclass of it, default "knn"
-        The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`), "rank" (`rank` = 5), or
-        another registered one.
+        The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`, `vote_ties` = "smallest" or
+        "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share" or "brier"),
+        "regression" (`n_neighbors`; the score is the mean squared error), or another registered one.
     cv : int or design, default 5
         `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
-        integer is that number of stratified folds.
+        integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`. To be left out where X is a `Neighbors`.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
-    ties : {"index", "random"}, default "index"
-        Equally similar items in the order of the data, or the exact mean over all their orders (so far
-        for "nn").
+    ties : {"random", "index"}, default "random"
+        The exact mean over all orders of equally similar items, so that the order of the data does not
+        matter; or in the order of the data. For a rule that does not offer "random" the default is "index".
     average : {"pooled", "item", "class"}, default "pooled"
         "pooled": all classifications of a split count alike (the papers; for k-fold designs the mean of
         the folds' scores, as ``cross_val_score(...).mean()``). "item": all items that can be tested count
@@ -191,6 +195,11 @@ class Asked:
     tol: float
     exact: bool
     n_jobs: int | None
+
+    def again(self, **parameters: Any) -> CompleteCV:
+        """The answer with other parameters; the neighbours keep their lists."""
+        question = replace(self.question, parameters={**self.question.parameters, **parameters})
+        return replace(self, question=question).answer(keep=True)
 
     def answer(self, keep: bool, executor: Submits | None = None, progress: bool = False) -> CompleteCV:
         """The answer; with `keep` the neighbours keep their lists."""

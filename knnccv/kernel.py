@@ -294,6 +294,8 @@ class Variant(ABC):
         How users ask for it.
     parameters : mapping of str to object
         The names of its parameters with their defaults.
+    target : str
+        "classes", or "values" where y holds real numbers (`Labels.values`); then there are no strata.
     tie_rules : tuple of str
         Those of ``"index"`` and ``"random"`` that the kernels honour.
     fixed, stratified : kernel or None
@@ -302,6 +304,7 @@ class Variant(ABC):
 
     name: ClassVar[str]
     parameters: ClassVar[Mapping[str, Any]] = {}
+    target: ClassVar[str] = "classes"
     tie_rules: ClassVar[tuple[str, ...]] = ("index",)
     fixed: ClassVar[Kernel | None] = None
     stratified: ClassVar[Kernel | None] = None
@@ -316,6 +319,10 @@ class Variant(ABC):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute score that one classification can have."""
         return 1.0
+
+    def largest_for(self, values: Array, **parameters: Any) -> float:
+        """`largest_score` where it depends on the targets, `values` of shape (n_items, n_outputs)."""
+        return self.largest_score(**parameters)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The numbers that the kernel needs, as ``task.number``."""

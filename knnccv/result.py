@@ -55,9 +55,9 @@ class CompleteCV:
     parameters : dict
         The variant's parameters.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted.
-    labels : ndarray of shape (n_items,)
-        The label of every item.
+        The labels, sorted; empty where there are real targets.
+    labels : ndarray of shape (n_items,), or (n_items, n_outputs)
+        The label of every item, or its targets.
     seconds : float
         Wall time.
     certified : bool
@@ -129,6 +129,11 @@ class CompleteCV:
             From every label, in sorted order, to the mean of its items' scores: for accuracy its recall.
             NaN for a class that is never tested.
 
+        Raises
+        ------
+        ValueError
+            If there are no classes (regression).
+
         Examples
         --------
         >>> from knnccv import Subsample, complete_cv
@@ -138,6 +143,9 @@ class CompleteCV:
         >>> {label: round(score, 3) for label, score in result.per_class().items()}
         {1: 0.86, 2: 0.709, 3: 0.547}
         """
+        if not len(self.classes):
+            msg = f"variant {self.variant!r} has real targets, no classes"
+            raise ValueError(msg)
         codes = np.unique(self.labels, return_inverse=True)[1].reshape(-1)
         weights = np.bincount(codes, self.weights, len(self.classes))
         sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0))
@@ -197,15 +205,58 @@ class CompleteCV:
 
         return expected_confusion(self, self._asked, normalize)
 
+    @functools.cached_property
+    def bias2(self) -> Array:
+        """Regression: squared bias of every item, ndarray of shape (n_items,).
+
+        The squared difference of the mean prediction, over the training sets, and the item's targets. With
+        `variance` it adds up to ``per_item``. Like `prediction` it is computed when first asked for, from
+        the data; a copied or unpickled result leaves those behind and raises ValueError.
+        """
+        return self._part("bias2").per_item
+
+    @functools.cached_property
+    def variance(self) -> Array:
+        """Regression: variance of every item's prediction over the training sets, (n_items,)."""
+        return self._part("variance").per_item
+
+    @functools.cached_property
+    def prediction(self) -> Array:
+        """Regression: mean prediction over the training sets; in the shape of the targets."""
+        outputs = range(1 if self.labels.ndim == 1 else self.labels.shape[1])
+        columns = [self._part("prediction", output).per_item for output in outputs]
+        return columns[0] if self.labels.ndim == 1 else np.column_stack(columns)
+
+    def _part(self, part: str, output: int = 0) -> CompleteCV:
+        if "part" not in self.parameters:
+            msg = f"variant {self.variant!r} predicts no numbers; only 'regression' has {part}"
+            raise ValueError(msg)
+        return self._again(part=part, output=output)
+
+    def _again(self, **parameters: Any) -> CompleteCV:
+        """The answer to the same question with other parameters."""
+        if self._asked is None:
+            msg = (
+                "this asks the neighbours once more, but the result is a copy or was pickled and leaves "
+                "the data behind; call complete_cv again, or ask before"
+            )
+            raise ValueError(msg)
+        return self._asked.again(**parameters)
+
     def to_frame(self) -> pd.DataFrame:
         """One row per item: label, score and weight, as a pandas DataFrame.
+
+        Several targets have a column each, label_0, label_1, …
 
         Raises
         ------
         ImportError
             If pandas is missing.
         """
-        frame = data_frame({"label": self.labels, "score": self.per_item, "weight": self.weights})
+        labels = {"label": self.labels}
+        if self.labels.ndim == 2:
+            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
+        frame = data_frame({**labels, "score": self.per_item, "weight": self.weights})
         frame.index.name = "item"
         return frame
 

@@ -102,9 +102,46 @@ def score_rank(order_in_T, y, x, rank):
     return int(any(y[j] == y[x] for j in order_in_T[:rank]))
 
 
-SCORES = {"nn": score_nn, "knn": score_knn, "rank": score_rank}
+def score_confidence(order_in_T, y, x, n_neighbors, score="share"):
+    """Score the shares of the votes: that of x's class, or the Brier score."""
+    shares = {c: Fraction(sum(y[j] == c for j in order_in_T[:n_neighbors]), n_neighbors) for c in set(y)}
+    if score == "share":
+        return shares[y[x]]
+    return sum((share - (c == y[x])) ** 2 for c, share in shares.items())
+
+
+def score_regression(order_in_T, y, x, n_neighbors):
+    """Return the squared error of the mean target of the K nearest, summed over the outputs."""
+    predicted = predict_regression(order_in_T, y, n_neighbors)
+    return sum((p - t) ** 2 for p, t in zip(predicted, as_outputs(y[x]), strict=True))
+
+
+def predict_regression(order_in_T, y, n_neighbors):
+    """Return the mean targets of the K nearest, one for every output."""
+    near = [as_outputs(y[j]) for j in order_in_T[:n_neighbors]]
+    return [mean(column) for column in zip(*near, strict=True)]
+
+
+def as_outputs(target):
+    """Return one target or several as a list of Fractions."""
+    return [Fraction(t) for t in (target if isinstance(target, list) else [target])]
+
+
+SCORES = {
+    "nn": score_nn,
+    "knn": score_knn,
+    "rank": score_rank,
+    "confidence": score_confidence,
+    "regression": score_regression,
+}
 PREDICTIONS = {"nn": predict_nn, "knn": predict_knn}
-PLACES = {"nn": None, "knn": "n_neighbors", "rank": "rank"}
+PLACES = {
+    "nn": None,
+    "knn": "n_neighbors",
+    "rank": "rank",
+    "confidence": "n_neighbors",
+    "regression": "n_neighbors",
+}
 
 
 def places(variant, params):

@@ -7,7 +7,7 @@ import numpy as np
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 
-BUILT_IN = ["knn", "nn", "rank"]  # whatever else happens to be installed
+BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [
     ("nn", {}),
     ("nn", {"loss": True}),
@@ -18,6 +18,10 @@ SETTINGS = [
     ("knn", {"n_neighbors": 3, "loss": True}),
     ("knn", {"n_neighbors": 4, "vote_ties": "random"}),
     ("knn", {"n_neighbors": 2, "loss": True, "vote_ties": "random"}),
+    ("confidence", {"n_neighbors": 1}),
+    ("confidence", {"n_neighbors": 3}),
+    ("confidence", {"n_neighbors": 2, "score": "brier"}),
+    ("confidence", {"n_neighbors": 4, "score": "brier"}),
     ("rank", {"rank": 1}),
     ("rank", {"rank": 2}),
     ("rank", {"rank": 4}),

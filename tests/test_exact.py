@@ -29,7 +29,7 @@ def compare(seed, case, variant, setting, design, listed, ties, average):
     """One question asked of the library (floats and rationals) and of the enumeration."""
     parameters = case.parameters(setting)
     smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
-    if variant == "knn" and setting["n_neighbors"] > smallest:
+    if setting.get("n_neighbors", 1) > smallest:
         with pytest.raises(ValueError, match="n_neighbors must be between 1 and"):
             complete_cv(case.distances, case.y, variant, design, metric="precomputed", **parameters)
         return 0

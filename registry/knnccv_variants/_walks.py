@@ -100,8 +100,8 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
                 rows = np.full((n_classes + 2, len(marks), k + 1), zero)
                 most = passed + members
                 for s in range(n_seen):
-                    _mark_group(rows, seen[s], near, members[seen[s]], size, k, miss, hit)
-                _mark_group(rows, others, near, members[others], size, k, miss, hit)
+                    mark_group(rows, seen[s], near, members[seen[s]], size, k, miss, hit)
+                mark_group(rows, others, near, members[others], size, k, miss, hit)
                 some = two if binary else seen
                 n_some = 2 if binary else n_seen
                 score += judge(
@@ -163,7 +163,7 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
 
 
 @jit
-def _group_rate(size, k, miss, hit):  # type: ignore[no-untyped-def]
+def group_rate(size, k, miss, hit):  # type: ignore[no-untyped-def]
     """The rate at which a group is thinned: any would do, this one keeps numbers within range.
 
     On Fractions rows of Pascal's triangle take its place.
@@ -192,7 +192,7 @@ def _weigh_marks(marks, thinned, start, size, k, miss, hit):  # type: ignore[no-
             any_weight = True
             for h in range(max(0, k - start), min(j, top) + 1):
                 marks[h] += weight * laws[0, h]
-    group_miss, group_hit = _group_rate(size, k, miss, hit)
+    group_miss, group_hit = group_rate(size, k, miss, hit)
     for _ in range(size):
         step_by_thinning(laws, 1, top, group_miss, group_hit)
     for h in range(top + 1):
@@ -201,7 +201,7 @@ def _weigh_marks(marks, thinned, start, size, k, miss, hit):  # type: ignore[no-
 
 
 @jit
-def _mark_group(rows, c, near, members, size, k, miss, hit):  # type: ignore[no-untyped-def]
+def mark_group(rows, c, near, members, size, k, miss, hit):  # type: ignore[no-untyped-def]
     """The law of the class's votes, marked by how many come from the group."""
     if members == 0:
         for b in range(k + 1):
@@ -210,7 +210,7 @@ def _mark_group(rows, c, near, members, size, k, miss, hit):  # type: ignore[no-
     top = min(members, len(rows[c]) - 1)
     law = np.full((1, top + 1), near[c, 0, 0] * 0)
     law[0, 0] = law[0, 0] + 1
-    group_miss, group_hit = _group_rate(size, k, miss, hit)
+    group_miss, group_hit = group_rate(size, k, miss, hit)
     for _ in range(members):
         step_by_thinning(law, 0, top, group_miss, group_hit)
     for h in range(top + 1):

@@ -1,0 +1,36 @@
+"""How likely an item, and a pair of items, are among the K nearest, for training sets of one fixed size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from knnccv.kernel import Array, Task
+from knnccv.sampling import position_law
+
+
+def inclusion_weights(task: Task, k: int) -> Array:
+    """P(the item at position i is among the K nearest of T), then P(it and a given nearer one both are).
+
+    Given that the K-th nearest is at position p, the K - 1 others are a uniform subset of the p - 1 nearer
+    items, so both are sums of positive terms over p. The pair depends on the farther item only.
+
+    Returns
+    -------
+    ndarray of shape (2 * n_available,)
+    """
+    m = task.n_available
+    law = position_law(m, task.train_size, k, task.number)
+    nearer = np.arange(m)  # items before position p
+    if task.number is Fraction:
+        nearer = np.array([int(n) for n in nearer], dtype=object)
+    one = law * (k - 1) / np.maximum(nearer, 1)
+    two = one * (k - 2) / np.maximum(nearer - 1, 1) if k > 1 else one * 0
+    return np.concatenate([law + _after(one), one + _after(two)])
+
+
+def _after(terms: Array) -> Array:
+    """At i the sum of the terms at the positions after it."""
+    sums = np.cumsum(terms[::-1])[::-1]
+    return np.concatenate([sums[1:], sums[:1] * 0])
