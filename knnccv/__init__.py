@@ -33,12 +33,12 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warm",
 }
-_MODULES = ("datasets", "testing")
+_MODULES = ("datasets", "sklearn", "testing")
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, testing
+    from . import datasets, sklearn, testing
     from ._surface import surface
     from ._surface_result import Surface
     from ._warm import warm

@@ -159,3 +159,10 @@ def _inexact(raw: Array) -> tuple[int, ...] | None:
 
 def _place(name: str, at: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, at))}]"
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise ValueError if `value` is none of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+        raise ValueError(msg)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_choice
 from ._labels import Coded, code_labels
 from .designs import Design, TrainingSets, as_design
 from .kernel import Array, Constraints, Labels, Task, Variant, constraints_for
@@ -89,8 +90,8 @@ def pose(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
-    _check_choice("ties", ties, TIES)
-    _check_choice("average", average, AVERAGES)
+    check_choice("ties", ties, TIES)
+    check_choice("average", average, AVERAGES)
     if ties not in rule.tie_rules:
         allowed = " or ".join(repr(name) for name in rule.tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
@@ -98,9 +99,8 @@ def pose(
     design = as_design(cv)
     labels = code_labels(y, n_items)
     kinds = design.training_sets(labels)
-    question = Question(
-        rule, settings, labels, design, kinds, _item_weights(kinds, labels, average), ties, average
-    )
+    weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)
+    question = Question(rule, settings, labels, design, kinds, weights, ties, average)
     for kind in kinds:
         task = question.task(kind)
         rule.kernel_for(task)
@@ -137,9 +137,3 @@ def _item_weights(
         tuple(weight(kind, share, c) for c, share in enumerate(row))
         for kind, row in zip(kinds, shares, strict=True)
     )
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        raise ValueError(msg)

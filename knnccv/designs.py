@@ -93,6 +93,17 @@ class Design(ABC):
             For every fold, which of `training_sets` it is.
         """
 
+    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
+        """What an item of a class counts in the score, where the training sets do not tell.
+
+        Returns
+        -------
+        tuple of tuple of Fraction, shape (n_kinds, n_classes), or None
+            For each of `training_sets` and each class; summed over kinds and items they make 1. None, the
+            default, if all items that a training set leaves are tested.
+        """
+        return None
+
     def n_train_sets(self, labels: Coded) -> int:
         """How many different training sets are admissible, exactly."""
         return sum(kind.number for kind in self.training_sets(labels))
@@ -375,7 +386,10 @@ def as_design(cv: Any) -> Design:
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return StratifiedKFold(int(cv))
     if type(cv).__module__.startswith("sklearn."):
-        msg = f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name"
+        msg = (
+            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
+            "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
+        )
         raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
