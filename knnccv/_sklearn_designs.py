@@ -14,6 +14,7 @@ from ._labels import Coded
 from ._sklearn_estimators import InexactError
 from .designs import Design, TrainingSets, _group
 from .kernel import Array
+from .result import magnitude
 
 MOST_PATTERNS = 1_000
 """Patterns of class counts that are taken one by one."""
@@ -213,8 +214,8 @@ def _check_patterns(shares: Shares) -> None:
     if shares.n_patterns > MOST_PATTERNS:
         msg = (
             f"{shares.extra} of {len(shares.tied)} classes, by lot, get one item more: that makes "
-            f"{shares.n_patterns:.3g} patterns of class counts, of which at most {MOST_PATTERNS} are taken "
-            "one by one"
+            f"{magnitude(shares.n_patterns)} patterns of class counts, of which at most {MOST_PATTERNS} "
+            "are taken one by one"
         )
         raise InexactError(msg)
 

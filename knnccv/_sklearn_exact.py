@@ -29,7 +29,7 @@ from ._sklearn_splitters import (
 from .designs import Design
 from .driver import complete_cv
 from .kernel import Array
-from .result import CompleteCV
+from .result import CompleteCV, magnitude
 
 AVERAGES = ("folds", "pooled")
 MOST_SPLITS = 20_000
@@ -92,7 +92,7 @@ def exact_score(asked: Asked, regression: bool, ties: str | None = None) -> Foun
     if isinstance(asked.cv, Design):
         rule, measure = _read(asked)
         law = FoldLaw(asked.cv, ties or "index")
-        if not regression:
+        if measure.kind == "balanced":
             law = FoldLaw.of_design(asked.cv, law.ties, code_labels(asked.y))
         return _by_design(asked, rule, measure, law)
     law_found = law_of(asked.cv, asked.X, asked.y, asked.groups, regression=regression)
@@ -130,8 +130,8 @@ def run_if_fixed(asked: Asked) -> Found | None:
     n_splits = cv.get_n_splits(asked.X, asked.y, asked.groups)
     if n_splits > max(MOST_SPLITS, len(asked.y)):
         msg = (
-            f"{asked.splitter} goes through {n_splits:.3g} splits, too many to run scikit-learn for; ShuffleSplit or "
-            "GroupShuffleSplit with the same sizes draws from them"
+            f"{asked.splitter} goes through {magnitude(n_splits)} splits, too many for scikit-learn; "
+            "ShuffleSplit or GroupShuffleSplit with the same sizes draws from them"
         )
         raise ValueError(msg)
     law = listed(cv, asked.X, asked.y, asked.groups)
@@ -176,9 +176,7 @@ def _run_listed(asked: Asked, splits: Sequence[Split]) -> Found:
     prepared = asked.prepared
     scoring = for_sklearn(asked.scoring, asked.y)
     scores = run_splits(prepared.estimator, prepared.X, asked.y, splits, scoring, asked.n_jobs)
-    how = (
-        f"scikit-learn's own score: {asked.splitter} always makes the same splits, and nothing was averaged"
-    )
+    how = f"scikit-learn's own score; {asked.splitter} always makes the same splits: nothing was averaged"
     if isinstance(asked.cv, (ms.KFold, ms.StratifiedKFold, ms.GroupKFold)):
         name = type(asked.cv).__name__
         how += f"; {name}({asked.cv.get_n_splits()}, shuffle=True) is what gets averaged"
@@ -225,11 +223,9 @@ def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Foun
     mean = sum(result.score for result in results) / len(results)
     bound = sum(result.error_bound for result in results) / len(results)
     passes = bool(law.n_splits)
-    how = (
-        f"the mean over all {law.n_splits} splits, which {asked.splitter} goes through, in closed form"
-        if passes
-        else f"the mean over all splits that {asked.splitter} can make, whatever its seed, in closed form"
-    )
+    number = f" {magnitude(law.n_splits)}" if passes else ""
+    which = "goes through" if passes else "can make, whatever its seed"
+    how = f"the mean over all{number} splits that {asked.splitter} {which}, in closed form"
     return Found(
         measure(mean),
         abs(measure.factor) * bound,
@@ -287,10 +283,10 @@ def _by_nearest_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw
     linear = measure.kind != "balanced" and not rule.regression
     if rule.n_neighbors > 1 or not linear or not (asked.pooled or equal):
         msg = (
-            f"{asked.splitter} can make {law.n_splits:.3g} splits, too many to take one by one; in closed form "
-            "there is the nearest neighbour (n_neighbors=1) for accuracy or costs, with average='pooled' "
-            "(all classifications count alike) or groups of one size: the mean of the scores of unequal "
-            "folds is a mean of ratios"
+            f"{asked.splitter} can make {magnitude(law.n_splits)} splits, too many to take one by one; in "
+            "closed form there is the nearest neighbour (n_neighbors=1) for accuracy or costs, with "
+            "average='pooled' (all classifications count alike) or groups of one size: the mean of the "
+            "scores of unequal folds is a mean of ratios"
         )
         raise InexactError(msg)
     from .designs import LeaveGroupsOut  # type: ignore[attr-defined]
@@ -307,7 +303,9 @@ def _by_nearest_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw
         mean += share * result.score
         bound += share * result.error_bound
         results.append(result)
-    how = f"the mean over all {law.n_splits:.3g} splits that {asked.splitter} can make, in closed form"
+    how = (
+        f"the mean over all {magnitude(law.n_splits)} splits that {asked.splitter} can make, in closed form"
+    )
     return Found(
         measure(mean),
         abs(measure.factor) * bound,

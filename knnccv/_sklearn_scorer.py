@@ -97,7 +97,7 @@ def ccv_scorer(
     check_tol(tol)
     if isinstance(cv, Integral):
         cv = check_integer("cv", cv, 2)
-    elif not hasattr(cv, "split") and not isinstance(cv, Design):
+    elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
         msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
         raise TypeError(msg)
     return _CCVScorer(cv, scoring, groups, average, ties, tol, n_jobs)

@@ -169,9 +169,7 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         n_train, n_test = (len(np.unique(codes[part])) for part in split)
         one = (Fraction(1), n_train, n_test)
         return GroupLaw(codes, (one,), every=kind is not ms.GroupShuffleSplit)
-    return UnknownLaw(
-        f"the random splits of {in_words(cv)} have no law that could be averaged in closed form"
-    )
+    return UnknownLaw(f"the random splits of {in_words(cv)} have no closed form")
 
 
 def is_random(cv: Any) -> bool:
@@ -217,8 +215,9 @@ def listed(cv: Any, X: Any, y: Array, groups: Any) -> ListedLaw | UnknownLaw:
 
 
 def _strata(y: Array, regression: bool) -> Coded:
-    if regression:
-        msg = "stratified splits of a regression have no closed form"
+    if regression or y.ndim != 1:
+        what = "a regression" if regression else "several labels for each item"
+        msg = f"stratified splits of {what} have no closed form"
         raise InexactError(msg)
     return code_labels(y)
 

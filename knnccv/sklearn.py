@@ -261,7 +261,7 @@ def _sampled(asked: Asked, n_repeats: int, random_state: Any, why_not: str) -> E
         average=asked.average,
         ties=None,
         design=asked.splitter,
-        explanation=f"{note}the mean of {runs} of scikit-learn over reseeded {asked.splitter}, as {why_not}",
+        explanation=f"{note}mean of {runs} of scikit-learn over reseeded {asked.splitter}, as {why_not}",
         n_repeats=n_repeats,
     )
 
