@@ -289,15 +289,19 @@ def _by_nearest_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw
             "scores of unequal folds is a mean of ratios"
         )
         raise InexactError(msg)
-    from .designs import LeaveGroupsOut  # type: ignore[attr-defined]
+    import knnccv
 
+    leave_groups_out: Any = getattr(knnccv, "LeaveGroupsOut", None)
+    if leave_groups_out is None:
+        msg = f"{asked.splitter} can make {magnitude(law.n_splits)} splits, too many to take one by one"
+        raise InexactError(msg)
     n_groups = len(law.sizes)
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
     options: dict[str, Any] = {"average": "pooled", "tol": asked.tol, "n_jobs": asked.n_jobs}
     mean = bound = 0.0
     results = []
     for probability, n_train, n_test in law.parts:
-        design = LeaveGroupsOut(law.codes, n_groups - n_train)
+        design = leave_groups_out(law.codes, n_groups - n_train)
         (result,) = _complete(asked, rule, measure, design, options)
         share = float(probability * n_test / whole if asked.pooled else probability)
         mean += share * result.score
