@@ -77,6 +77,9 @@ class Constraints(NamedTuple):
         stays exact.
     ``integers``, ``numbers``, ``weights``, ``table``
         The variant's own: int64 (any,), float64 (any,), float64 (any,) and float64 (any, any).
+    ``extra``, ``n_extra``
+        int64 array of shape (n_strata,), or (0,): where `n_extra` > 0, that many of the strata flagged by
+        1, any of them alike, have one more item in the training set than ``n_train`` says.
     """
 
     n_train: Array
@@ -87,6 +90,8 @@ class Constraints(NamedTuple):
     numbers: Array
     weights: Array
     table: Array
+    extra: Array
+    n_extra: int
 
 
 def _array(dtype: types.Type, ndim: int = 1) -> types.Type:
@@ -105,6 +110,8 @@ CONSTRAINTS = types.NamedTuple(
         _array(types.float64),
         _array(types.float64),
         _array(types.float64, 2),
+        _array(types.int64),
+        types.int64,
     ],
     Constraints,
 )
@@ -240,6 +247,10 @@ class Task:
         How many classes there are.
     number : type
         float, or Fraction in exact mode.
+    extra : tuple of int
+        The strata of which some have one more item in the training set; empty for most designs.
+    n_extra : int
+        How many of them have, any of them alike.
     """
 
     n_train: tuple[int, ...]
@@ -248,11 +259,13 @@ class Task:
     held_out: int
     n_classes: int
     number: type = float
+    extra: tuple[int, ...] = ()
+    n_extra: int = 0
 
     @property
     def train_size(self) -> int:
         """Size of every training set."""
-        return sum(self.n_train)
+        return sum(self.n_train) + self.n_extra
 
     @property
     def n_available(self) -> int:
@@ -371,6 +384,8 @@ def constraints_for(task: Task, tables: Tables) -> Constraints:
             np.array(list(tables.numbers), dtype=object),
             np.array(list(tables.weights), dtype=object),
             np.array(tables.table, dtype=object),
+            _exact_integers(_flags(task)),
+            task.n_extra,
         )
     integers = functools.partial(np.require, dtype=np.int64, requirements="CW")
     floats = functools.partial(np.require, dtype=np.float64, requirements="CW")
@@ -383,7 +398,15 @@ def constraints_for(task: Task, tables: Tables) -> Constraints:
         floats(list(tables.numbers)),
         floats(tables.weights),
         floats(tables.table),
+        integers(_flags(task)),
+        task.n_extra,
     )
+
+
+def _flags(task: Task) -> list[int]:
+    if not task.n_extra:
+        return []
+    return [int(stratum in task.extra) for stratum in range(len(task.counts))]
 
 
 def _exact_integers(values: Any) -> Array:

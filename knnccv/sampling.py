@@ -9,10 +9,13 @@ same lines are exact.
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numba import types
+from numba.extending import overload
 
 from .kernel import CONSTRAINTS, LABELS, Array, as_python, jit
 
@@ -118,6 +121,73 @@ def _fill_position_law(law, n_available, n_train, k, unit):  # type: ignore[no-u
         law[i] = law[i - 1] * i * (n_available - i - n_train + k) / (n_available - i) / (i - k + 1)
     for i in range(mode - 1, k - 1, -1):
         law[i - 1] = law[i] * (n_available - i) * (i - k + 1) / (n_available - i - n_train + k) / i
+
+
+@jit
+def _gauss_legendre(n):  # type: ignore[no-untyped-def]
+    """Gauss-Legendre nodes and weights on [0, 1], by Newton's method; O(n^2)."""
+    nodes, weights = np.empty(n), np.empty(n)
+    for i in range(n):
+        x = np.cos(np.pi * (i + 0.75) / (n + 0.5))
+        slope = 1.0
+        for _ in range(100):
+            before, here = 1.0, x
+            for j in range(2, n + 1):
+                before, here = here, ((2 * j - 1) * x * here - (j - 1) * before) / j
+            slope = n * (x * here - before) / (x * x - 1)
+            step = here / slope
+            x -= step
+            if abs(step) < 1e-15:
+                break
+        nodes[i] = (1 - x) / 2
+        weights[i] = 1 / ((1 - x * x) * slope * slope)
+    return nodes, weights
+
+
+@functools.lru_cache(maxsize=128)
+def _newton_cotes(size: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """An interpolating rule at `size` equidistant inner nodes of [0, 1], in rational numbers."""
+    nodes = [Fraction(i + 1, size + 1) for i in range(size)]
+    weights = []
+    for i, node in enumerate(nodes):
+        polynomial = [Fraction(1)]  # 1 at the node, 0 at the others
+        for j, other in enumerate(nodes):
+            if j != i:
+                scale = node - other
+                shifted = [Fraction(0), *(c / scale for c in polynomial)]
+                polynomial = [
+                    a - b * other / scale for a, b in zip(shifted, [*polynomial, Fraction(0)], strict=True)
+                ]
+        weights.append(sum((c / (power + 1) for power, c in enumerate(polynomial)), Fraction(0)))
+    return tuple(nodes), tuple(weights)
+
+
+def tie_times(size: int, unit: Any) -> tuple[Any, Any]:
+    """A rule that integrates every polynomial of degree below `size` over [0, 1] exactly.
+
+    Equally similar items are ordered at random by giving each an independent, uniform time; what is
+    expected is then such an integral over the time of the item that decides. Kernels call this too.
+
+    Parameters
+    ----------
+    size : int
+        Number of tied items, at least 1.
+    unit : float or Fraction
+        1.0 for floats (Gauss-Legendre: half as many nodes, positive weights), ``Fraction(1)`` for exact
+        rational numbers (`size` equidistant nodes).
+
+    Returns
+    -------
+    nodes, weights : ndarray, or tuples of Fraction
+    """
+    if isinstance(unit, Fraction):
+        return _newton_cotes(size)
+    return _gauss_legendre((size + 1) // 2)  # type: ignore[no-any-return]
+
+
+@overload(tie_times)
+def _tie_times_compiled(size, unit):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    return lambda size, unit: _gauss_legendre((size + 1) // 2)  # noqa: ARG005
 
 
 def position_law(n_available: int, n_train: int, k: int, number: type = float) -> Array:

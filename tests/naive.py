@@ -75,12 +75,14 @@ def score_nn(order_in_T, y, x, loss=None):
     return outcome_of(y[order_in_T[0]], y, x, loss)
 
 
-def score_knn(order_in_T, y, x, n_neighbors, loss=None):
-    """Score the most frequent label of the K nearest; the smallest label wins a tied vote."""
+def score_knn(order_in_T, y, x, n_neighbors, loss=None, vote_ties="smallest"):
+    """Score the most frequent label of the K nearest; a tied vote: the smallest label, or each alike."""
     votes = Counter(y[j] for j in order_in_T[:n_neighbors])
     most = max(votes.values())
-    winner = min(label for label, count in votes.items() if count == most)
-    return outcome_of(winner, y, x, loss)
+    winners = sorted(label for label, count in votes.items() if count == most)
+    if vote_ties == "smallest":
+        winners = winners[:1]
+    return mean([outcome_of(winner, y, x, loss) for winner in winners])
 
 
 def score_rank(order_in_T, y, x, rank):

@@ -16,6 +16,8 @@ SETTINGS = [
     ("knn", {"n_neighbors": 3}),
     ("knn", {"n_neighbors": 4}),
     ("knn", {"n_neighbors": 3, "loss": True}),
+    ("knn", {"n_neighbors": 4, "vote_ties": "random"}),
+    ("knn", {"n_neighbors": 2, "loss": True, "vote_ties": "random"}),
     ("rank", {"rank": 1}),
     ("rank", {"rank": 2}),
     ("rank", {"rank": 4}),

@@ -324,7 +324,7 @@ def test_the_ways_to_sum_votes_are_taken():
         (4, 30, 45, "thinned"),
     ]:
         task = Task((size,), (75,), stratified=False, held_out=1, n_classes=n_classes)
-        _, _, table, counted = rule.tables(task, n_neighbors=k, loss=None).integers
+        *_, table, counted = rule.tables(task, **rule.settings({"n_neighbors": k})).integers
         assert expected == ("table" if table else "counted" if counted >= 74 else "thinned")
 
 
@@ -354,7 +354,7 @@ def test_many_votes_neither_vanish_nor_overflow():
 )
 def test_weights_of_thinned_votes(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants.votes import _thinned_weights
+    from knnccv_variants._weights import thinned_weights as _thinned_weights
 
     told, exactly = _thinned_weights(Task((size,), (m,), False, 0, 3), k).reshape(2, -1)
     rate = Fraction(size, m)
@@ -370,7 +370,7 @@ def test_weights_of_thinned_votes(m, size, k):
 @pytest.mark.parametrize(("m", "size", "k"), [(3000, 1500, 1500), (3000, 1500, 1400), (3000, 2999, 1500)])
 def test_weights_of_thinned_votes_are_finite(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants.votes import _thinned_weights
+    from knnccv_variants._weights import thinned_weights as _thinned_weights
 
     weights = _thinned_weights(Task((size,), (m,), False, 0, 3), k)
     assert np.isfinite(weights).all()

@@ -9,7 +9,9 @@ import numpy as np
 from knnccv.kernel import Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 
+from ._ballot import MATCH
 from ._loss import check_loss, largest_loss, loss_table, score_of
+from ._walks import strata_votes
 
 
 @jit
@@ -36,6 +38,8 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 @jit
 def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
+    if constraints.n_extra > 0:
+        return strata_votes(order, labels, target, constraints, constraints.table)
     own = labels.classes[target]
     depth = len(order.items)
     left = np.empty_like(constraints.counts)  # of the classes seen
@@ -154,4 +158,8 @@ class NN(Variant):
         weights: Any = ()
         if not task.stratified:
             weights = position_law(task.n_available, task.train_size, 1, task.number)
-        return Tables(weights=weights, table=loss_table(parameters["loss"], task.number))
+        return Tables(
+            integers=(1, MATCH, 0, task.n_classes),
+            weights=weights,
+            table=loss_table(parameters["loss"], task.number),
+        )

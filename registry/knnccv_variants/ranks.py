@@ -10,13 +10,19 @@ from knnccv._checks import check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, place_of, step_without_replacement
 
+from ._ballot import SOME
+from ._walks import has_mixed_group, pool_votes, strata_votes
+from ._weights import thinned_weights, thinning_rates
+
 
 @jit
 def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """ICML eq. 11 (TR eq. 6), as a walk along the order; O(depth * R).
+    """ICML eq. 11 (TR eq. 6), as a walk along the order; O(depth * R) without mixed tied groups.
 
     ``wrong[r]`` = P(no own item so far is in T, and r others are).
     """
+    if has_mixed_group(order, labels):
+        return pool_votes(order, labels, target, constraints, constraints.table)
     top = constraints.integers[0]
     n_train = constraints.n_train[0]
     left = constraints.counts[0] - constraints.held_out
@@ -43,6 +49,8 @@ def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-d
 @jit
 def rank_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """TR §2.5 by generating functions; O(depth * R + own items * classes * R^2)."""
+    if constraints.n_extra > 0 or has_mixed_group(order, labels):
+        return strata_votes(order, labels, target, constraints, constraints.table)
     top = constraints.integers[0]
     own = labels.classes[target]
     n_classes = len(constraints.counts)
@@ -95,6 +103,7 @@ class Rank(Variant):
 
     name = "rank"
     parameters = {"rank": 5}  # noqa: RUF012
+    tie_rules = ("index", "random")
     fixed = rank_fixed
     stratified = rank_stratified
 
@@ -107,5 +116,9 @@ class Rank(Variant):
         check_integer("rank", parameters["rank"], 1)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """R, cut at the size of the training set, beyond which nothing changes."""
-        return Tables(integers=(min(self.n_nearest(**parameters), task.train_size),))
+        """R, cut at the size of the training set, beyond which nothing changes; what `_walks` need."""
+        nearest = min(self.n_nearest(**parameters), task.train_size)
+        integers = (nearest, SOME, 0, task.n_classes)
+        if task.stratified:
+            return Tables(integers=integers)
+        return Tables(integers, thinning_rates(task), thinned_weights(task, nearest))

@@ -1,0 +1,405 @@
+"""Walks along a neighbour order in which tied groups, or extra training items, are averaged out.
+
+Equally similar items that all have one label are taken one after the other: their order does not matter.
+A tied group with several labels is *mixed*. What is expected over its orders is found
+
+- in fixed-size designs from how many votes come from the group: an unordered choice of the group's items
+  (`pool_votes`);
+- in stratified designs by giving every item of the group a random time and integrating over the time of the
+  item that decides (`strata_votes`). The integrand is a polynomial of a degree below the group's size, so
+  that the sum over nodes is no approximation.
+
+Both serve every rule of `_ballot`; the variants call them where their own shorter kernels do not do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from knnccv.kernel import jit
+from knnccv.sampling import step_by_thinning, tie_times
+
+from ._ballot import SHARE, SOME, judge
+
+
+@jit
+def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
+    """Whether items with different labels tie; O(depth)."""
+    for i in range(1, len(order.items)):
+        different = labels.classes[order.items[i]] != labels.classes[order.items[i - 1]]
+        if different and order.group_end[i - 1] > i:
+            return True
+    return False
+
+
+@jit
+def is_mixed(order, labels, start, end):  # type: ignore[no-untyped-def]
+    """Whether the group has several labels."""
+    for i in range(start + 1, end):
+        if labels.classes[order.items[i]] != labels.classes[order.items[start]]:
+            return True
+    return False
+
+
+@jit
+def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
+    """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
+
+    As `votes.knn_fixed`: told where the (K+1)-th nearest training item is, the K nearest are a uniform
+    K-subset of the items before it. If that is within a group after G nearer items, with j of the group
+    before it, h of the K come from the group with hypergeometric probability, and they are a uniform
+    h-subset of it; the others are a uniform (K-h)-subset of the G. `constraints.weights` are
+    `_weights.thinned_weights` first of all.
+    """
+    k = constraints.integers[0]
+    rule = constraints.integers[1]
+    miss, hit = constraints.numbers[0], constraints.numbers[1]
+    n_available = constraints.counts[0] - constraints.held_out
+    own = labels.classes[target]
+    binary = rule == SOME or rule == SHARE  # only right or wrong counts
+    n_classes = 2 if binary else constraints.integers[3]
+    mine = 0 if binary else own
+    thinned = constraints.weights
+    unit = constraints.unit
+    zero = unit * 0
+    near = np.full((n_classes + 2, 1, k + 1), zero)
+    flat = near.reshape(n_classes + 2, k + 1)
+    near[:, 0, 0] = unit
+    product = np.full((2 * (k + 1), k + 1), zero)
+    passed = np.zeros(n_classes + 2, np.int64)
+    members = np.zeros(n_classes + 2, np.int64)
+    no_tops = np.zeros(n_classes + 2, np.int64)
+    one_mark = np.full(1, unit)
+    seen = np.empty(n_classes, np.int64)
+    seen[0] = mine
+    n_seen = 1
+    score = zero
+    depth = min(len(order.items), n_available)
+    start = 0
+    pure = 0
+    while start < depth:
+        end = min(order.group_end[start], depth)
+        if start < pure or not is_mixed(order, labels, start, end):
+            pure = end
+            end = start + 1
+        size = end - start
+        for i in range(start, end):
+            c = labels.classes[order.items[i]]
+            if binary:
+                c = 0 if c == own else 1
+            if passed[c] == 0 and members[c] == 0 and c != mine:
+                seen[n_seen] = c
+                n_seen += 1
+            members[c] += 1
+        if size > 1 and end - 1 >= k:
+            marks = np.full(min(size, k) + 1, zero)
+            if _weigh_marks(marks, thinned, start, size, k, miss, hit):
+                rows = np.full((n_classes + 2, len(marks), k + 1), zero)
+                most = passed + members
+                for s in range(n_seen):
+                    _mark_group(rows, seen[s], near, members[seen[s]], size, k, miss, hit)
+                score += judge(
+                    rows, members, most, seen, n_seen, -1, mine, constraints, losses, marks, product
+                )
+        for s in range(n_seen):
+            c = seen[s]
+            for _ in range(members[c]):
+                step_by_thinning(flat, c, k, miss, hit)
+            passed[c] += members[c]
+            members[c] = 0
+        weight = thinned[end - 1] if end < depth else thinned[n_available + end - 1]
+        if weight != 0 and end >= k:
+            score += weight * judge(
+                near, no_tops, passed, seen, n_seen, -1, mine, constraints, losses, one_mark, product
+            )
+        start = end
+    return score
+
+
+@jit
+def _group_rate(size, k, miss, hit):  # type: ignore[no-untyped-def]
+    """The rate at which a group is thinned: any would do, this one keeps numbers within range.
+
+    On Fractions rows of Pascal's triangle take its place.
+    """
+    if miss + hit > 1:
+        return miss, hit
+    rate = min(0.5, k / size)
+    return 1 - rate, rate
+
+
+@jit
+def _weigh_marks(marks, thinned, start, size, k, miss, hit):  # type: ignore[no-untyped-def]
+    """``marks[h]`` = P(the (K+1)-th is within the group, h of the K come from it), over the rows' weights.
+
+    Returns whether any is positive.
+    """
+    top = len(marks) - 1
+    laws = np.full((2, top + 1), marks[0] * 0)
+    laws[0, 0] = marks[0] * 0 + 1
+    laws[1, 0] = laws[0, 0]
+    any_weight = False
+    for j in range(1, size):
+        step_by_thinning(laws, 0, top, miss, hit)
+        weight = thinned[start + j - 1]
+        if weight != 0 and start + j >= k:
+            any_weight = True
+            for h in range(max(0, k - start), min(j, top) + 1):
+                marks[h] += weight * laws[0, h]
+    group_miss, group_hit = _group_rate(size, k, miss, hit)
+    for _ in range(size):
+        step_by_thinning(laws, 1, top, group_miss, group_hit)
+    for h in range(top + 1):
+        marks[h] = marks[h] / laws[1, h]
+    return any_weight
+
+
+@jit
+def _mark_group(rows, c, near, members, size, k, miss, hit):  # type: ignore[no-untyped-def]
+    """The law of the class's votes, marked by how many come from the group."""
+    if members == 0:
+        for b in range(k + 1):
+            rows[c, 0, b] = near[c, 0, b]
+        return
+    top = min(members, len(rows[c]) - 1)
+    law = np.full((1, top + 1), near[c, 0, 0] * 0)
+    law[0, 0] = law[0, 0] + 1
+    group_miss, group_hit = _group_rate(size, k, miss, hit)
+    for _ in range(members):
+        step_by_thinning(law, 0, top, group_miss, group_hit)
+    for h in range(top + 1):
+        for b in range(h, k + 1):
+            rows[c, h, b] = near[c, 0, b - h] * law[0, h]
+
+
+@jit
+def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
+    """ICML §2.5 over all tie orders, for any rule; O(depth * cost of a vote) without mixed groups.
+
+    With ``constraints.extra``, `n_extra` of the strata flagged there have one training item more,
+    any of them alike: the mark of a law tells how many of the strata passed do.
+    """
+    own = labels.classes[target]
+    unit = constraints.unit
+    zero = unit * 0
+    k = constraints.integers[0]
+    n_classes = len(constraints.counts)
+    n_flagged = 0
+    for flag in constraints.extra:
+        n_flagged += flag
+    n_levels = 2 if n_flagged > 0 else 1
+    rows = np.full((n_classes + 2, n_levels, k + 1), zero)
+    tops = np.zeros(n_classes + 2, np.int64)
+    marks = np.full(min(constraints.n_extra, n_flagged, len(order.items) + 1) + 1, zero)
+    product = np.full((2 * len(marks), k + 1), zero)
+    most = np.zeros(n_classes + 2, np.int64)
+    seen = np.empty(n_classes, np.int64)
+    met = np.zeros(n_classes, np.bool_)
+    met[own] = True
+    n_seen = _see(own, own, rows, tops, seen, 0, marks, n_flagged, constraints)
+    tested = zero
+    for level in range(tops[own] + 1):
+        tested += rows[own, level, 0] * marks[level]
+    score = zero
+    start = 0
+    pure = 0
+    while start < len(order.items):
+        end = order.group_end[start]
+        if start < pure or not is_mixed(order, labels, start, end):
+            pure = end
+            end = start + 1
+        for i in range(start, end):
+            c = labels.classes[order.items[i]]
+            if not met[c]:
+                met[c] = True
+                n_seen = _see(c, own, rows, tops, seen, n_seen, marks, n_flagged, constraints)
+        if end == start + 1:
+            c = labels.classes[order.items[start]]
+            if _join(rows, tops, most, c, own, constraints):
+                score += judge(rows, tops, most, seen, n_seen, c, own, constraints, losses, marks, product)
+            _pass_by(rows, tops, most[c], c, own, constraints)
+            most[c] += 1
+        else:
+            score += _mixed_group(
+                order.items[start:end],
+                labels,
+                own,
+                rows,
+                tops,
+                most,
+                seen,
+                n_seen,
+                constraints,
+                losses,
+                marks,
+                product,
+            )
+        start = end
+    return score / tested
+
+
+@jit
+def _see(c, own, rows, tops, seen, n_seen, marks, n_flagged, constraints):  # type: ignore[no-untyped-def]
+    """A class that has not been met: its law, and what the marks weigh now.
+
+    The own class counts as seen from the start: with one training item more fewer of its items are tested.
+    """
+    unit = constraints.unit
+    rows[c, 0, 0] = unit
+    if n_flagged > 0 and constraints.extra[c] == 1:
+        tops[c] = 1
+        rows[c, 1, 0] = unit
+    if n_flagged > 0 and c == own:
+        for level in range(tops[c] + 1):
+            out = constraints.counts[c] - constraints.n_train[c] - level
+            rows[c, level, 0] = unit * out / constraints.counts[c]
+    seen[n_seen] = c
+    met = 0  # of the flagged ones
+    for s in range(n_seen + 1):
+        met += tops[seen[s]]
+    # P(given e of those met have one more, and the other met - e have not), whichever these are.
+    for e in range(len(marks)):
+        chance = unit
+        for j in range(met):
+            if j < e:
+                chance = chance * max(constraints.n_extra - j, 0) / (n_flagged - j)
+            else:
+                chance = chance * max(n_flagged - constraints.n_extra - j + e, 0) / (n_flagged - j)
+        marks[e] = chance if e <= met else unit * 0
+    return n_seen + 1
+
+
+@jit
+def _left(passed, c, own, constraints):  # type: ignore[no-untyped-def]
+    """Items of the class that are still to come."""
+    left = constraints.counts[c] - passed
+    if c == own:
+        left -= constraints.held_out
+    return left
+
+
+@jit
+def _join(rows, tops, most, c, own, constraints):  # type: ignore[no-untyped-def]
+    """The last row: this item of class c is in T, and b - 1 of its class before it. Whether that can be."""
+    joint = len(rows) - 1
+    k = rows.shape[2] - 1
+    left = _left(most[c], c, own, constraints)
+    n_train = constraints.n_train[c]
+    tops[joint] = tops[c]
+    most[joint] = min(most[c] + 1, n_train + tops[c], k)
+    share = constraints.unit / left
+    possible = False
+    for level in range(tops[c] + 1):
+        rows[joint, level, 0] = share * 0
+        for b in range(1, most[joint] + 1):
+            rows[joint, level, b] = rows[c, level, b - 1] * (max(n_train + level - b + 1, 0) * share)
+            possible = possible or rows[joint, level, b] > 0
+    return possible
+
+
+@jit
+def _pass_by(rows, tops, passed, c, own, constraints):  # type: ignore[no-untyped-def]
+    """One more item of class c is passed, in T or not."""
+    left = _left(passed, c, own, constraints)
+    share = constraints.unit / left
+    top = min(passed + 1, rows.shape[2] - 1)
+    for level in range(tops[c] + 1):
+        n_train = constraints.n_train[c] + level
+        for b in range(top, 0, -1):
+            stay = rows[c, level, b] * (max(left - n_train + b, 0) * share)
+            rows[c, level, b] = stay + rows[c, level, b - 1] * (max(n_train - b + 1, 0) * share)
+        rows[c, level, 0] = rows[c, level, 0] * (max(left - n_train, 0) * share)
+
+
+@jit
+def _mixed_group(  # type: ignore[no-untyped-def]
+    items, labels, own, rows, tops, most, seen, n_seen, constraints, losses, marks, product
+):
+    """Expected score where the K-th nearest training item is in the group; then the group is passed.
+
+    Every item has a random time. At time x, j of the t items of a class are before it with binomial
+    probability, and the class's law is that of j more items passed; the item itself is one of t.
+    """
+    unit = constraints.unit
+    size = len(items)
+    joint = len(rows) - 1
+    n_levels, width = rows.shape[1], rows.shape[2]
+    members = np.zeros(n_seen, np.int64)
+    for item in items:
+        for s in range(n_seen):
+            if seen[s] == labels.classes[item]:
+                members[s] += 1
+    # The laws after 0, 1, ... t items of the class, for one class after the other.
+    first = np.zeros(n_seen + 1, np.int64)
+    for s in range(n_seen):
+        first[s + 1] = first[s] + (members[s] + 1 if members[s] > 0 else 0)
+    laws = np.full((first[n_seen], n_levels, width), unit * 0)
+    for s in range(n_seen):
+        c = seen[s]
+        for j in range(members[s] + 1):
+            if members[s] > 0:
+                laws[first[s] + j] = rows[c]
+            if j < members[s]:
+                _pass_by(rows, tops, most[c] + j, c, own, constraints)
+    joints = np.full((n_seen, n_levels, width), unit * 0)
+    before = most.copy()
+    score = unit * 0
+    nodes, weights = tie_times(size, unit)
+    for node in range(len(nodes)):
+        for s in range(n_seen):
+            if members[s] > 0:
+                c = seen[s]
+                rows[c] = 0
+                joints[s] = 0
+                _mix(
+                    rows[c],
+                    joints[s],
+                    laws[first[s] : first[s + 1]],
+                    nodes[node],
+                    _left(before[c], c, own, constraints),
+                    constraints.n_train[c],
+                    tops[c] + 1,
+                    unit,
+                )
+                most[c] = before[c] + members[s]
+        at = unit * 0
+        for s in range(n_seen):
+            if members[s] > 0:
+                c = seen[s]
+                rows[joint] = joints[s]
+                tops[joint] = tops[c]
+                most[joint] = min(most[c], constraints.n_train[c] + tops[c], width - 1)
+                at += judge(rows, tops, most, seen, n_seen, c, own, constraints, losses, marks, product)
+        score += at * weights[node]
+    for s in range(n_seen):
+        if members[s] > 0:
+            rows[seen[s]] = laws[first[s + 1] - 1]
+    return score
+
+
+@jit
+def _mix(row, joint, laws, time, left, n_train, n_levels, unit):  # type: ignore[no-untyped-def]
+    """A class's law at a time, and that of an item of it coming just then."""
+    members = len(laws) - 1
+    chances = np.full(members + 1, unit * 0)  # that j of the members come before
+    likeliest = int(members * time)
+    chances[likeliest] = unit
+    total = unit * 1
+    for j in range(likeliest, members):
+        chances[j + 1] = chances[j] * (members - j) / (j + 1) * time / (1 - time)
+        total += chances[j + 1]
+    for j in range(likeliest, 0, -1):
+        chances[j - 1] = chances[j] * j / (members - j + 1) * (1 - time) / time
+        total += chances[j - 1]
+    for j in range(members + 1):
+        chance = chances[j] / total
+        for level in range(n_levels):
+            for b in range(row.shape[1]):
+                row[level, b] += chance * laws[j, level, b]
+        if j < members:
+            # One of those not before comes now: t Bin(t - 1, x)(j) = Bin(t, x)(j) (t - j) / (1 - x).
+            now = chance * (members - j) / (1 - time) / (left - j)
+            for level in range(n_levels):
+                for b in range(1, row.shape[1]):
+                    more = max(n_train + level - b + 1, 0)
+                    joint[level, b] += now * laws[j, level, b - 1] * more
