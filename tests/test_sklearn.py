@@ -686,6 +686,22 @@ def test_labels_of_any_kind():
         assert expected_score(KNeighborsClassifier(3), X, labels, cv=FOLDS).score == wanted
 
 
+def test_data_frames_and_their_columns():
+    pd = pytest.importorskip("pandas")
+    X, y = data()
+    groups = pd.Series([f"patient {i % 5}" for i in range(30)], index=range(100, 130))
+    frame = pd.DataFrame(X, columns=list("abc"), index=range(100, 130))
+    labels = pd.Series(np.array(["no", "yes"])[y], index=frame.index)
+    pipeline = make_pipeline(FunctionTransformer(np.abs), KNeighborsClassifier(3))
+    for estimator in (KNeighborsClassifier(3), pipeline):
+        for cv in (FOLDS, KFold(3), GroupKFold(2, shuffle=True)):
+            used = groups if isinstance(cv, GroupKFold) else None
+            given = None if used is None else used.to_numpy()
+            for kind in (labels, labels.astype("category"), labels.astype("string")):
+                found = expected_score(estimator, frame, kind, cv=cv, groups=used)
+                assert found.score == expected_score(estimator, X, y, cv=cv, groups=given).score
+
+
 @pytest.mark.skipif("regression" not in variant_names(), reason="the variant 'regression' is not there yet")
 def test_regression_lies_among_its_runs():
     X, _ = data(11)

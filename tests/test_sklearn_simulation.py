@@ -13,7 +13,6 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import get_variant
 from knnccv.sklearn import expected_score
 
 RUNS = 4000
@@ -72,9 +71,6 @@ CASES = {
 def test_many_runs_scatter_about_the_expected_score(name, k):
     cv, per_run = CASES[name]
     X, y, groups = data(len(name))
-    permuted = name.startswith(("ShuffleSplit", "StratifiedShuffleSplit"))
-    if permuted and k > 1 and "random" not in get_variant("knn").tie_rules:
-        pytest.skip("votes with ties='random' are not there yet")
     used = groups if name.startswith("Group") else None
     stratified = name.startswith(("Stratified", "Group"))
     estimator = KNeighborsClassifier(k, metric="manhattan")

@@ -27,7 +27,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.extmath import _approximate_mode
 
-from knnccv import get_variant, variant_names
+from knnccv import variant_names
 from knnccv._sklearn_designs import Shares, StratifiedShuffle
 from knnccv._sklearn_splitters import law_of
 from knnccv.sklearn import expected_score
@@ -134,11 +134,6 @@ def neighbors_of(outcomes, seed):
     return 1 + seed % min(3, min(len(train) for _, splits in outcomes for train, _ in splits))
 
 
-def needs_random_votes(ties, k):
-    if ties == "random" and k > 1 and "random" not in get_variant("knn").tie_rules:
-        pytest.skip("votes with ties='random' are not there yet")
-
-
 def ask(estimator, X, y, cv, groups, **kwargs):
     return expected_score(estimator, X, y, cv=cv, groups=groups, **kwargs)
 
@@ -148,7 +143,6 @@ def ask(estimator, X, y, cv, groups, **kwargs):
 def test_the_expected_accuracy_is_that_of_all_outcomes(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
     for k in {1, neighbors_of(outcomes, seed)}:
-        needs_random_votes(ties, k)
         wanted = naive.expectation(outcomes, naive.accuracy(D, y, k, ties))
         found = ask(KNeighborsClassifier(k, metric="manhattan"), X, y, cv, groups)
         assert abs(found.score - wanted) <= found.error_bound + 1e-15
@@ -164,7 +158,6 @@ def test_the_expected_accuracy_is_that_of_all_outcomes(make, seed):
 def test_pooled_all_classifications_count_alike(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
     k = neighbors_of(outcomes, seed)
-    needs_random_votes(ties, k)
     wanted = naive.expectation(outcomes, naive.accuracy(D, y, k, ties), pooled=True)
     found = ask(KNeighborsClassifier(k, metric="manhattan"), X, y, cv, groups, average="pooled")
     assert abs(found.score - wanted) <= found.error_bound + 1e-15
@@ -175,7 +168,6 @@ def test_pooled_all_classifications_count_alike(make, seed):
 def test_balanced_accuracy_leaves_out_classes_that_a_fold_does_not_test(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
     k = neighbors_of(outcomes, seed)
-    needs_random_votes(ties, k)
     wanted = naive.expectation(outcomes, naive.balanced(D, y, k, ties))
     scoring = make_scorer(balanced_accuracy_score, greater_is_better=False)
     found = ask(KNeighborsClassifier(k, metric="manhattan"), X, y, cv, groups, scoring=scoring)
@@ -210,7 +202,6 @@ def test_pooled_balanced_accuracy_is_the_mean_of_the_classes(make, seed):
 def test_costs(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
     k = neighbors_of(outcomes, seed)
-    needs_random_votes(ties, k)
     n_classes = y.max() + 1
     costs = np.random.default_rng(seed).integers(-3, 9, (n_classes, n_classes))
     wanted = naive.expectation(outcomes, naive.accuracy(D, y, k, ties, loss=costs.tolist()))
@@ -242,7 +233,6 @@ def test_squared_errors_of_regression(make, seed):
 def test_scikit_learn_itself_scores_all_outcomes_so(make, seed):
     X, y, groups, cv, outcomes, _, _ = case(make, seed, tied=False)
     k = neighbors_of(outcomes, seed)
-    needs_random_votes("random" if make in PLAIN + STRATIFIED else "index", k)
     estimator = KNeighborsClassifier(k)
     splits = [split for _, some in outcomes for split in some]
     weights = [float(share) / len(some) for share, some in outcomes for _ in some]
