@@ -296,3 +296,27 @@ def test_too_many_patterns_are_refused():
     found = expected_score(KNeighborsClassifier(1), X, y, cv=cv, method="auto", n_repeats=2, random_state=0)
     assert not found.exact
     assert "20 of 40 classes" in found.explanation
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(
+    ("sizes", "n_train", "n_test"),
+    [((3, 3), 2, 3), ((4, 4), 3, 3), ((4, 4), 4, 3), ((5, 3), 4, 3), ((3, 3, 2), 3, 4)],
+)
+def test_numbers_of_tested_items_may_be_drawn_too(sizes, n_train, n_test, k):
+    rng = np.random.default_rng([n_train, n_test, *sizes])
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.integers(0, 3, (len(y), 2)).astype(float)
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    cv = StratifiedShuffleSplit(test_size=n_test, train_size=n_train)
+    outcomes = naive.stratified_shuffle_outcomes(y.tolist(), n_train, n_test)
+    drawn = {tuple(np.bincount(y[test]).tolist()) for _, ((_, test),) in outcomes}
+    assert len(drawn) > 1
+    estimator = KNeighborsClassifier(k, metric="manhattan")
+    for scoring, average, wanted in (
+        ("accuracy", "folds", naive.expectation(outcomes, naive.accuracy(D, y, k, "random"))),
+        ("balanced_accuracy", "folds", naive.expectation(outcomes, naive.balanced(D, y, k, "random"))),
+        ("balanced_accuracy", "pooled", class_means(outcomes, D, y, k, "random")),
+    ):
+        found = expected_score(estimator, X, y, cv=cv, scoring=scoring, average=average)
+        assert abs(found.score - wanted) <= found.error_bound + 1e-15
