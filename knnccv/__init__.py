@@ -34,12 +34,12 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warm",
 }
-_MODULES = ("datasets", "plot", "testing")
+_MODULES = ("datasets", "plot", "sklearn", "testing")
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, plot, testing
+    from . import datasets, plot, sklearn, testing
     from ._groups import LeaveGroupsOut
     from ._surface import surface
     from ._surface_result import Surface

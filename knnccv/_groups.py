@@ -139,7 +139,7 @@ class LeaveGroupsOut(Design):
             raise ValueError(msg)
         sizes = tuple(self.sizes.tolist())
         n_groups = len(sizes)
-        return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes),)
+        return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes=sizes),)
 
     def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
         """One test set of p groups."""

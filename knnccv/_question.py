@@ -60,6 +60,8 @@ class Question:
             held_out=1,
             n_classes=len(self.labels.classes),
             number=number,
+            extra=kind.extra,
+            n_extra=kind.n_extra,
         )
 
     def given_task(self, train_size: int, number: type = float) -> Task:
@@ -132,13 +134,14 @@ def pose(
     if rule.target == "values" and any(kind.stratified for kind in kinds):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
+    weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)
     question = Question(
         rule,
         settings,
         labels,
         design,
         kinds,
-        _item_weights(kinds, labels, average),
+        weights,
         ties,
         average,
         values,

@@ -35,21 +35,36 @@ class TrainingSets:
         `stratified`, else there is one.
     stratified : bool
         Whether the strata are the classes.
+    extra : tuple of int
+        Strata of which `n_extra`, any of them alike, have one item more in the training set than `n_train`
+        says; usually none.
+    n_extra : int
+        How many of them.
     """
 
     probability: Fraction
     n_train: tuple[int, ...]
     counts: tuple[int, ...]
     stratified: bool
+    extra: tuple[int, ...] = ()
+    n_extra: int = 0
 
     @property
     def number(self) -> int:
         """How many such training sets there are."""
-        return math.prod(map(math.comb, self.counts, self.n_train))
+        ways = [1] + [0] * self.n_extra  # with so many strata that have one more
+        for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True)):
+            plain = math.comb(count, n_train)
+            more = math.comb(count, n_train + 1) if stratum in self.extra else 0
+            before = [0, *ways[:-1]]
+            ways = [n * plain + m * more for n, m in zip(ways, before, strict=True)]
+        return ways[-1]
 
     @property
     def log10_number(self) -> float:
         """Decimal logarithm of `number`, for display."""
+        if self.n_extra:
+            return math.log10(self.number)
         pairs = zip(self.counts, self.n_train, strict=True)
         logs = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for n, k in pairs)
         return sum(logs) / math.log(10)
@@ -57,18 +72,19 @@ class TrainingSets:
     @property
     def most_train(self) -> int:
         """Items in the largest training set."""
-        return sum(self.n_train)
+        return sum(self.n_train) + self.n_extra
 
     @property
     def n_test(self) -> int | Fraction:
         """Items that every such training set leaves for testing."""
-        return sum(self.counts) - sum(self.n_train)
+        return sum(self.counts) - self.most_train
 
     def tested_share(self, n_classes: int) -> list[Fraction]:
         """Per class, the share of the training sets that leave an item of it for testing."""
+        more = Fraction(self.n_extra, max(len(self.extra), 1))
         shares = [
-            Fraction(count - n_train, count)
-            for count, n_train in zip(self.counts, self.n_train, strict=True)
+            (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count)
+            for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True))
         ]
         return shares if self.stratified else shares * n_classes
 
@@ -97,6 +113,17 @@ class Design(ABC):
         kind : ndarray of shape (n_folds,)
             For every fold, which of `training_sets` it is.
         """
+
+    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
+        """What an item of a class counts in the score, where the training sets do not tell.
+
+        Returns
+        -------
+        tuple of tuple of Fraction, shape (n_kinds, n_classes), or None
+            For each of `training_sets` and each class; summed over kinds and items they make 1. None, the
+            default, if all items that a training set leaves are tested.
+        """
+        return None
 
     def n_train_sets(self, labels: Coded) -> int:
         """How many different training sets are admissible, exactly."""
@@ -380,7 +407,10 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return folds(int(cv))
     if type(cv).__module__.startswith("sklearn."):
-        msg = f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name"
+        msg = (
+            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
+            "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
+        )
         raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "

@@ -298,6 +298,8 @@ class Variant(ABC):
         "classes", or "values" where y holds real numbers (`Labels.values`); then there are no strata.
     tie_rules : tuple of str
         Those of ``"index"`` and ``"random"`` that the kernels honour.
+    heeds_extra : bool
+        Whether the stratified kernel heeds ``constraints.extra``.
     fixed, stratified : kernel or None
         The kernels for training sets of one fixed size, and of a fixed size per class.
     """
@@ -306,6 +308,7 @@ class Variant(ABC):
     parameters: ClassVar[Mapping[str, Any]] = {}
     target: ClassVar[str] = "classes"
     tie_rules: ClassVar[tuple[str, ...]] = ("index",)
+    heeds_extra: ClassVar[bool] = False
     fixed: ClassVar[Kernel | None] = None
     stratified: ClassVar[Kernel | None] = None
 
@@ -360,6 +363,9 @@ class Variant(ABC):
             kind = "stratified" if task.stratified else "fixed-size"
             other = "Subsample, KFold or LeaveOut" if task.stratified else "a stratified design"
             msg = f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
+            raise ValueError(msg)
+        if task.n_extra and not self.heeds_extra:
+            msg = f"variant {self.name!r} has no kernel for classes that get one training item more by lot"
             raise ValueError(msg)
         return kernel
 

@@ -168,7 +168,7 @@ def monte_carlo_cv(
     started = time.perf_counter()
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     check_pool(n_jobs, executor, progress)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     neighbors = as_neighbors(X, metric, metric_params)
     question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
     runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
@@ -323,7 +323,14 @@ def _run(
     return scores, missed
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: Any) -> np.random.Generator:
+    """The random numbers that a seed or a generator stands for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither None, a non-negative integer nor a numpy Generator.
+    """
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)):

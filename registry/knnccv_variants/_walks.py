@@ -241,10 +241,10 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
         n_flagged += flag
     n_levels = 2 if n_flagged > 0 else 1
     rows = np.full((n_classes + 2, n_levels, k + 1), zero)
-    tops = np.zeros(n_classes + 2, np.int64)
+    tops = np.zeros(n_classes + 2, counts.dtype)
     marks = np.full(min(n_extra, n_flagged, len(items) + 1) + 1, zero)
     product = np.full((2 * len(marks), k + 1), zero)
-    most = np.zeros(n_classes + 2, np.int64)
+    most = np.zeros(n_classes + 2, counts.dtype)
     seen = np.empty(n_classes, np.int64)
     met = np.zeros(n_classes, np.bool_)
     met[own] = True
@@ -256,6 +256,8 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
         for level in range(tops[own] + 1):
             rows[own, level, 0] = unit * (counts[own] + 1 - n_train[own] - level) / (counts[own] + 1)
             tested += rows[own, level, 0] * marks[level]
+        if tested == 0:  # always in the training set
+            return zero
     score = zero
     start = 0
     pure = 0
@@ -278,7 +280,7 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
             _pass_by(rows, tops, most[c], c, counts[c], n_train[c], unit)
             most[c] += 1
         else:
-            members = np.zeros(n_seen, np.int64)
+            members = np.zeros(n_seen, counts.dtype)
             for i in range(start, end):
                 for s in range(n_seen):
                     if seen[s] == classes[items[i]]:

@@ -30,8 +30,10 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     unit = constraints.unit
     zero = unit * 0
     own = classes[target]
-    nearer = np.zeros(constraints.integers[3], np.int64)  # wrong ones before the group, of every class
-    group = np.zeros(len(nearer), np.int64)
+    nearer = np.zeros(
+        constraints.integers[3], constraints.counts.dtype
+    )  # wrong ones before the group, of every class
+    group = np.zeros(len(nearer), nearer.dtype)
     n_nearer = 0
     share = zero
     pairs = zero
@@ -99,6 +101,7 @@ class Confidence(Variant):
     name = "confidence"
     parameters = {"n_neighbors": 5, "score": "share"}  # noqa: RUF012
     tie_rules = ("index", "random")
+    heeds_extra = True
     fixed = confidence_fixed
     stratified = confidence_stratified
 

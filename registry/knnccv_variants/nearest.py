@@ -138,6 +138,7 @@ class NN(Variant):
     name = "nn"
     parameters = {"loss": None}  # noqa: RUF012
     tie_rules = ("index", "random")
+    heeds_extra = True
     fixed = nn_fixed
     stratified = nn_stratified
 

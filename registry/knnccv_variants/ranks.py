@@ -58,7 +58,7 @@ def rank_stratified(order, labels, target, constraints):  # type: ignore[no-unty
     unit = constraints.unit
     rows = np.full((min(depth, n_classes), top), unit * 0)
     product = np.full(top, unit * 0)
-    passed = np.zeros(len(rows), np.int64)
+    passed = np.zeros(len(rows), constraints.counts.dtype)
     places = np.empty(n_classes, np.int64)
     seen = np.empty(len(rows), np.int64)
     n_seen = 0
@@ -104,6 +104,7 @@ class Rank(Variant):
     name = "rank"
     parameters = {"rank": 5}  # noqa: RUF012
     tie_rules = ("index", "random")
+    heeds_extra = True
     fixed = rank_fixed
     stratified = rank_stratified
 

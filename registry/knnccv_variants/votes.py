@@ -183,7 +183,7 @@ def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no
     rows = np.full((n_classes + 2, k + 1), unit * 0)
     joint = n_classes + 1
     product = np.full(k + 1, unit * 0)
-    most = np.zeros(n_classes + 2, np.int64)  # of every class that were passed
+    most = np.zeros(n_classes + 2, constraints.counts.dtype)  # of every class that were passed
     seen = np.empty(n_classes, np.int64)
     n_seen = 0
     score = unit * 0
@@ -332,6 +332,7 @@ class KNN(Variant):
     name = "knn"
     parameters = {"n_neighbors": 5, "loss": None, "vote_ties": "smallest"}  # noqa: RUF012
     tie_rules = ("index", "random")
+    heeds_extra = True
     fixed = knn_fixed
     stratified = knn_stratified
 

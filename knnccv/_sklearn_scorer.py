@@ -1,0 +1,178 @@
+"""A scorer and a splitter that bring complete cross-validation into scikit-learn's searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ._checks import check_choice, check_integer, check_tol
+from ._question import TIES
+from ._sklearn_estimators import (
+    InexactError,
+    Prepared,
+    as_target,
+    length_of,
+    needs_sklearn,
+    transform_fitted,
+)
+from ._sklearn_exact import AVERAGES, Asked, exact_score
+from ._sklearn_scoring import is_costs
+from .designs import Design, KFold, StratifiedKFold
+from .kernel import Array
+
+
+def ccv_scorer(
+    cv: Any = 5,
+    scoring: Any = None,
+    *,
+    groups: Any = None,
+    average: str = "folds",
+    ties: str | None = None,
+    tol: float = 1e-12,
+    n_jobs: int | None = None,
+) -> _CCVScorer:
+    """A scorer for scikit-learn that averages over all splits of the data it is given.
+
+    It reads ``n_neighbors``, ``weights`` and ``metric`` off the fitted estimator, and does not care what
+    that was fitted to. Beside `WholeData` it makes a search over parameters exact: one "fold", no luck.
+
+    Parameters
+    ----------
+    cv : int, design, or splitter of scikit-learn's, default 5
+        A design of knnccv's (`Subsample`, `KFold`, …) or whatever `expected_score` takes; an integer is
+        that number of folds over all shuffles, stratified for a classifier (as in `knnccv.complete_cv`).
+    scoring : optional
+        As for `expected_score`; but a matrix of costs gives *minus* the expected cost, since scikit-learn
+        takes the greatest score for the best.
+    groups : array of shape (n_items,), optional
+        For splitters that use groups. The scorer must then be given all these items.
+    average : {"folds", "pooled"}, default "folds"
+        As for `expected_score`.
+    ties : {"index", "random"}, optional
+        How equally similar training items are ordered. Default: as the splitter orders them; "index" for
+        designs of knnccv's.
+    tol, n_jobs
+        As for `expected_score`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y)`` → float. It can be pickled.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; when it is called, if there is no exact answer.
+
+    Notes
+    -----
+    Of a pipeline, the fitted earlier steps transform X: they have seen the tested items (as with
+    ``expected_score(..., transductive=True)``), but must not have looked at labels.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from knnccv import Subsample
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.sklearn import WholeData, ccv_scorer
+    >>> wine = load_wine()
+    >>> search = GridSearchCV(
+    ...     KNeighborsClassifier(),
+    ...     {"n_neighbors": range(1, 10)},
+    ...     scoring=ccv_scorer(Subsample(0.8)),
+    ...     cv=WholeData(),
+    ... ).fit(wine.X, wine.y)
+    >>> search.best_params_, round(float(search.best_score_), 6)
+    ({'n_neighbors': 1}, 0.749089)
+    """
+    needs_sklearn()
+    check_choice("average", average, AVERAGES)
+    if ties is not None:
+        check_choice("ties", ties, TIES)
+    check_tol(tol)
+    if isinstance(cv, Integral):
+        cv = check_integer("cv", cv, 2)
+    elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
+        msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
+        raise TypeError(msg)
+    return _CCVScorer(cv, scoring, groups, average, ties, tol, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class _CCVScorer:
+    """See `ccv_scorer`."""
+
+    cv: Any
+    scoring: Any
+    groups: Any
+    average: str
+    ties: str | None
+    tol: float
+    n_jobs: int | None
+
+    def __repr__(self) -> str:
+        defaults = {"groups": None, "average": "folds", "ties": None, "tol": 1e-12, "n_jobs": None}
+        given = [f"cv={self.cv!r}", f"scoring={self.scoring!r}"]
+        for name, usual in defaults.items():
+            value = getattr(self, name)
+            if value is not usual and (usual is None or value != usual):
+                given.append(f"{name}={value!r}")
+        return f"ccv_scorer({', '.join(given)})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The expected score of the rule that the estimator follows, over all splits of these items."""
+        from sklearn.base import is_regressor
+
+        last, seen = transform_fitted(estimator, X)
+        regression = is_regressor(last)
+        target = as_target(last, seen, y)
+        cv = self.cv
+        if isinstance(cv, int):
+            cv = KFold(cv) if regression else StratifiedKFold(cv)
+        asked = Asked(
+            Prepared(last, seen),
+            seen,
+            target,
+            cv,
+            self.groups,
+            self.scoring,
+            self.average,
+            self.tol,
+            self.n_jobs,
+        )
+        try:
+            score = exact_score(asked, regression, self.ties).score
+        except InexactError as error:
+            msg = f"ccv_scorer has no exact score: {error}"
+            raise ValueError(msg) from error
+        return -score if is_costs(self.scoring) else score
+
+
+class WholeData:
+    """A splitter that trains on all items and tests on all items, for scorers that split by themselves.
+
+    Beside `ccv_scorer`. With an ordinary scorer it would report training scores.
+
+    Examples
+    --------
+    >>> from knnccv.sklearn import WholeData
+    >>> list(WholeData().split([[0.0], [1.0]]))
+    [(array([0, 1]), array([0, 1]))]
+    """
+
+    def __repr__(self) -> str:
+        return "WholeData()"
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
+        """One split: all items, and all items."""
+        rows = np.arange(length_of(X))
+        yield rows, rows.copy()
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """1."""
+        return 1
