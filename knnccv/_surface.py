@@ -255,7 +255,6 @@ def _has_profile(question: Question, cells: _Cells) -> bool:
         type(question.variant) in (NN, KNN, Rank)
         and question.parameters.get("loss") is None
         and question.parameters.get("vote_ties", "smallest") == "smallest"
-        and question.ties == "index"
         and not question.kinds[0].stratified
         and max(cells.values) <= MOST_NEIGHBORS
     )
@@ -286,44 +285,57 @@ class _Pass:
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
         parts = [self.neighbors.block(block, self.depth) for block in blocks]
         lists = _joined(parts)
-        known = [known_lengths(part, self.neighbors, self.fair) for part in parts]
-        lengths = np.minimum(np.concatenate(known), self.depth)
-        owns = self.asked.classes[chunk]
-        weights = self.weights[owns]
+        known = np.concatenate([known_lengths(part, self.neighbors, self.fair) for part in parts])
         profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
-        untied = np.ones(len(chunk), bool)
+        lengths = np.minimum(known, self.depth)
         if self.fair:
-            untied = self._add_tied(lists, lengths, owns, weights, profile)
-        if untied.all():
-            add_profile(lists.items, lengths, owns, weights, self.asked, profile)
-        elif untied.any():
-            add_profile(
-                lists.items[untied], lengths[untied], owns[untied], weights[untied], self.asked, profile
-            )
+            cut = (known < self.depth) & lists.open_end
+            lengths[cut] = self._add_deeper_ties(chunk[cut], profile)
+            self._add_ties(lists, np.where(cut, 0, known), chunk, profile)
+        owns = self.asked.classes[chunk]
+        add_profile(lists.items, lengths, owns, self.weights[owns], self.asked, profile)
         return lists if keep_lists else None, profile, lengths
 
-    def _add_tied(self, lists: Lists, lengths: Array, owns: Array, weights: Array, profile: Array) -> Array:
-        """Add the items whose order ties different labels; returns which are left."""
-        from knnccv_variants._ballot import MATCH, SOME
-        from knnccv_variants._tied_profile import add_tied_profile, ties_labels
+    def _add_deeper_ties(self, rows: Array, profile: Array) -> Array:
+        """Where a tied group goes on beyond the depth: from lists that show its end. Returns lengths."""
+        lengths = np.zeros(len(rows), np.int64)
+        depth = self.depth
+        waiting = np.arange(len(rows))
+        while len(waiting):
+            depth = min(2 * depth, self.neighbors.max_depth)
+            size = self.neighbors.block_size(depth)
+            left = []
+            for start in range(0, len(waiting), size):
+                some = waiting[start : start + size]
+                lists = self.neighbors.block(rows[some], depth)
+                known = known_lengths(lists, self.neighbors, fair=True)
+                done = (known >= self.depth) | ~lists.open_end | (depth == self.neighbors.max_depth)
+                self._add_ties(
+                    lists.cut(np.flatnonzero(done), depth), known[done], rows[some[done]], profile
+                )
+                lengths[some[done]] = np.minimum(known[done], self.depth)
+                left.append(some[~done])
+            waiting = np.concatenate(left)
+        return lengths
 
-        tied = np.empty(len(lengths), bool)
-        ties_labels(lists.items, lists.values, lengths, self.asked.classes, tied)
-        if tied.any():
-            add_tied_profile(
-                lists.items[tied],
-                lists.values[tied],
-                lengths[tied],
-                owns[tied],
-                weights[tied],
-                self.asked.classes,
-                self.asked.n_classes,
-                self.nearest,
-                SOME if self.asked.ranked else MATCH,
-                self.asked.first,
-                profile,
-            )
-        return ~tied
+    def _add_ties(self, lists: Lists, known: Array, rows: Array, profile: Array) -> None:
+        from knnccv_variants._ballot import MATCH, SOME
+        from knnccv_variants._tied_profile import add_ties
+
+        owns = self.asked.classes[rows]
+        add_ties(
+            lists.items,
+            lists.values,
+            known,
+            owns,
+            self.weights[owns],
+            self.asked.classes,
+            self.asked.n_classes,
+            self.nearest,
+            SOME if self.asked.ranked else MATCH,
+            self.asked.first,
+            profile,
+        )
 
     def chunk(self, number: int) -> Array:
         """The rows that are summed together, whoever works on them."""

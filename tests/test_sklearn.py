@@ -341,7 +341,7 @@ METRICS = [
 ]
 
 
-@pytest.mark.parametrize("options", METRICS, ids=str)
+@pytest.mark.parametrize("options", METRICS, ids=[str(i) for i in range(len(METRICS))])
 def test_metrics_are_scikit_learns(options):
     X, y = data(5, n_items=14)
     found = expected_score(KNeighborsClassifier(3, **options), X, y, cv=LeaveOneOut())

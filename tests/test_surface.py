@@ -312,3 +312,42 @@ def test_short_lists_show_in_the_regret_of_the_best():
     best = short.best()
     assert best.regret[0] > 0.1 > best.regret[1]
     assert (surface(near, Y3, [1, 9], [9, 80]).best().regret < 1e-5).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize(("variant", "axis"), [("knn", "n_neighbors"), ("rank", "rank"), ("nn", None)])
+def test_fair_ties(n_classes, variant, axis):
+    """Cell for cell what the kernels say, on data most of which tie."""
+    compared = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n_items = int(rng.integers(12, 60))
+        X = rng.integers(0, int(rng.integers(2, 7)), (n_items, 2)).astype(float)
+        y = rng.integers(0, n_classes, n_items)
+        y[:n_classes] = np.arange(n_classes)
+        ks = [1, 2, 3, 5, 8] if axis else None
+        sizes = [8, n_items // 2 + 3, n_items - 1]
+        near = Neighbors.from_data(X)
+        found = surface(near, y, ks, sizes, variant, tol=1e-12)
+        assert found.ties == "random"
+        for row, k in enumerate(ks or [1]):
+            for column, size in enumerate(sizes):
+                setting = {axis: k} if axis else {}
+                cell = complete_cv(near, y, variant, Subsample(size), **setting)
+                assert found.scores[row, column] == pytest.approx(cell.score, abs=1e-11)
+                assert abs(found.scores[row, column] - cell.score) <= (
+                    found.error_bound[row, column] + cell.error_bound
+                )
+                compared += 1
+    assert compared >= 18
+
+
+@pytest.mark.parametrize("variant", ["regression", "confidence"])
+def test_other_rules_go_cell_by_cell(variant):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
+    found = surface(X, y, [1, 4], [10, 30], variant)
+    for row, k in enumerate([1, 4]):
+        for column, size in enumerate([10, 30]):
+            cell = complete_cv(X, y, variant, Subsample(size), n_neighbors=k)
+            assert found.scores[row, column] == pytest.approx(cell.score, abs=1e-6)
