@@ -22,10 +22,13 @@ _HOME = {
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
     "Surface": "_surface_result",
+    "TieReport": "_ties",
     "TrainingSets": "designs",
     "Variant": "kernel",
     "complete_cv": "driver",
     "get_variant": "variants",
+    "loo_curve": "_loo",
+    "loo_identity": "_loo",
     "monte_carlo_cv": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
@@ -41,8 +44,10 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 if TYPE_CHECKING:
     from . import datasets, plot, sklearn, testing
     from ._groups import LeaveGroupsOut
+    from ._loo import loo_curve, loo_identity
     from ._surface import surface
     from ._surface_result import Surface
+    from ._ties import TieReport
     from ._warm import warm
     from .designs import (
         Design,

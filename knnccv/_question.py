@@ -85,6 +85,22 @@ class Question:
         """What the kernel gets for these training sets."""
         return constraints_for(task, self.variant.tables(task, **self.parameters))
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether a smaller score is better."""
+        brier = self.parameters.get("score") == "brier"
+        return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
+
+    def alone(self) -> Array:
+        """What an item of the column's class scores for one of the row's, if it decides alone."""
+        loss = self.parameters.get("loss")
+        if self.variant.target == "values":
+            return np.zeros((1, 1))
+        if loss is not None:
+            return np.array(loss, dtype=float)
+        right = np.eye(len(self.labels.classes))
+        return 1 - right if self.is_loss else right
+
     def never_tested(self) -> Array:
         """Bool (n_kinds, n_classes): whether all items of the class are always in the training set."""
         n_classes = len(self.labels.classes)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_bool, check_integer, check_tol
-from ._labels import code_labels
+from ._labels import code_labels, one_class
 from ._pool import Submits, Workers, check_pool, for_each
 from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
 from ._question import Question, pose
@@ -128,7 +128,8 @@ def surface(
     axis, values = _axis(rule, n_neighbors, parameters)
     designs = _designs(train_sizes, stratified)
     neighbors = as_neighbors(X, metric, metric_params)
-    labels = code_labels(y, neighbors.n_items)
+    values_only = rule.target == "values"
+    labels = one_class(neighbors.n_items) if values_only else code_labels(y, neighbors.n_items)
     sizes = [sum(kind.n_train) for design in designs for kind in design.training_sets(labels)]
     if values is None:
         values = list(range(1, min(MOST_BY_DEFAULT, *sizes) + 1))
@@ -163,7 +164,7 @@ def surface(
         truncation_bound=found[1],
         n_neighbors=np.array(values),
         train_sizes=np.array(sizes),
-        is_loss=question.parameters.get("loss") is not None,
+        is_loss=question.is_loss,
         variant=rule.name,
         stratified=stratified,
         ties=question.ties,
@@ -217,7 +218,12 @@ def _axis(
         name, given = axis, parameters[axis]
     if given is None:
         return axis, None
-    return axis, [check_integer(name, value, 1) for value in _listed(name, given)]
+    return axis, listed_neighbors(given, name=name)
+
+
+def listed_neighbors(values: Any, most: int | None = None, name: str = "n_neighbors") -> list[int]:
+    """One number of neighbours or several, checked."""
+    return [check_integer(name, value, 1, most) for value in _listed(name, values)]
 
 
 def _designs(train_sizes: Any, stratified: bool) -> list[Design]:

@@ -195,6 +195,7 @@ class Asked:
     tol: float
     exact: bool
     n_jobs: int | None
+    tie_order: int = 0
 
     def again(self, **parameters: Any) -> CompleteCV:
         """The answer with other parameters; the neighbours keep their lists."""
@@ -208,9 +209,7 @@ class Asked:
 
             found = exact_scores(self.question, self.neighbors)
         else:
-            found = _float_scores(
-                self.question, self.neighbors, keep, self.tol, self.n_jobs, executor, progress
-            )
+            found = _float_scores(self, keep, executor, progress)
         answer = summarise(self.question, found)
         return uncertified(answer) if self.neighbors.approximate else answer
 
@@ -227,6 +226,8 @@ class _Plan:
     fixed_tails: tuple[Array | None, ...]
     never: Array
     fair: bool
+    tie_order: int = 0
+    losses: Array | None = None
 
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
@@ -241,7 +242,11 @@ class _Plan:
     ) -> tuple[Lists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
         lists = self.neighbors.block(rows, depth)
-        lengths = known_lengths(lists, self.neighbors, self.fair)
+        lengths = known_lengths(lists, self.neighbors, self.fair or self.tie_order != 0)
+        if self.losses is not None:
+            from ._ties import reordered
+
+            lists = reordered(lists, lengths, rows, self.labels, self.losses, self.tie_order)
         scores = np.empty((len(self.kernels), len(rows)))
         tails = np.empty((len(self.kernels), len(rows)))
         tied = np.zeros(len(rows), bool)
@@ -277,22 +282,15 @@ class _Plan:
         return lists if keep_lists else None, scores, tails, tied
 
 
-def _float_scores(
-    question: Question,
-    neighbors: Neighbors,
-    keep: bool,
-    tol: float,
-    n_jobs: int | None,
-    executor: Submits | None,
-    progress: bool,
-) -> Scores:
+def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: bool) -> Scores:
+    question, neighbors, tol, n_jobs = asked.question, asked.neighbors, asked.tol, asked.n_jobs
     plan: Any
     if isinstance(question.design, LeaveGroupsOut):
         from ._group_scores import group_plan
 
         plan = group_plan(question, neighbors)
     else:
-        plan = _plan(question, neighbors)
+        plan = _plan(question, neighbors, asked.tie_order)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
     if executor is not None:
         plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
@@ -326,7 +324,7 @@ def _float_scores(
     return Scores(scores, tails, tied, deepest)
 
 
-def _plan(question: Question, neighbors: Neighbors) -> _Plan:
+def _plan(question: Question, neighbors: Neighbors, tie_order: int) -> _Plan:
     tasks = [question.task(kind) for kind in question.kinds]
     owner = f"variant {question.variant.name!r}"
     kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
@@ -342,7 +340,9 @@ def _plan(question: Question, neighbors: Neighbors) -> _Plan:
             for task, k in zip(tasks, nearest, strict=True)
         ),
         question.never_tested(),
-        question.ties == "random",
+        question.ties == "random" and not tie_order,
+        tie_order,
+        question.alone() if tie_order else None,
     )
     plan.compile()
     return plan

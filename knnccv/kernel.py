@@ -323,6 +323,10 @@ class Variant(ABC):
         """The largest absolute score that one classification can have."""
         return 1.0
 
+    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
+        """Whether right items first, among equally similar ones, can only raise the score, for any T."""
+        return self.n_nearest(**parameters) == 1
+
     def largest_for(self, values: Array, **parameters: Any) -> float:
         """`largest_score` where it depends on the targets, `values` of shape (n_items, n_outputs)."""
         return self.largest_score(**parameters)

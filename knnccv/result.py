@@ -15,6 +15,7 @@ from .kernel import Array
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._ties import TieReport
     from .designs import TrainingSets
     from .driver import Asked
 
@@ -205,6 +206,33 @@ class CompleteCV:
 
         return expected_confusion(self, self._asked, normalize)
 
+    def tie_report(self) -> TieReport:
+        """How many items have ties that matter, and how much of the score is at stake.
+
+        Computed when asked for, from the data, to which the result refers until it is pickled or copied; it
+        takes two runs of `complete_cv`.
+
+        Returns
+        -------
+        TieReport
+
+        Raises
+        ------
+        ValueError
+            For `LeaveGroupsOut`, or if the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> X = [[0], [1], [1], [2], [2], [3]]
+        >>> report = complete_cv(X, [0, 0, 1, 1, 1, 0], "nn", Subsample(4)).tie_report()
+        >>> report.n_tied, round(report.lowest, 3), round(report.score, 3), round(report.highest, 3)
+        (5, 0.3, 0.406, 0.533)
+        """
+        from ._ties import tie_report
+
+        return tie_report(self, self._reference())
+
     @functools.cached_property
     def bias2(self) -> Array:
         """Regression: squared bias of every item, ndarray of shape (n_items,).
@@ -235,13 +263,16 @@ class CompleteCV:
 
     def _again(self, **parameters: Any) -> CompleteCV:
         """The answer to the same question with other parameters."""
+        return self._reference().again(**parameters)
+
+    def _reference(self) -> Asked:
         if self._asked is None:
             msg = (
                 "this asks the neighbours once more, but the result is a copy or was pickled and leaves "
                 "the data behind; call complete_cv again, or ask before"
             )
             raise ValueError(msg)
-        return self._asked.again(**parameters)
+        return self._asked
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item: label, score and weight, as a pandas DataFrame.

@@ -119,6 +119,10 @@ class Confidence(Variant):
         """1 for a share, 2 for the Brier score."""
         return 1.0 if parameters["score"] == "share" else 2.0
 
+    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
+        """For the share, which only counts right votes, or for one neighbour."""
+        return parameters["score"] == "share" or self.n_nearest(**parameters) == 1
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """K, the rule, and how likely items and pairs are among the K nearest."""
         k = self.n_nearest(**parameters)

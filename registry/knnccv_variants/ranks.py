@@ -116,6 +116,10 @@ class Rank(Variant):
         """R must be a positive integer."""
         check_integer("rank", parameters["rank"], 1)
 
+    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
+        """Always: one right item is enough."""
+        return True
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """R, cut at the size of the training set, beyond which nothing changes; what `_walks` need."""
         nearest = min(self.n_nearest(**parameters), task.train_size)

@@ -351,6 +351,10 @@ class KNN(Variant):
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
 
+    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
+        """For one neighbour, or two classes."""
+        return n_classes <= 2 or self.n_nearest(**parameters) == 1
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """K; the laws of the neighbours' positions; the loss, or all votes between two classes."""
         k = self.n_nearest(**parameters)

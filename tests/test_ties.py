@@ -1,0 +1,114 @@
+"""What ties leave open: the lowest and the highest score over the orders of equally similar items."""
+
+import pickle
+from itertools import chain, permutations, product
+
+import naive
+import numpy as np
+import pytest
+from problems import problem
+
+from knnccv import KFold, LeaveGroupsOut, StratifiedSubsample, Subsample, complete_cv
+
+RULES = [
+    ("nn", {}, True),
+    ("nn", {"loss": True}, True),
+    ("rank", {"rank": 2}, True),
+    ("confidence", {"n_neighbors": 2}, True),
+    ("knn", {"n_neighbors": 1}, True),
+    ("knn", {"n_neighbors": 3}, None),
+    ("confidence", {"n_neighbors": 3, "score": "brier"}, False),
+]
+
+
+def extremes(case, variant, listed, parameters):
+    """The lowest and highest A_x over all orders of the tied groups of x, each fixed for all T."""
+    distances, y = case.distances.tolist(), case.y.tolist()
+    low, high = [], []
+    for x in range(len(y)):
+        _, groups = naive.neighbor_order(distances[x], x)
+        scores = []
+        for parts in product(*[permutations(group) for group in groups]):
+            order = list(chain.from_iterable(parts))
+            total, number = 0, 0
+            for (training,) in listed.outcomes:
+                if x not in training:
+                    near = [j for j in order if j in training]
+                    total += naive.score_one(variant, near, y, x, parameters)
+                    number += 1
+            if number:
+                scores.append(total / number)
+        low.append(min(scores) if scores else np.nan)
+        high.append(max(scores) if scores else np.nan)
+    return np.array(low, float), np.array(high, float)
+
+
+@pytest.mark.parametrize("seed", [s for s in range(40) if s % 4 in (1, 2)])
+def test_the_range_equals_the_enumeration(seed):
+    case = problem(seed)
+    n_items = len(case.y)
+    if n_items > 6:
+        return
+    half = {c: (case.y.tolist().count(c) + 1) // 2 for c in case.classes}
+    pairs = [(Subsample(n_items // 2 + 1), naive.subsample(n_items, n_items // 2 + 1))]
+    if sum(half.values()) < n_items:
+        pairs.append((StratifiedSubsample(per_class=half), naive.stratified(case.y.tolist(), half)))
+    for design, listed in pairs:
+        smallest = min(len(outcome[0]) for outcome in listed.outcomes)
+        for variant, setting, exact in RULES:
+            if setting.get("n_neighbors", 1) > smallest:
+                continue
+            parameters = case.parameters(setting)
+            result = complete_cv(
+                case.distances, case.y, variant, design, metric="precomputed", **parameters
+            )
+            report = result.tie_report()
+            plain = {name: v.tolist() if hasattr(v, "tolist") else v for name, v in parameters.items()}
+            low, high = extremes(case, variant, listed, plain)
+            assert report.exact_range == (len(case.classes) == 2 if exact is None else exact)
+            if report.exact_range:
+                np.testing.assert_allclose(report.per_item_lowest, low, atol=1e-12)
+                np.testing.assert_allclose(report.per_item_highest, high, atol=1e-12)
+            else:
+                assert (report.per_item_lowest >= low - 1e-12)[~np.isnan(low)].all()
+                assert (report.per_item_highest <= high + 1e-12)[~np.isnan(low)].all()
+            assert report.lowest <= report.score + 1e-12
+            assert report.score <= report.highest + 1e-12
+            assert report.n_tied == result.tied
+
+
+def test_nothing_is_at_stake_without_ties():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.integers(0, 3, 50)
+    report = complete_cv(X, y, "knn", KFold(5)).tie_report()
+    assert (report.n_items, report.n_tied) == (50, 0)
+    assert report.lowest == pytest.approx(report.score, abs=1e-14)
+    assert report.highest == pytest.approx(report.score, abs=1e-14)
+
+
+def test_regression_with_one_neighbour():
+    X, y = [[0.0], [1.0], [1.0], [2.0]], [0.0, 1.0, 4.0, 9.0]
+    report = complete_cv(X, y, "regression", Subsample(3), n_neighbors=1).tie_report()
+    assert report.exact_range
+    np.testing.assert_allclose(report.per_item_lowest, [1, 9, 9, 25])
+    np.testing.assert_allclose(report.per_item_highest, [16, 9, 9, 64])
+
+
+def test_index_order_and_fair_order_lie_within_the_range():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 4, (80, 2)).astype(float), rng.integers(0, 2, 80)
+    scores = [
+        complete_cv(X[order], y[order], "knn", Subsample(40), ties="index").score
+        for order in (rng.permutation(80) for _ in range(10))
+    ]
+    result = complete_cv(X, y, "knn", Subsample(40))
+    report = result.tie_report()
+    assert report.lowest < min(scores) < report.score < max(scores) < report.highest
+
+
+def test_what_has_no_report():
+    X, y = np.arange(8.0)[:, None], [0, 1] * 4
+    with pytest.raises(ValueError, match="leaves the data behind"):
+        pickle.loads(pickle.dumps(complete_cv(X, y, "nn", KFold(2)))).tie_report()
+    with pytest.raises(ValueError, match="not offered for LeaveGroupsOut"):
+        complete_cv(X, y, "nn", LeaveGroupsOut([0, 0, 1, 1, 2, 2, 3, 3])).tie_report()
