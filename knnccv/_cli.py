@@ -17,7 +17,8 @@ Commands = Any  # argparse names the type of add_subparsers() in private
 
 EPILOG_SCORE = """\
 designs (one of them; the answer is the mean over all splits that the design admits):
-  --cv K                       k-fold, stratified unless --no-stratify; the default, with K = 5
+  --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
+                               classes); the default, with K = 5
   --train-size 100             all training sets of 100 items
   --train-size 0.5             all training sets of half of the items
   --train-size 0.5 --stratify  ... of half of every class
@@ -29,7 +30,8 @@ examples:
   knnccv score
   knnccv score --variant rank --rank 3 --per-class 5
   knnccv score iris.csv --target species --n-neighbors 3 --cv 10
-  knnccv score - --target -1 --no-header --variant nn --ties random --train-size 0.5 < iris.data
+  knnccv score - --target -1 --no-header --variant nn --ties index --train-size 0.5 < iris.data
+  knnccv score homes.csv --target price --variant regression --n-neighbors 7 --train-size 0.8
 """
 
 EPILOG_JSON = """\
@@ -53,7 +55,9 @@ def add_score(commands: Commands) -> None:
         "file", nargs="?", metavar="FILE", help="delimited text, one item per row; - reads standard input"
     )
     data.add_argument(
-        "--target", metavar="COLUMN", help="column of the labels: name, or number from 0 (-1: the last)"
+        "--target",
+        metavar="COLUMN",
+        help="column of the labels, or of the numbers of regression: name, or number from 0 (-1: the last)",
     )
     data.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)"
@@ -68,9 +72,14 @@ def add_score(commands: Commands) -> None:
     )
     rule = parser.add_argument_group("the rule")
     rule.add_argument(
-        "--variant", default="knn", metavar="NAME", help="nn, knn, rank, or a registered one (default: knn)"
+        "--variant",
+        default="knn",
+        metavar="NAME",
+        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
     )
-    rule.add_argument("--n-neighbors", type=int, metavar="K", help="of knn (default: 5)")
+    rule.add_argument(
+        "--n-neighbors", type=int, metavar="K", help="of knn, confidence and regression (default: 5)"
+    )
     rule.add_argument("--rank", type=int, metavar="R", help="of rank (default: 5)")
     rule.add_argument(
         "--parameter",
@@ -83,8 +92,9 @@ def add_score(commands: Commands) -> None:
     rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
     rule.add_argument(
         "--ties",
-        choices=("index", "random"),
-        help="equally near items: the mean over all their orders (default), or in the order of the rows",
+        choices=("random", "index"),
+        help="equally near items: the mean over all their orders (the default, where the variant has it), "
+        "or in the order of the rows",
     )
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
@@ -94,7 +104,7 @@ def add_score(commands: Commands) -> None:
     design.add_argument(
         "--stratify",
         action=argparse.BooleanOptionalAction,
-        help="every class alike (default: with --cv)",
+        help="every class alike (default: with --cv, where there are classes)",
     )
     design.add_argument(
         "--average",
@@ -159,7 +169,7 @@ def run_score(args: argparse.Namespace) -> int:
 
     given = _parameters(args)
     rule = _score.rule_for(args.variant, given)
-    data = _score.read_data(args)
+    data = _score.read_data(args, rule)
     for note in data.notes:
         print(f"knnccv: note: {note}", file=sys.stderr)
     answer = _score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)

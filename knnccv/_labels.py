@@ -108,7 +108,10 @@ def _check_whole(labels: Array) -> None:
     bad = labels != np.floor(labels)
     if bad.any():
         at = int(np.argmax(bad))
-        msg = f"y[{at}] is {labels[at]}: class labels must be whole numbers, strings or booleans"
+        msg = (
+            f"y[{at}] is {labels[at]}: class labels must be whole numbers, strings or booleans; "
+            "real targets are for the variant 'regression'"
+        )
         raise TypeError(msg)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ._checks import check_choice
 from ._groups import GroupTrainingSets
 from ._labels import Coded, as_targets, code_labels, one_class
-from .designs import Design, KFold, StratifiedKFold, TrainingSets, as_design
+from .designs import Design, KFold, StratifiedKFold, StratifiedSubsample, TrainingSets, as_design
 from .kernel import Array, Constraints, Labels, Task, Variant, constraints_for
 from .variants import get_variant
 
@@ -146,8 +146,10 @@ def pose(
     else:
         labels = code_labels(y, n_items)
         targets = labels.classes[labels.codes]
-    kinds = design.training_sets(labels)
-    if rule.target == "values" and any(kind.stratified for kind in kinds):
+    # Before the design looks for classes of its own, which it would miss in other words.
+    stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
+    kinds = () if stratified and rule.target == "values" else design.training_sets(labels)
+    if rule.target == "values" and (stratified or any(kind.stratified for kind in kinds)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
     weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)

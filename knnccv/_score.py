@@ -26,6 +26,20 @@ from .variants import get_variant
 ACCURACIES = ("nn", "knn", "rank")
 """The variants whose score is a share of right answers, unless they are given a loss."""
 
+MEASURES = {
+    "regression": (
+        "part",
+        {
+            "error": "mean squared error",
+            "bias2": "squared bias",
+            "variance": "variance",
+            "prediction": "mean prediction",
+        },
+    ),
+    "confidence": ("score", {"share": "share of the votes", "brier": "Brier score"}),
+}
+"""By variant: the parameter that says what is measured, and what its values measure."""
+
 SAFE_INTEGER = 2**53
 """Larger integers lose digits in most readers of JSON."""
 
@@ -59,15 +73,32 @@ def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
     return rule
 
 
-def read_data(args: argparse.Namespace) -> Data:
-    """The table that the options name, or the bundled one."""
+def read_data(args: argparse.Namespace, rule: Variant) -> Data:
+    """The table that the options name, or the bundled one.
+
+    Raises
+    ------
+    ValueError
+        If the table cannot be used, or the rule wants numbers for a target that is text.
+    """
     if args.file is None:
         from .datasets import load_wine
 
         wine = load_wine()
         return Data("wine (bundled; no file was given)", wine.X, wine.y)
     table = read_table(args.file, args.target, delimiter=args.delimiter, header=args.header, drop=args.drop)
-    return Data(table.source, table.X, table.y, table.notes)
+    y = table.y
+    if rule.target == "values" and y.dtype.kind == "U":  # large numbers are kept as text, lest labels merge
+        try:
+            y = y.astype(np.float64)
+        except ValueError as error:
+            msg = (
+                f"variant {rule.name!r} needs a number as every item's target, but column "
+                f"{table.target_name!r} holds text ({error}); choose a column by --target, or a variant "
+                "for classes, such as knn"
+            )
+            raise ValueError(msg) from None
+    return Data(table.source, table.X, y, table.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +118,15 @@ class Answer:
         """What the score is."""
         if self.complete.parameters.get("loss") is not None:
             return "expected loss"
+        if self.rule.name in MEASURES:
+            which, measures = MEASURES[self.rule.name]
+            return measures.get(self.complete.parameters[which], "score")
         return "accuracy" if self.rule.name in ACCURACIES else "score"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target is a class, no number."""
+        return self.rule.target == "classes"
 
     def as_json(self) -> dict[str, Any]:
         """All that is known, in types that JSON has."""
@@ -97,7 +136,7 @@ class Answer:
             "data": self.data.source,
             "n_items": len(self.data.X),
             "n_features": self.data.X.shape[1],
-            "classes": _classes(self.data.y),
+            "classes": _classes(self.data.y) if self.has_classes else None,
             "variant": found.variant,
             "parameters": {name: _plain(value) for name, value in found.parameters.items()},
             "design": found.design,
@@ -127,11 +166,12 @@ class Answer:
         ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
         lines = [
             ("Data", _data_line(self.data)),
-            ("", _class_line(_classes(self.data.y))),
-            ("Rule", f"{rule}, {self.metric} distance, equally near items {ties[found.ties]}"),
+            ("", _class_line(_classes(self.data.y)) if self.has_classes else _target_line(self.data.y)),
+            ("Rule", f"{rule}, {self.metric} distance,"),
+            ("", f"equally near items {ties[found.ties]}"),
             ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[found.average]}"),
             ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
-            (self.measure.capitalize(), self._score_line()),
+            self._score_line(),
         ]
         if found.exact is not None:
             ratio = _ratio(found.exact)
@@ -144,22 +184,26 @@ class Answer:
             lines += self._runs_lines(self.runs)
         return "\n".join(f"{name:<15}{text}".rstrip() for name, text in lines)
 
-    def _score_line(self) -> str:
+    def _score_line(self) -> tuple[str, str]:
         found = self.complete
         certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
         if self.measure == "accuracy":
-            return f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
-        return f"{found.score:.10g}  ({certified})"
+            return "Accuracy", f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
+        shown = f"{found.score:.10g}  ({certified})"
+        if len(self.measure) < 15:
+            return self.measure[0].upper() + self.measure[1:], shown
+        return "Score", f"{self.measure} {shown}"
 
     def _tied_line(self) -> str:
         found = self.complete
+        unlike = "classes" if self.has_classes else "targets"
         start = (
-            f"{found.tied} of {len(self.data.X)} items have equally near neighbours of different classes"
+            f"{found.tied} of {len(self.data.X)} items have equally near neighbours of different {unlike}"
         )
         if found.ties == "random":
             return start
         if "random" in self.rule.tie_rules:
-            return f"{start};\n{'':<15}without --ties index the mean over all their orders is taken"
+            return f"{start};\n{'':<15}without --ties index, the mean over all their orders is taken"
         return f"{start};\n{'':<15}the score may depend on the order of the rows"
 
     def _runs_lines(self, runs: MonteCarloCV) -> list[tuple[str, str]]:
@@ -196,7 +240,8 @@ def compute(
     args: argparse.Namespace, data: Data, rule: Variant, parameters: dict[str, Any], cv: Any
 ) -> Answer:
     """Ask for the exact score, and for the random runs."""
-    cv = _with_labels(cv, data.y)
+    if rule.target == "classes":
+        cv = _with_labels(cv, data.y)
     asked: dict[str, Any] = {
         "metric": args.metric,
         "metric_params": None if args.p is None else {"p": args.p},
@@ -249,10 +294,8 @@ def _with_labels(cv: Any, y: Array) -> Any:
     return StratifiedSubsample(per_class={labels[typed]: n for typed, n in counts.items()})
 
 
-def _classes(y: Array) -> dict[str, int] | None:
-    """How many items every class has; None for a target that is no class."""
-    if y.dtype.kind == "f":
-        return None
+def _classes(y: Array) -> dict[str, int]:
+    """How many items every class has."""
     names, counts = np.unique(y, return_counts=True)
     return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
 
@@ -262,9 +305,11 @@ def _data_line(data: Data) -> str:
     return f"{data.source}: {n_items} items, {_plural(n_features, 'feature')}"
 
 
-def _class_line(counts: Mapping[str, int] | None) -> str:
-    if counts is None:
-        return "a real target"
+def _target_line(y: Array) -> str:
+    return f"targets from {y.min():g} to {y.max():g}, mean {y.mean():g}, variance {y.var():g}"
+
+
+def _class_line(counts: Mapping[str, int]) -> str:
     classes = f"{len(counts)} class{'' if len(counts) == 1 else 'es'}"
     if len(counts) <= _LISTED:
         return f"{classes} ({', '.join(f'{name}: {count}' for name, count in counts.items())})"

@@ -64,7 +64,7 @@ def surface(
     X : array of shape (n_items, n_features), or Neighbors
         As for `complete_cv`.
     y : array of shape (n_items,)
-        Class labels.
+        Class labels; real targets for "regression".
     n_neighbors : int or sequence of int, optional
         The K. Each must fit into every training set. Default: 1 to 30, or to the smallest training size.
         For "rank" the R (which may also be given as ``rank=``); not for "nn", which has one row.
@@ -78,8 +78,8 @@ def surface(
         computed on its own, over the same neighbour lists.
     metric, metric_params
         As for `complete_cv`.
-    ties : {"index", "random"}, default "index"
-        As for `complete_cv`. "random" goes cell by cell.
+    ties : {"random", "index"}, default "random"
+        As for `complete_cv`.
     average : {"pooled", "item", "class"}, default "pooled"
         As for `complete_cv`.
     tol : float, default 1e-6

@@ -10,6 +10,9 @@ from ._surface import surface
 from .designs import KFold, StratifiedKFold
 from .driver import complete_cv
 from .montecarlo import monte_carlo_cv
+from .variants import get_variant
+
+BUILT_IN = ("nn", "knn", "rank", "confidence", "regression")
 
 
 def warm() -> None:
@@ -22,9 +25,12 @@ def warm() -> None:
     """
     X = np.arange(8.0)[:, None]
     y = np.array([0, 1] * 4)
-    for name in ("nn", "knn", "rank"):
-        parameters: dict[str, Any] = {"n_neighbors": 1} if name == "knn" else {}
-        for cv in (KFold(2), StratifiedKFold(2)):
-            complete_cv(X, y, name, cv, **parameters)
-            monte_carlo_cv(X, y, name, cv, n_repeats=1, **parameters)
-        surface(X, y, variant=name, train_sizes=4)
+    for name in BUILT_IN:
+        rule = get_variant(name)
+        parameters: dict[str, Any] = {"n_neighbors": 1} if "n_neighbors" in rule.parameters else {}
+        for kernel, cv in ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2))):
+            if kernel is None:
+                continue
+            complete_cv(X, y, rule, cv, **parameters)
+            monte_carlo_cv(X, y, rule, cv, n_repeats=1, **parameters)
+        surface(X, y, variant=rule, train_sizes=4)

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._labels import code_labels
-from ._question import pose
+from ._question import Question, pose
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv
 from .kernel import Array, Variant, compile_kernel
@@ -41,8 +40,9 @@ def check_variant(
         What is checked; it need not be registered.
     score : callable
         ``score(near, own, **parameters)`` → the score of one classification: `near` is the list of the
-        class codes of ALL training items, nearest first, and `own` the tested item's code. Written as
-        plainly as possible, independent of the kernel. Integers and Fractions keep the check exact.
+        class codes of ALL training items, nearest first, and `own` the tested item's code. For a variant
+        of real targets they are targets, whole numbers. Written as plainly as possible, independent of
+        the kernel. Integers and Fractions keep the check exact.
     parameters : sequence of mappings
         The parameters to try; defaults fill in the rest. A setting that the variant's `check` refuses
         for some training set is passed over there.
@@ -72,6 +72,13 @@ def check_variant(
     >>> from knnccv.testing import check_variant
     >>> check_variant("nn", lambda near, own, loss: int(near[0] == own), n_cases=5) > 50
     True
+
+    A variant of real targets, with one neighbour:
+
+    >>> def squared_error(near, own, **parameters):
+    ...     return (near[0] - own) ** 2
+    >>> check_variant("regression", squared_error, parameters=[{"n_neighbors": 1}], n_cases=5) > 50
+    True
     """
     found = get_variant(variant)
     for kernel in found.kernels():
@@ -79,7 +86,7 @@ def check_variant(
     rng = np.random.default_rng(seed)
     compared = 0
     for _ in range(n_cases):
-        distances, y = _problem(rng)
+        distances, y = _problem(rng, found.target)
         for setting in parameters:
             full = found.settings(setting)
             for design, sets in _designs(found, y):
@@ -91,11 +98,13 @@ def check_variant(
     return compared
 
 
-def _problem(rng: np.random.Generator) -> tuple[Array, Array]:
+def _problem(rng: np.random.Generator, target: str) -> tuple[Array, Array]:
     n_items = int(rng.integers(3, 8))
     n_classes = int(rng.integers(1, 4))
     levels = int(rng.choice([2, 4, 1000]))
     distances = rng.integers(0, levels, (n_items, n_items)).astype(float)
+    if target == "values":
+        return distances, rng.integers(-4, 4 * n_classes, n_items)
     y = np.unique(rng.integers(0, n_classes, n_items), return_inverse=True)[1]
     return distances, y.reshape(-1)
 
@@ -132,19 +141,19 @@ def _compare(
     neighbors = Neighbors.from_distances(distances)
     asked = {"ties": ties, "average": "item", "n_jobs": 1, **setting}
     try:
-        pose(y, len(y), variant, design, ties, "item", setting)
+        question = pose(y, len(y), variant, design, ties, "item", setting)
     except ValueError:
         return 0
     result = complete_cv(neighbors, y, variant, design, **asked)
     rational = complete_cv(neighbors, y, variant, design, exact=True, **asked) if exact else None
     compared = 0
     for x in range(len(y)):
-        expected = _expected(variant, score, distances, y, x, sets, ties, setting)
+        expected = _expected(question, score, distances, y, x, sets, setting)
         if expected is None:
             continue
         case = (
             f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, item {x}; "
-            f"distances {distances.tolist()}, classes {y.tolist()}"
+            f"distances {distances.tolist()}, {variant.target} {y.tolist()}"
         )
         got = float(result.per_item[x])
         if not abs(got - float(expected)) <= 1e-12 * max(1.0, abs(float(expected))):
@@ -156,24 +165,24 @@ def _compare(
                 msg = f"exact A_x is {value}, enumeration gives {expected}: {case}"
                 raise AssertionError(msg)
         compared += 1
-    _compare_run(variant, score, distances, y, design, asked, setting)
+    _compare_run(question, score, distances, y, asked, setting)
     return compared
 
 
 def _compare_run(
-    variant: Variant,
+    question: Question,
     score: Scorer,
     distances: Array,
     y: Array,
-    design: Design,
     asked: Mapping[str, Any],
     setting: Mapping[str, Any],
 ) -> None:
     """One random training set: the kernel must give the score of that very classification."""
     neighbors = Neighbors.from_distances(distances)
+    variant, design = question.variant, question.design
     pooled = {**asked, "average": "pooled"}
     found = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **pooled).score
-    fold, _ = design.draw(code_labels(y), np.random.default_rng(0))
+    fold, _ = design.draw(question.labels, np.random.default_rng(0))
     training = tuple(np.flatnonzero(fold < 0).tolist())
     tested = np.flatnonzero(fold >= 0)
     total = Fraction(0)
@@ -186,31 +195,30 @@ def _compare_run(
         msg = (
             f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel heed "
             f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on items "
-            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, classes {y.tolist()}"
+            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, {variant.target} {y.tolist()}"
         )
         raise AssertionError(msg)
 
 
 def _expected(
-    variant: Variant,
+    question: Question,
     score: Scorer,
     distances: Array,
     y: Array,
     x: int,
     sets: list[tuple[int, ...]],
-    ties: str,
     setting: dict[str, Any],
 ) -> Fraction | None:
     """Mean score of item x over the training sets without it, and over tie orders."""
-    n_nearest = variant.n_nearest(**setting)
-    largest = variant.largest_score(**setting)
+    n_nearest = question.variant.n_nearest(**setting)
+    largest = question.largest
     own = int(y[x])
     total, number = Fraction(0), 0
     for training in sets:
         if x in training:
             continue
         number += 1
-        orders = list(_orders(training, distances[x], ties))
+        orders = list(_orders(training, distances[x], question.ties))
         for order in orders:
             near = [int(y[item]) for item in order]
             value = Fraction(score(near, own, **setting))

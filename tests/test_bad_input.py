@@ -986,7 +986,8 @@ ARGUMENTS = {
         ValueError,
         "ties must be one of 'index', 'random', got 'fair'",
     ),
-    "ties-none": (lambda: {"ties": None}, ValueError, "ties must be one of 'index', 'random', got None"),
+    "ties-empty": (lambda: {"ties": ""}, ValueError, "ties must be one of 'index', 'random', got ''"),
+    "ties-bool": (lambda: {"ties": False}, ValueError, "ties must be one of 'index', 'random', got False"),
     "ties-int": (lambda: {"ties": 1}, ValueError, "ties must be one of 'index', 'random', got 1"),
     "ties-list": (lambda: {"ties": ["index"]}, ValueError, r"ties must be one of .*got \['index'\]"),
     "ties-not-offered": (

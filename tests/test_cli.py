@@ -14,6 +14,7 @@ import pytest
 
 from knnccv import (
     KFold,
+    LeaveOut,
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
@@ -21,10 +22,13 @@ from knnccv import (
     _cli,
     complete_cv,
     monte_carlo_cv,
+    register,
+    unregister,
 )
 from knnccv.__main__ import main
 from knnccv._table import read_table
 from knnccv.datasets import load_wine
+from knnccv_variants.nearest import NN
 
 ROWS = [(x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
 PLAIN = "x,y,label\n" + "".join(f"{x},{y},{c}\n" for x, y, c in ROWS)
@@ -177,6 +181,111 @@ def test_rules(run, options, asked):
     answer = json.loads(run("score", "--repeats", "0", *options, "--json")[1])
     assert answer["score"] == complete_cv(wine.X, wine.y, **asked).score
     assert answer["measure"] == ("expected loss" if "loss" in asked else "accuracy")
+    assert answer["ties"] == asked.get("ties", "random")
+
+
+@pytest.mark.parametrize(("score", "words"), [("share", "share of the votes"), ("brier", "Brier score")])
+def test_the_votes_as_probabilities(run, score, words):
+    wine = load_wine()
+    exact = complete_cv(wine.X, wine.y, "confidence", n_neighbors=3, score=score)
+    question = ("score", "--variant", "confidence", "--n-neighbors", "3", "--parameter", f"score={score}")
+    answer = json.loads(run(*question, "--repeats", "0", "--json")[1])
+    assert (answer["score"], answer["measure"]) == (exact.score, words)
+    out = run(*question, "--repeats", "3")[1]
+    assert words in out
+    assert f"{exact.score:.10g}" in out
+    assert "stratified 5-fold" in out
+    assert "%" not in out
+
+
+HOMES = [(x, (7 * x) % 5, (x * x) / 4) for x in range(12)]
+PRICES = "x,y,price\n" + "".join(f"{x},{y},{price}\n" for x, y, price in HOMES)
+
+
+@pytest.mark.parametrize(
+    ("options", "design", "asked"),
+    [
+        ((), KFold(5), {}),
+        (("--cv", "3", "--n-neighbors", "2"), KFold(3), {"n_neighbors": 2}),
+        (("--cv", "3", "--no-stratify"), KFold(3), {}),
+        (("--train-size", "6", "--ties", "index"), Subsample(6), {"ties": "index"}),
+        (("--leave-out", "2", "--parameter", "part=variance"), LeaveOut(2), {"part": "variance"}),
+    ],
+)
+def test_regression(run, write, options, design, asked):
+    question = ("score", write(PRICES), "--target", "price", "--variant", "regression", *options)
+    X, y = np.array([row[:2] for row in HOMES]), np.array([row[2] for row in HOMES])
+    exact = complete_cv(X, y, "regression", design, **asked)
+    runs = monte_carlo_cv(X, y, "regression", design, n_repeats=4, random_state=0, **asked)
+    status, out, err = run(*question, "--repeats", "4", "--json")
+    answer = json.loads(out)
+    assert (status, err) == (0, "")
+    assert answer["score"] == exact.score
+    assert answer["random_runs"]["scores"] == runs.scores.tolist()
+    measure = "variance" if asked.get("part") else "mean squared error"
+    assert answer["measure"] == measure
+    assert answer["classes"] is None
+    assert answer["ties"] == asked.get("ties", "random")
+    out = run(*question, "--repeats", "4")[1]
+    assert measure in out.lower()
+    assert f"{exact.score:.10g}" in out
+    assert f"from the exact {measure}" in out
+    assert "targets from 0 to 30.25" in out
+    assert "stratified" not in out
+    assert "class" not in out.replace("classifications", "")
+    assert "%" not in out
+    assert max(map(len, out.splitlines()[1:])) <= 100
+
+
+def test_regression_takes_whole_and_large_numbers(run, write):
+    question = (
+        "--target",
+        "2",
+        "--variant",
+        "regression",
+        "--n-neighbors",
+        "1",
+        "--repeats",
+        "0",
+        "--json",
+    )
+    small = json.loads(run("score", write(PRICES.replace(".25", "")), *question)[1])
+    assert small["score"] > 0
+    huge = "".join(f"{x},{y},{int(4 * price)}e18\n" for x, y, price in HOMES)
+    answer = json.loads(run("score", write(huge), *question)[1])
+    exact = json.loads(run("score", write(PRICES), *question)[1])
+    assert answer["score"] == pytest.approx(exact["score"] * 16e36, rel=1e-12)
+
+
+def test_ties_of_regression_are_of_targets(run, write):
+    text = "x,price\n" + "".join(f"{x // 3},{x}.5\n" for x in range(12))
+    out = run("score", write(text), "--target", "price", "--variant", "regression", "--n-neighbors", "1")[1]
+    assert "12 of 12 items have equally near neighbours of different targets" in out
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "parts"),
+    [
+        ("label", (), ("needs a number as every item's target", "column 'label' holds text", "'a'", "knn")),
+        ("y", ("--per-class", "2"), ("real targets, no classes to stratify by",)),
+        ("y", ("--per-class", "0=1,1=2"), ("real targets, no classes to stratify by",)),
+        ("y", ("--cv", "3", "--stratify"), ("real targets, no classes to stratify by",)),
+        ("y", ("--train-size", "0.5", "--stratify"), ("real targets, no classes to stratify by",)),
+        ("y", ("--n-neighbors", "50"), ("between 1 and",)),
+        ("y", ("--parameter", "part=bias"), ("part must be one of", "'bias2'")),
+        ("y", ("--parameter", "loss=[[0]]"), ("its parameters: n_neighbors, part, output",)),
+    ],
+)
+def test_regression_that_cannot_be(run, write, target, options, parts):
+    question = ("score", write(PLAIN), "--target", target, "--variant", "regression")
+    said = refused(run, *question, *(() if target == "label" else ("--drop", "label")), *options)
+    for part in parts:
+        assert part in said
+
+
+def test_fractions_as_labels_point_to_regression(run, write):
+    said = refused(run, "score", write(PRICES), "--target", "price", *QUICK)
+    assert "real targets are for the variant 'regression'" in said
 
 
 def test_a_loss_is_no_percentage(run):
@@ -188,11 +297,35 @@ def test_a_loss_is_no_percentage(run):
 def test_ties_are_pointed_out(run, write):
     path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
     question = ("score", path, "--target", "label", "--cv", "2", "--repeats", "0")
-    assert "--ties random" in run(*question, "--variant", "nn")[1]
-    assert "may depend on the order" in run(*question, "--n-neighbors", "1")[1]
-    out = run(*question, "--variant", "nn", "--ties", "random")[1]
-    assert "equally near neighbours of different classes" in out
-    assert "--ties" not in out
+    for rule in (("--variant", "nn"), ("--n-neighbors", "1"), ("--variant", "rank", "--rank", "1")):
+        for ties in ((), ("--ties", "random")):
+            out = run(*question, *rule, *ties)[1]
+            assert "equally near items averaged over all orders" in out
+            assert " of 6 items have equally near neighbours of different classes" in out
+            assert "--ties" not in out
+        out = run(*question, *rule, "--ties", "index")[1]
+        assert "equally near items in the order of the rows" in out
+        assert "without --ties index" in out
+
+
+class ByRows(NN):
+    """The nearest neighbour, which knows no other ties than those by index."""
+
+    name = "by-rows"
+    tie_rules = ("index",)
+
+
+def test_a_variant_without_fair_ties_is_asked_for_the_order_of_the_rows(run, write):
+    register(ByRows)
+    try:
+        path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
+        question = ("score", path, "--target", "label", "--cv", "2", "--variant", "by-rows")
+        out = run(*question)[1]
+        assert "equally near items in the order of the rows" in out
+        assert "may depend on the order" in out
+        assert "offers ties='index', got ties='random'" in refused(run, *question, "--ties", "random")
+    finally:
+        unregister("by-rows")
 
 
 def test_progress_goes_to_standard_error(run):
@@ -388,7 +521,7 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--rank", "3"), "--rank is no parameter of variant 'nn'"),
         (("--n-neighbors", "3"), "--n-neighbors is no parameter of variant 'nn'"),
         (("--variant", "knn", "--n-neighbors", "0"), "between 1 and"),
-        (("--variant", "knn", "--ties", "random"), "ties='index'"),
+        (("--variant", "regression", "--cv", "5", "--stratify"), "no classes to stratify by"),
         (("--variant", "rnk"), "did you mean 'rank'?"),
         (("--parameter", "loss"), "must be NAME=VALUE"),
         (("--parameter", "loss=x"), "matrix of real numbers"),

@@ -17,7 +17,7 @@ from knnccv import (
     get_variant,
     monte_carlo_cv,
 )
-from knnccv._labels import code_labels
+from knnccv._labels import code_labels, one_class
 from knnccv._question import AVERAGES
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
@@ -39,7 +39,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
     parameters = case.parameters(parameters)
     labels = code_labels(case.y)
     for design in (Subsample(len(y) - 2), KFold(2), StratifiedKFold(2)):
-        if variant == "knn" and parameters["n_neighbors"] > len(y) // 2:
+        if parameters.get("n_neighbors", 1) > len(y) // 2:
             continue
         for ties in get_variant(variant).tie_rules:
             asked = {"metric": "precomputed", "ties": ties, **parameters}
@@ -70,6 +70,45 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
                 assert few.scores[run] == pytest.approx(float(sum(scores) / len(scores)), abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("k", [1, 2])
+def test_every_run_of_regression_is_that_of_its_split(seed, k):
+    case = problem(seed)
+    y = np.random.default_rng(seed).integers(-5, 9, (len(case.y), 1 + seed % 2))
+    targets = y.tolist()
+    for design in (Subsample(len(y) - 2), KFold(2), LeaveOut(1)):
+        for ties in get_variant("regression").tie_rules:
+            few = monte_carlo_cv(
+                case.distances,
+                y,
+                "regression",
+                design,
+                metric="precomputed",
+                ties=ties,
+                n_neighbors=k,
+                n_repeats=6,
+                random_state=seed,
+            )
+            rng = np.random.default_rng(seed)
+            for run in range(6):
+                fold, kinds = design.draw(one_class(len(y)), rng)
+                scores = []
+                for i in range(len(kinds)):
+                    training = [j for j in range(len(y)) if fold[j] != i]
+                    each = []
+                    for x in (x for x in range(len(y)) if fold[x] == i):
+                        _, groups = naive.neighbor_order(case.distances[x].tolist(), x)
+                        kept = [[j for j in group if j in training] for group in groups]
+                        kept = [group for group in kept if group]
+                        each.append(
+                            naive.expected_over_ties(
+                                "regression", kept, targets, x, {"n_neighbors": k}, ties
+                            )
+                        )
+                    scores.append(sum(each) / len(each))
+                assert few.scores[run] == pytest.approx(float(sum(scores) / len(scores)), rel=1e-12)
+
+
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize(
     "design", [*DESIGNS, KFold(7), StratifiedSubsample(per_class={0: 3, 1: 9, 2: 1})], ids=str
@@ -77,7 +116,14 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
 @pytest.mark.parametrize("variant", BUILT_IN)
 def test_runs_are_unbiased(variant, design, average):
     X, y = data(61)
+    if get_variant(variant).target == "values":
+        y = X @ [1.0, -2.0] + y
+        if isinstance(design, StratifiedKFold | StratifiedSubsample):
+            with pytest.raises(ValueError, match="no classes to stratify by"):
+                monte_carlo_cv(X, y, variant, design, n_repeats=2)
+            return
     exact = complete_cv(X, y, variant, design, average=average)
+    assert exact.tied > 0
     few = monte_carlo_cv(X, y, variant, design, n_repeats=2000, random_state=1, average=average)
     assert abs(few.score - exact.score) < 5 * few.standard_error + 1e-12
     assert few.std > 0
@@ -124,6 +170,19 @@ def test_short_lists_show_in_the_bound():
     whole = monte_carlo_cv(X, y, "knn", Subsample(20), n_neighbors=5, random_state=0)
     assert few.error_bound > 0.9
     assert abs(few.score - whole.score) <= few.error_bound
+
+
+def test_runs_with_fair_ties_do_not_prefer_earlier_rows():
+    """All items equal: by index the first rows decide, by chance every row does as often."""
+    X, y = np.zeros((20, 1)), np.arange(20) < 5
+    fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_repeats=500, random_state=0)
+    assert fair.ties == "random"
+    share = (5 * 4 + 15 * 14) / (20 * 19)
+    assert abs(fair.score - share) < 5 * fair.standard_error
+    index = monte_carlo_cv(X, y, "nn", Subsample(10), ties="index", n_repeats=500, random_state=0)
+    assert abs(index.score - share) > 5 * index.standard_error
+    backwards = monte_carlo_cv(X, y[::-1], "nn", Subsample(10), ties="index", n_repeats=500, random_state=0)
+    assert abs(backwards.score - index.score) > 5 * index.standard_error
 
 
 def test_one_run_has_no_spread():

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,11 +25,49 @@ from knnccv import (
     get_variant,
 )
 
+STRATIFIED = (StratifiedKFold, StratifiedSubsample)
 DESIGNS = [Subsample(0.5), StratifiedSubsample(0.6), KFold(4), StratifiedKFold(3), LeaveOut(2)]
-CASES = [
-    (name, design, ties) for name in BUILT_IN for design in DESIGNS for ties in get_variant(name).tie_rules
+SETTINGS = [
+    *[(name, {}) for name in BUILT_IN],
+    ("confidence", {"score": "brier"}),
+    ("knn", {"n_neighbors": 4, "vote_ties": "random"}),
 ]
-cases = pytest.mark.parametrize(("variant", "design", "ties"), CASES)
+"""Every built-in variant as it is by default, and what else counts differently."""
+SEVERAL = {"n_neighbors": 3, "rank": 2}
+REAL = {name for name in BUILT_IN if get_variant(name).target == "values"}
+CASES = [
+    pytest.param(name, setting, design, ties, id=f"{name}-{setting}-{design}-{ties}")
+    for name, setting in SETTINGS
+    for design in DESIGNS
+    for ties in get_variant(name).tie_rules
+    if name not in REAL or get_variant(name).stratified or not isinstance(design, STRATIFIED)
+]
+cases = pytest.mark.parametrize(("variant", "setting", "design", "ties"), CASES)
+settings_alone = pytest.mark.parametrize(("variant", "setting"), SETTINGS, ids=str)
+
+
+def asked_of(variant, y):
+    """The y that the variant takes: the classes, or real numbers in their place."""
+    return np.random.default_rng(len(y)).integers(-40, 60, len(y)) / 8 if variant in REAL else y
+
+
+def is_loss(variant, setting):
+    return variant in REAL or setting.get("score") == "brier"
+
+
+def of_one_nearest(variant, setting):
+    """The setting, with one neighbour."""
+    parameters = get_variant(variant).parameters
+    ones = {name: 1 for name in ("n_neighbors", "rank") if name in parameters}
+    return {**setting, **ones}
+
+
+def one_against_one(variant, setting, y):
+    """What x (rows) scores if the only item that decides is another (columns)."""
+    if variant in REAL:
+        return (y[:, None] - y) ** 2
+    right = (y[:, None] == y).astype(float)
+    return 2 * (1 - right) if setting.get("score") == "brier" else right
 
 
 def tied_data(n_items=60, n_classes=3, seed=1):
@@ -45,12 +84,13 @@ def smooth_data(n_items=60, n_classes=3, seed=1):
 
 
 @cases
-def test_the_answer_does_not_depend_on_threads_or_blocks(variant, design, ties, monkeypatch):
+def test_the_answer_does_not_depend_on_threads_or_blocks(variant, setting, design, ties, monkeypatch):
     X, y = tied_data(150)
-    one = complete_cv(X, y, variant, design, ties=ties, n_jobs=1)
+    y = asked_of(variant, y)
+    one = complete_cv(X, y, variant, design, ties=ties, n_jobs=1, **setting)
     monkeypatch.setattr(knnccv.neighbors, "BLOCK_BYTES", 8 * 150 * 7)  # 22 blocks
     for n_jobs in (2, 5):
-        many = complete_cv(X, y, variant, design, ties=ties, n_jobs=n_jobs)
+        many = complete_cv(X, y, variant, design, ties=ties, n_jobs=n_jobs, **setting)
         assert many.score == one.score
         assert many.per_item.tobytes() == one.per_item.tobytes()
         assert many.error_bound == one.error_bound
@@ -70,36 +110,101 @@ def test_the_answer_does_not_depend_on_the_executor(monkeypatch):
 
 
 @cases
-def test_rows_may_come_in_any_order(variant, design, ties):
+def test_rows_may_come_in_any_order(variant, setting, design, ties):
     """Where ties are broken by index, only on data without ties."""
     if isinstance(design, StratifiedKFold):
         pytest.skip("scikit-learn's allocation depends on the order in which the classes appear")
     X, y = tied_data() if ties == "random" else smooth_data()
-    expected = complete_cv(X, y, variant, design, ties=ties)
+    y = asked_of(variant, y)
+    expected = complete_cv(X, y, variant, design, ties=ties, **setting)
+    assert (expected.tied > 0) == (ties == "random")
     rng = np.random.default_rng(0)
     for _ in range(20):
         order = rng.permutation(len(y))
-        found = complete_cv(X[order], y[order], variant, design, ties=ties)
+        found = complete_cv(X[order], y[order], variant, design, ties=ties, **setting)
         assert found.score == pytest.approx(expected.score, rel=1e-12)
         np.testing.assert_allclose(found.per_item, expected.per_item[order], rtol=1e-12)
         assert found.tied == expected.tied
 
 
 @cases
-def test_names_of_classes_do_not_matter(variant, design, ties):
-    X, y = tied_data()
-    expected = complete_cv(X, y, variant, design, ties=ties).score
-    for names in (["a", "b", "c"], [-5, 0, 7], [False, True, 2]):
-        renamed = np.array(names)[y]
-        assert complete_cv(X, renamed, variant, design, ties=ties).score == expected
-    assert complete_cv(X, y.astype(float), variant, design, ties=ties).score == expected
-    assert complete_cv(X, list(map(str, y)), variant, design, ties=ties).score == expected
+def test_without_ties_both_tie_rules_say_the_same(variant, setting, design, ties):
+    X, y = smooth_data()
+    y = asked_of(variant, y)
+    found = complete_cv(X, y, variant, design, ties=ties, **setting)
+    default = complete_cv(X, y, variant, design, **setting)
+    assert default.ties == "random"
+    assert found.tied == default.tied == 0
+    assert found.score == pytest.approx(default.score, rel=1e-12)
 
 
 @cases
-def test_kinds_of_input_do_not_matter(variant, design, ties):
+def test_fair_ties_are_the_mean_over_shuffled_rows(variant, setting, design, ties):
+    """Index order depends on the rows; its mean over random orders of the rows is the fair score."""
+    if isinstance(design, StratifiedKFold):
+        pytest.skip("scikit-learn's allocation depends on the order in which the classes appear")
+    if ties == "random":
+        pytest.skip("compared from the other side")
     X, y = tied_data()
-    expected = complete_cv(X, y, variant, design, ties=ties).score
+    y = asked_of(variant, y)
+    fair = complete_cv(X, y, variant, design, **setting).score
+    rng = np.random.default_rng(0)
+    scores = []
+    for _ in range(60):
+        order = rng.permutation(len(y))
+        scores.append(complete_cv(X[order], y[order], variant, design, ties=ties, **setting).score)
+    assert np.std(scores) > 0
+    assert abs(np.mean(scores) - fair) < 5 * np.std(scores) / np.sqrt(60)
+
+
+@cases
+def test_names_of_classes_do_not_matter(variant, setting, design, ties):
+    if variant in REAL:
+        pytest.skip("real targets have no names")
+    X, y = tied_data()
+
+    def score(labels):
+        return complete_cv(X, labels, variant, design, ties=ties, **setting).score
+
+    expected = score(y)
+    for names in (["a", "b", "c"], [-5, 0, 7], [False, True, 2]):
+        assert score(np.array(names)[y]) == expected
+    assert score(y.astype(float)) == expected
+    assert score(list(map(str, y))) == expected
+
+
+@pytest.mark.parametrize("variant", sorted(REAL))
+@pytest.mark.parametrize("ties", ["index", "random"])
+@pytest.mark.parametrize("design", [one for one in DESIGNS if not isinstance(one, STRATIFIED)], ids=str)
+def test_real_targets_may_be_moved_scaled_and_set_side_by_side(variant, ties, design):
+    X, y = tied_data()
+    y = asked_of(variant, y)
+
+    def scores(targets):
+        return complete_cv(X, targets, variant, design, ties=ties).per_item
+
+    expected = scores(y)
+    assert (expected > 0).all()
+    np.testing.assert_array_equal(scores(y + 2.0**20), expected)
+    np.testing.assert_array_equal(scores(-y), expected)
+    np.testing.assert_array_equal(scores(4 * y), 16 * expected)
+    np.testing.assert_array_equal(scores(y[:, None]), expected)
+    np.testing.assert_array_equal(scores(y.tolist()), expected)
+    np.testing.assert_array_equal(scores(y.astype(np.float32)), expected)
+    other = y[::-1]
+    together = scores(np.column_stack([y, other]))
+    np.testing.assert_allclose(together, expected + scores(other), rtol=1e-12)
+    np.testing.assert_allclose(scores(np.column_stack([other, y])), together, rtol=1e-12)
+
+
+@cases
+def test_kinds_of_input_do_not_matter(variant, setting, design, ties):
+    X, y = tied_data()  # codes of classes are real numbers too
+
+    def score(data, labels):
+        return complete_cv(data, labels, variant, design, ties=ties, **setting).score
+
+    expected = score(X, y)
     frozen, labels = X.copy(), y.copy()
     frozen.flags.writeable = labels.flags.writeable = False
     inputs = [
@@ -111,9 +216,9 @@ def test_kinds_of_input_do_not_matter(variant, design, ties):
         X.astype(np.int8),
     ]
     for data in [*inputs, X.astype(object), np.repeat(X, 2, axis=0)[::2]]:
-        assert complete_cv(data, labels, variant, design, ties=ties).score == expected
-    assert complete_cv(X, y.astype(np.uint8), variant, design, ties=ties).score == expected
-    assert complete_cv(X, y.astype(object), variant, design, ties=ties).score == expected
+        assert score(data, labels) == expected
+    assert score(X, y.astype(np.uint8)) == expected
+    assert score(X, y.astype(object)) == expected
 
 
 def test_pandas_goes_in():
@@ -128,53 +233,58 @@ def test_pandas_goes_in():
 
 
 @cases
-def test_one_class_is_always_right(variant, design, ties):
+def test_one_class_is_always_right(variant, setting, design, ties):
     X, _ = tied_data()
-    result = complete_cv(X, np.full(len(X), "only"), variant, design, ties=ties)
-    assert result.score == pytest.approx(1.0, abs=1e-13)
+    y = np.full(len(X), 0.3 if variant in REAL else "only")
+    result = complete_cv(X, y, variant, design, ties=ties, **setting)
+    expected = 0.0 if is_loss(variant, setting) else 1.0
+    assert abs(result.score - expected) <= result.error_bound <= 1.1e-12
     assert result.tied == 0
 
 
-@pytest.mark.parametrize("variant", BUILT_IN)
+@settings_alone
 @pytest.mark.parametrize("design", [Subsample(1), KFold(2), LeaveOut(1)])
-def test_two_items(variant, design):
-    parameters = {"n_neighbors": 1} if variant == "knn" else {}
-    for y, expected in [([0, 0], 1.0), ([0, 1], 0.0)]:
+def test_two_items(variant, setting, design):
+    setting = of_one_nearest(variant, setting)
+    for y in ([0, 0], [0, 1]):
+        expected = one_against_one(variant, setting, np.array(y))[0, 1]
         for exact in (False, True):
-            result = complete_cv([[0.0], [1.0]], y, variant, design, exact=exact, **parameters)
+            result = complete_cv([[0.0], [1.0]], y, variant, design, exact=exact, **setting)
             assert result.score == expected
             assert result.n_train_sets == 2
 
 
-@pytest.mark.parametrize("variant", BUILT_IN)
-def test_the_extreme_sizes(variant):
+@settings_alone
+@pytest.mark.parametrize("ties", ["index", "random"])
+def test_the_extreme_sizes(variant, setting, ties):
     X, y = smooth_data()
+    y = asked_of(variant, y)
     n_items = len(y)
     order = np.argsort(
         ((X[:, None] - X[None]) ** 2).sum(axis=-1) + np.diag(np.full(n_items, np.inf)), axis=1
     )
-    parameters = {"n_neighbors": 1} if variant == "knn" else {}
-    same = (y[:, None] == y).sum() - n_items
-    one = complete_cv(X, y, variant, Subsample(1), **parameters)
-    assert one.score == pytest.approx(same / (n_items * (n_items - 1)), rel=1e-12)
-    parameters = {"n_neighbors": 1} if variant == "knn" else {"rank": 1} if variant == "rank" else {}
-    most = complete_cv(X, y, variant, Subsample(n_items - 1), **parameters)
-    assert most.score == pytest.approx((y[order[:, 0]] == y).mean(), rel=1e-14)
-    assert most.depth == 1
+    setting = of_one_nearest(variant, setting)
+    pairs = one_against_one(variant, setting, y)
+    expected = (pairs.sum() - np.trace(pairs)) / (n_items * (n_items - 1))
+    one = complete_cv(X, y, variant, Subsample(1), ties=ties, **setting)
+    assert one.score == pytest.approx(expected, rel=1e-12)
+    most = complete_cv(X, y, variant, Subsample(n_items - 1), ties=ties, **setting)
+    assert most.score == pytest.approx(pairs[np.arange(n_items), order[:, 0]].mean(), rel=1e-14)
+    assert most.depth == (1 if ties == "index" else 2)  # fair: whether the next one is as near
 
 
-@pytest.mark.parametrize("variant", BUILT_IN)
-def test_all_items_equal(variant):
+@settings_alone
+def test_all_items_equal(variant, setting):
     """One tied group holds everything."""
-    y = np.repeat([0, 1], [4, 8])
+    y = asked_of(variant, np.repeat([0, 1], [4, 8]))
     X = np.zeros((12, 2))
+    parameters = get_variant(variant).parameters
+    setting = {**setting, **{name: k for name, k in SEVERAL.items() if name in parameters}}
+    designs = [Subsample(6)] if variant in REAL else [Subsample(6), StratifiedSubsample(0.5)]
     for ties in get_variant(variant).tie_rules:
-        for design in (Subsample(6), StratifiedSubsample(0.5)):
-            parameters = (
-                {"rank": 2} if variant == "rank" else {"n_neighbors": 3} if variant == "knn" else {}
-            )
-            rational = complete_cv(X, y, variant, design, ties=ties, exact=True, **parameters)
-            found = complete_cv(X, y, variant, design, ties=ties, **parameters)
+        for design in designs:
+            rational = complete_cv(X, y, variant, design, ties=ties, exact=True, **setting)
+            found = complete_cv(X, y, variant, design, ties=ties, **setting)
             assert found.score == pytest.approx(float(rational.exact), rel=1e-13)
             assert found.tied == 12
 
@@ -191,9 +301,15 @@ def test_fair_ties_of_one_big_group_have_a_closed_form():
 def test_a_large_tied_group_stays_fast_and_finite():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (3000, 2)), rng.integers(0, 2, 3000)
-    for design in (KFold(5), StratifiedKFold(5), Subsample(10)):
-        result = complete_cv(X, y, "nn", design, ties="random")
-        assert 0.4 < result.score < 0.6
+    for variant in sorted(set(BUILT_IN) - REAL):
+        setting = of_one_nearest(variant, {})
+        for design in (KFold(5), StratifiedKFold(5), Subsample(10)):
+            result = complete_cv(X, y, variant, design, ties="random", **setting)
+            assert 0.4 < result.score < 0.6
+            assert result.error_bound < 1e-10
+    for design in (KFold(5), Subsample(10)):
+        result = complete_cv(X, y, "regression", design, ties="random", n_neighbors=2)
+        assert 0.35 < result.score < 0.4  # of fair coins: 1/4 + 1/8
         assert result.error_bound < 1e-10
 
 
@@ -216,7 +332,7 @@ def test_many_neighbours_neither_overflow_nor_vanish(n_items, n_classes, k, desi
     assert result.per_item.min() >= 0
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=150, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_more_depth_never_moves_the_score_beyond_the_bound(data):
     n_items = data.draw(st.integers(5, 40))
@@ -224,12 +340,15 @@ def test_more_depth_never_moves_the_score_beyond_the_bound(data):
     X, y = tied_data(max(n_items, 12), 2, seed)
     size = data.draw(st.integers(1, len(y) - 1))
     near = Neighbors.from_data(X)
-    whole = complete_cv(near, y, "nn", Subsample(size), tol=0, n_jobs=1)
+    variant = data.draw(st.sampled_from(BUILT_IN))
+    y = asked_of(variant, y)
+    setting = of_one_nearest(variant, {})
+    setting = {name: data.draw(st.integers(1, min(size, 4))) for name in setting}
     depth = data.draw(st.integers(1, len(y) - 1))
     short = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(depth))
     for ties in ("index", "random"):
-        whole = complete_cv(near, y, "nn", Subsample(size), tol=0, ties=ties, n_jobs=1)
-        cut = complete_cv(short, y, "nn", Subsample(size), ties=ties, n_jobs=1)
+        whole = complete_cv(near, y, variant, Subsample(size), tol=0, ties=ties, n_jobs=1, **setting)
+        cut = complete_cv(short, y, variant, Subsample(size), ties=ties, n_jobs=1, **setting)
         assert abs(cut.score - whole.score) <= cut.error_bound
 
 
@@ -255,10 +374,25 @@ def test_public_names_load_and_are_listed():
         knnccv.complete  # noqa: B018
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled: NUMBA_DISABLE_JIT")
 def test_warm_compiles_everything():
-    import knnccv
+    code = (
+        "import knnccv\n"
+        f"rules = [knnccv.get_variant(name) for name in {BUILT_IN}]\n"
+        "kernels = [kernel for rule in rules for kernel in rule.kernels()]\n"
+        "assert len(kernels) == 9\n"
+        "assert not any(kernel.signatures for kernel in kernels)\n"
+        "knnccv.warm()\n"
+        "cold = [kernel.__name__ for kernel in kernels if not kernel.signatures]\n"
+        "assert not cold, cold\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=os.environ.copy())
 
-    knnccv.warm()
+
+def test_warm_knows_every_built_in_variant():
+    from knnccv._warm import BUILT_IN as warmed
+
+    assert sorted(warmed) == BUILT_IN
 
 
 def test_blas_gets_its_threads_back():

@@ -13,6 +13,7 @@ from textwrap import dedent
 import numba
 import numpy as np
 import pytest
+from problems import BUILT_IN
 
 import knnccv
 from knnccv import Subsample, complete_cv, variants
@@ -62,8 +63,8 @@ def problem(n_items=30, seed=1):
 
 def test_the_built_in_variants_come_by_entry_points():
     points = {point.name: point for point in entry_points(group=variants.GROUP)}
-    assert {"nn", "knn", "rank"} <= set(points)
-    for name in ("nn", "knn", "rank"):
+    assert set(BUILT_IN) <= set(points)
+    for name in BUILT_IN:
         assert points[name].dist.name == "knnccv"
         assert type(knnccv.get_variant(name)) is points[name].load()
         assert knnccv.get_variant(name).name == name
@@ -80,7 +81,8 @@ def test_the_package_names_no_variant_module():
         knnccv.get_variant("rank")
         loaded = {name for name in sys.modules if name.startswith("knnccv_variants.")}
         assert "knnccv_variants.ranks" in loaded
-        assert "knnccv_variants.votes" not in loaded
+        for module in ("votes", "nearest", "confidence", "regression"):
+            assert f"knnccv_variants.{module}" not in loaded, module
     """
     subprocess.run([sys.executable, "-W", "error", "-c", dedent(code)], check=True, timeout=120)
 
@@ -369,8 +371,8 @@ def test_an_unknown_parameter_is_answered_with_the_allowed():
     X, y = problem()
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, "knn", n_neighbours=3)
-    expected = "variant 'knn' has no parameter 'n_neighbours'; it takes: n_neighbors, loss; did you mean"
-    assert str(caught.value) == f"{expected} 'n_neighbors'?"
+    allowed = "n_neighbors, loss, vote_ties; did you mean 'n_neighbors'?"
+    assert str(caught.value) == f"variant 'knn' has no parameter 'n_neighbours'; it takes: {allowed}"
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, variant_class(), Subsample(9), loss=None)
     assert str(caught.value) == "variant 'quarter' has no parameter 'loss'; it takes: none"
@@ -389,6 +391,22 @@ def test_a_tie_rule_that_is_not_offered_is_refused():
     X, y = problem()
     with pytest.raises(ValueError, match="variant 'quarter' offers ties='index', got ties='random'"):
         complete_cv(X, y, variant_class(), Subsample(9), ties="random")
+
+
+def test_the_default_of_ties_is_what_the_variant_offers():
+    X, y = np.zeros((9, 1)), np.arange(9) % 2
+    for offered, expected in [
+        (("index",), "index"),
+        (("random",), "random"),
+        (("index", "random"), "random"),
+        (("random", "index"), "random"),
+    ]:
+        made = variant_class(tie_rules=offered)
+        for ties in (None, expected):
+            assert complete_cv(X, y, made, Subsample(5), ties=ties).ties == expected
+            assert knnccv.monte_carlo_cv(X, y, made, Subsample(5), ties=ties, n_repeats=2).ties == expected
+    for name in BUILT_IN:
+        assert knnccv.get_variant(name).tie_rules == ("index", "random")
 
 
 @jit

@@ -7,7 +7,9 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
+from problems import BUILT_IN
 
+from knnccv import get_variant
 from knnccv.kernel import Tables, Variant, jit
 from knnccv.sampling import position_law
 from knnccv.testing import check_variant
@@ -25,10 +27,24 @@ def score_nn(near, own, loss):
     return outcome(own, near[0], loss)
 
 
-def score_knn(near, own, n_neighbors, loss):
+def score_knn(near, own, n_neighbors, loss, vote_ties):
     votes = Counter(near[:n_neighbors])
     most = max(votes.values())
-    return outcome(own, min(c for c in votes if votes[c] == most), loss)
+    winners = sorted(c for c in votes if votes[c] == most)
+    if vote_ties == "smallest":
+        return outcome(own, winners[0], loss)
+    return sum(Fraction(outcome(own, c, loss)) for c in winners) / len(winners)
+
+
+def score_confidence(near, own, n_neighbors, score):
+    shares = {c: Fraction(n, n_neighbors) for c, n in Counter(near[:n_neighbors]).items()}
+    if score == "share":
+        return shares.get(own, 0)
+    return sum((shares.get(c, 0) - (c == own)) ** 2 for c in {own, *shares})
+
+
+def score_regression(near, own, n_neighbors, part, output):
+    return (Fraction(sum(near[:n_neighbors]), n_neighbors) - own) ** 2
 
 
 def score_rank(near, own, rank):
@@ -57,6 +73,17 @@ RATIONAL = [
         ("knn", score_knn, {"n_neighbors": 3, "loss": [[0, 2], [-3, 0]]}),
         ("knn", score_knn, {"n_neighbors": 2, "loss": WHOLE}),
         ("knn", score_knn, {"n_neighbors": 3, "loss": RATIONAL}),
+        ("knn", score_knn, {"n_neighbors": 2, "vote_ties": "random"}),
+        ("knn", score_knn, {"n_neighbors": 3, "vote_ties": "random"}),
+        ("knn", score_knn, {"n_neighbors": 4, "vote_ties": "random"}),
+        ("knn", score_knn, {"n_neighbors": 4, "vote_ties": "random", "loss": [[0, 2], [-3, 0]]}),
+        ("knn", score_knn, {"n_neighbors": 3, "vote_ties": "random", "loss": RATIONAL}),
+        *[
+            ("confidence", score_confidence, {"n_neighbors": k, "score": score})
+            for k in (1, 2, 3, 5)
+            for score in ("share", "brier")
+        ],
+        *[("regression", score_regression, {"n_neighbors": k}) for k in (1, 2, 3, 4)],
         ("rank", score_rank, {"rank": 1}),
         ("rank", score_rank, {"rank": 2}),
         ("rank", score_rank, {"rank": 3}),
@@ -65,6 +92,33 @@ RATIONAL = [
 )
 def test_the_built_in_variants_are_right(name, score, parameters):
     assert check_variant(name, score, parameters=[parameters], n_cases=12, seed=4) > 100
+
+
+def test_no_built_in_variant_is_left_out():
+    (cases,) = [mark.args[1] for mark in test_the_built_in_variants_are_right.pytestmark]
+    assert {name for name, _, _ in cases} == set(BUILT_IN)
+
+
+def test_a_wrong_variant_of_real_targets_is_found():
+    def absolute(near, own, **parameters):
+        return abs(near[0] - own)
+
+    message = complaint("regression", absolute, parameters=[{"n_neighbors": 1}])
+    assert "enumeration gives" in message
+    assert "values [" in message
+
+
+@pytest.mark.parametrize("factor", [0.5, 1])
+def test_the_largest_score_of_real_targets_is_checked(factor):
+    def largest_for(self, values, **parameters):
+        return factor * float(np.ptp(values)) ** 2
+
+    kind = type("Bounded", (type(get_variant("regression")),), {"largest_for": largest_for})
+    setting = {"parameters": [{"n_neighbors": 1}], "n_cases": 5}
+    if factor == 1:
+        assert check_variant(kind, score_regression, **setting) > 50
+    else:
+        assert complaint(kind, score_regression, **setting).startswith("largest_score says ")
 
 
 def test_several_settings_at_once():
