@@ -190,7 +190,8 @@ def loo_identity(
 
     Notes
     -----
-    Kanagawa 2024, "Fast Computation of Leave-One-Out Cross-Validation for k-NN Regression", Corollary 1 and §5.
+    Kanagawa 2024, "Fast Computation of Leave-One-Out Cross-Validation for k-NN Regression", Corollary 1
+    and §5.
     """
     near = as_neighbors(X, metric, metric_params)
     targets, _ = as_targets(y, near.n_items)

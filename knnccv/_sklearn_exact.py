@@ -92,7 +92,7 @@ def exact_score(asked: Asked, regression: bool, ties: str | None = None) -> Foun
     """
     if isinstance(asked.cv, Design):
         rule, measure = _read(asked)
-        law = FoldLaw(asked.cv, ties or "index")
+        law = FoldLaw(asked.cv, ties or "random")
         if measure.kind == "balanced":
             law = FoldLaw.of_design(asked.cv, law.ties, code_labels(asked.y))
         return _by_design(asked, rule, measure, law)

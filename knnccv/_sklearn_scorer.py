@@ -53,8 +53,8 @@ def ccv_scorer(
     average : {"folds", "pooled"}, default "folds"
         As for `expected_score`.
     ties : {"index", "random"}, optional
-        How equally similar training items are ordered. Default: as the splitter orders them; "index" for
-        designs of knnccv's.
+        How equally similar training items are ordered. Default: as the splitter orders them; "random" for
+        numbers of folds and designs of knnccv's, as in `complete_cv`.
     tol, n_jobs
         As for `expected_score`.
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from knnccv import StratifiedSubsample, complete_cv
+from knnccv import complete_cv
 from knnccv._sklearn_designs import Shares, StratifiedShuffle
 from knnccv.kernel import Variant, jit
 
@@ -40,8 +40,10 @@ def problem(seed):
     base = [int(rng.integers(0, count)) for count in counts]
     tied = [c for c in range(n_classes) if rng.random() < 0.8]
     extra = int(rng.integers(0, len(tied) + 1)) if tied else 0
-    if sum(base) + extra < 4:
+    if sum(base) < 4:
         base, extra = [int(count) - 1 for count in counts], min(extra, 1)
+    if sum(base) + len(tied) >= len(y):  # nothing would be tested
+        base[0] -= 1
     train = Shares(tuple(base), tuple(tied), extra)
     return X.astype(float), y, train, len(y) - sum(base) - extra
 
@@ -52,7 +54,7 @@ def test_all_patterns_at_once_equal_one_by_one(seed):
     n_classes = len(train.base)
     loss = np.random.default_rng(seed).integers(-2, 6, (n_classes, n_classes))
     for r, (variant, setting) in enumerate(RULES):
-        if (r + seed) % 2:
+        if (r + seed) % 2 or setting.get("n_neighbors", 1) > sum(train.base) + train.extra:
             continue
         setting = {name: loss if value is True else value for name, value in setting.items()}
         for ties in ("index", "random"):
@@ -82,9 +84,6 @@ def test_forty_classes_of_ten():
         model = neighbors.KNeighborsClassifier(k)
         runs = selection.cross_val_score(model, X, y, cv=splitter)
         assert abs(runs.mean() - exact.score) < 4 * runs.std() / np.sqrt(len(runs))
-        fewer = complete_cv(X, y, "knn", StratifiedSubsample(per_class=7), n_neighbors=k).score
-        more = complete_cv(X, y, "knn", StratifiedSubsample(per_class=8), n_neighbors=k).score
-        assert fewer < exact.score < more
 
 
 def test_a_rule_that_does_not_heed_it_is_refused():
@@ -99,7 +98,6 @@ def test_a_rule_that_does_not_heed_it_is_refused():
         def n_nearest(self):
             return 1
 
-    X, y, train, n_test = problem(6)
-    assert train.extra
+    X, y, train, n_test = next(problem(seed) for seed in range(40) if problem(seed)[2].extra)
     with pytest.raises(ValueError, match="one training item more by lot"):
         complete_cv(X, y, Half, StratifiedShuffle("", train, n_test))

@@ -27,7 +27,6 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.extmath import _approximate_mode
 
-from knnccv import variant_names
 from knnccv._sklearn_designs import Shares, StratifiedShuffle
 from knnccv._sklearn_splitters import law_of
 from knnccv.sklearn import expected_score
@@ -213,8 +212,6 @@ def test_costs(make, seed):
 @pytest.mark.parametrize("make", PLAIN + GROUPED)
 def test_squared_errors_of_regression(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
-    if make not in GROUPED and "regression" not in variant_names():
-        pytest.skip("the variant 'regression' is not there yet")
     k = neighbors_of(outcomes, seed)
     rng = np.random.default_rng(seed)
     targets = rng.integers(-8, 9, (len(y), 2)) / 4
@@ -287,13 +284,17 @@ def test_the_pattern_of_a_stratified_shuffle_can_be_read():
     assert law.design.n_test == 6
 
 
-def test_too_many_patterns_are_refused():
+def test_too_many_patterns_for_one_by_one():
+    """Taken at once where an item weighs as much as it is tested; for balanced accuracy it does not."""
     y = np.repeat(np.arange(40), 10)
     X = np.arange(400.0)[:, None]
     cv = StratifiedShuffleSplit(test_size=0.25)
+    model = KNeighborsClassifier(1)
+    assert expected_score(model, X, y, cv=cv).exact
+    asked = {"cv": cv, "scoring": "balanced_accuracy"}
     with pytest.raises(ValueError, match=r"20 of 40 classes, by lot.*1\.4e\+11 patterns.*method='mc'"):
-        expected_score(KNeighborsClassifier(1), X, y, cv=cv)
-    found = expected_score(KNeighborsClassifier(1), X, y, cv=cv, method="auto", n_repeats=2, random_state=0)
+        expected_score(model, X, y, **asked)
+    found = expected_score(model, X, y, **asked, method="auto", n_repeats=2, random_state=0)
     assert not found.exact
     assert "20 of 40 classes" in found.explanation
 
