@@ -195,7 +195,8 @@ def _compare_run(
         msg = (
             f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel heed "
             f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on items "
-            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, {variant.target} {y.tolist()}"
+            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, "
+            f"{variant.target} {y.tolist()}"
         )
         raise AssertionError(msg)
 
