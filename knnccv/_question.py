@@ -168,6 +168,7 @@ def pose(
     for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
         rule.kernel_for(task)
         rule.check(task, **settings)
+    rule.check_targets(values, **settings)
     return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs
 
 

@@ -89,16 +89,22 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     table = read_table(args.file, args.target, delimiter=args.delimiter, header=args.header, drop=args.drop)
     y = table.y
     if rule.target == "values" and y.dtype.kind == "U":  # large numbers are kept as text, lest labels merge
+        y = _numbers(y, rule, table.target_name)
+    return Data(table.source, table.X, y, table.notes)
+
+
+def _numbers(cells: Array, rule: Variant, column: str) -> Array:
+    values = np.empty(len(cells))
+    for i, cell in enumerate(cells.tolist()):
         try:
-            y = y.astype(np.float64)
-        except ValueError as error:
+            values[i] = float(cell)
+        except ValueError:
             msg = (
-                f"variant {rule.name!r} needs a number as every item's target, but column "
-                f"{table.target_name!r} holds text ({error}); choose a column by --target, or a variant "
-                "for classes, such as knn"
+                f"variant {rule.name!r} needs a number as every item's target, but column {column!r} holds "
+                f"{cell!r}; choose another by --target, or a variant for classes, such as knn"
             )
             raise ValueError(msg) from None
-    return Data(table.source, table.X, y, table.notes)
+    return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -319,6 +319,9 @@ class Variant(ABC):
     def check(self, task: Task, **parameters: Any) -> None:  # noqa: B027 (most rules have nothing to check)
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
 
+    def check_targets(self, values: Array, **parameters: Any) -> None:  # noqa: B027
+        """Raise ValueError or TypeError if they do not suit the targets, (n_items, n_outputs)."""
+
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute score that one classification can have."""
         return 1.0

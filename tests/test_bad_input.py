@@ -995,6 +995,77 @@ ARGUMENTS = {
         ValueError,
         "variant 'nn' offers ties='index', got ties='random'",
     ),
+    "vote-ties-unknown": (
+        lambda: {"variant": "knn", "n_neighbors": 2, "cv": KFold(2), "vote_ties": "largest"},
+        ValueError,
+        "vote_ties must be one of 'smallest', 'random', got 'largest'",
+    ),
+    "vote-ties-none": (
+        lambda: {"variant": "knn", "n_neighbors": 2, "cv": KFold(2), "vote_ties": None},
+        ValueError,
+        "vote_ties must be one of 'smallest', 'random', got None",
+    ),
+    "confidence-score-unknown": (
+        lambda: {"variant": "confidence", "n_neighbors": 1, "cv": KFold(2), "score": "log"},
+        ValueError,
+        "score must be one of 'share', 'brier', got 'log'",
+    ),
+    "confidence-too-many-neighbors": (
+        lambda: {"variant": "confidence", "n_neighbors": 50, "cv": KFold(2)},
+        ValueError,
+        "n_neighbors must be between 1 and .*, the size of the training set, got 50",
+    ),
+    "confidence-takes-no-loss": (
+        lambda: {"variant": "confidence", "loss": [[0]]},
+        TypeError,
+        "variant 'confidence' has no parameter 'loss'; it takes: n_neighbors, score",
+    ),
+    "regression-part-unknown": (
+        lambda: {"variant": "regression", "n_neighbors": 1, "cv": KFold(2), "part": "bias"},
+        ValueError,
+        "part must be one of 'error', 'bias2', 'variance', 'prediction', got 'bias'",
+    ),
+    "regression-neighbors-float": (
+        lambda: {"variant": "regression", "n_neighbors": 1.5, "cv": KFold(2)},
+        TypeError,
+        "n_neighbors must be an integer.*1.5",
+    ),
+    "regression-output-negative": (
+        lambda: {
+            "variant": "regression",
+            "n_neighbors": 1,
+            "cv": KFold(2),
+            "part": "prediction",
+            "output": -1,
+        },
+        ValueError,
+        "output must be .*got -1",
+    ),
+    "regression-output-too-large": (
+        lambda: {
+            "variant": "regression",
+            "n_neighbors": 1,
+            "cv": KFold(2),
+            "part": "prediction",
+            "output": 1,
+        },
+        ValueError,
+        "output must be .*got 1",
+    ),
+    "regression-stratified": (
+        lambda: {"variant": "regression", "n_neighbors": 1, "cv": StratifiedKFold(2)},
+        ValueError,
+        "real targets, no classes to stratify by; got cv=StratifiedKFold",
+    ),
+    "regression-per-class": (
+        lambda: {
+            "variant": "regression",
+            "n_neighbors": 1,
+            "cv": StratifiedSubsample(per_class={0: 1, 1: 1}),
+        },
+        ValueError,
+        "real targets, no classes to stratify by; got cv=StratifiedSubsample",
+    ),
     "average-unknown": (
         lambda: {"average": "macro"},
         ValueError,

@@ -266,7 +266,7 @@ def test_ties_of_regression_are_of_targets(run, write):
 @pytest.mark.parametrize(
     ("target", "options", "parts"),
     [
-        ("label", (), ("needs a number as every item's target", "column 'label' holds text", "'a'", "knn")),
+        ("label", (), ("needs a number as every item's target", "column 'label' holds 'b'", "knn")),
         ("y", ("--per-class", "2"), ("real targets, no classes to stratify by",)),
         ("y", ("--per-class", "0=1,1=2"), ("real targets, no classes to stratify by",)),
         ("y", ("--cv", "3", "--stratify"), ("real targets, no classes to stratify by",)),

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import io
 import os
 import pkgutil
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from problems import BUILT_IN
 
 import knnccv
 
@@ -175,6 +177,27 @@ def test_the_reference_names_everything_public():
         assert f"\n{name}\n" in index, name
         page = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
         assert f".. automodule:: knnccv.{name}\n   :members:" in page
+
+
+def test_the_readme_names_every_built_in_variant():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in BUILT_IN:
+        assert f'"{name}"' in text, name
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide/ties.md", "docs/getting_started.md"])
+def test_the_default_of_ties_is_told_as_it_is(name):
+    """Texts that were right when ``"index"`` was the default."""
+    text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+    for outdated in ('`"index"` (default)', '`ties="random"` for', "Missing so far: `ties"):
+        assert outdated not in text
+
+
+def test_the_defaults_in_signatures_and_docstrings_agree():
+    for function in (knnccv.complete_cv, knnccv.monte_carlo_cv, knnccv.surface):
+        assert inspect.signature(function).parameters["ties"].default is None
+        assert re.search(r'ties : \{"random", "index"\}, default "random"', function.__doc__)
+        assert 'default "index"' not in function.__doc__
 
 
 def test_the_readme_shows_the_two_commands():

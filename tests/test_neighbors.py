@@ -1,7 +1,10 @@
 """Neighbour orders: metrics, ties, sources, blocks."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from problems import BUILT_IN
 from scipy.spatial.distance import cdist
 
 import knnccv.neighbors
@@ -153,11 +156,15 @@ def test_every_source_gives_the_same_answer():
         Neighbors.from_graph(neighbors.radius_neighbors_graph(X, 6.0, mode="distance")),
         Neighbors.from_graph(search.kneighbors_graph(X, mode="distance")),
     ]
-    for variant in ("nn", "knn", "rank"):
-        for design in (KFold(5), StratifiedSubsample(0.7)):
-            expected = complete_cv(X, y, variant, design)
+    for variant, design, ties in product(
+        BUILT_IN, (KFold(5), StratifiedSubsample(0.7)), ("index", "random")
+    ):
+        real = variant == "regression"
+        if not (real and isinstance(design, StratifiedSubsample)):
+            targets = X[:, 0] / 4 if real else y
+            expected = complete_cv(X, targets, variant, design, ties=ties)
             for source in sources:
-                found = complete_cv(source, y, variant, design)
+                found = complete_cv(source, targets, variant, design, ties=ties)
                 assert found.error_bound < 1e-10
                 assert found.score == pytest.approx(expected.score, abs=2e-11)
                 assert abs(found.score - expected.score) <= found.error_bound + expected.error_bound
@@ -237,12 +244,30 @@ def test_lists_are_kept_and_reused():
 
     X, y = grid(25), np.random.default_rng(0).integers(0, 2, 25)
     near = Neighbors.from_data(X, metric)
-    complete_cv(near, y, "nn", Subsample(5))
+    complete_cv(near, y, "nn", Subsample(5), ties="index")
     first = len(calls)
     assert first == 25 * 25
-    for variant in ("nn", "knn", "rank"):
-        complete_cv(near, y, variant, Subsample(20))
+    for variant in BUILT_IN:
+        complete_cv(near, y, variant, Subsample(20), ties="index")
     assert len(calls) == first
+
+
+def test_fair_ties_search_again_only_where_the_list_cuts_a_group():
+    searched = []
+
+    def metric(a, b):
+        searched.append(tuple(a))
+        return float(abs(a - b).sum())
+
+    X, y = grid(25), np.random.default_rng(0).integers(0, 2, 25)
+    near = Neighbors.from_data(X, metric)
+    expected = complete_cv(Neighbors.from_data(X, "manhattan"), y, "nn", Subsample(5), tol=0)
+    assert abs(complete_cv(near, y, "nn", Subsample(5)).score - expected.score) < 1e-12
+    first = len(searched)
+    assert 25 * 25 <= first < 2 * 25 * 25
+    for variant in BUILT_IN:
+        complete_cv(near, y, variant, Subsample(20))
+    assert len(searched) < 2 * first
 
 
 def test_nothing_of_the_size_of_all_pairs_is_kept(monkeypatch):
@@ -390,12 +415,12 @@ def test_products_of_many_features(d):
 def test_the_score_does_not_depend_on_the_algorithm(ties):
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 30, (2000, 2)).astype(float), rng.integers(0, 3, 2000)
-    for cv in (KFold(5), StratifiedSubsample(per_class=20)):
-        scores = []
-        for algorithm in ("auto", "brute", "tree"):
-            near = Neighbors.from_data(X, algorithm=algorithm)
-            scores.append(complete_cv(near, y, "nn", cv, ties=ties).per_item.tobytes())
-        assert len(set(scores)) == 1
+    questions = [("nn", KFold(5)), ("nn", StratifiedSubsample(per_class=20))]
+    questions += [(variant, Subsample(0.8)) for variant in BUILT_IN]
+    sources = [Neighbors.from_data(X, algorithm=algorithm) for algorithm in ("auto", "brute", "tree")]
+    for variant, cv in questions:
+        scores = {complete_cv(near, y, variant, cv, ties=ties).per_item.tobytes() for near in sources}
+        assert len(scores) == 1, (variant, cv)
 
 
 def test_the_algorithm_must_suit_the_metric():

@@ -109,6 +109,11 @@ class Regression(Variant):
         check_choice("part", parameters["part"], PARTS)
         check_integer("output", parameters["output"], 0)
 
+    def check_targets(self, values: Array, **parameters: Any) -> None:
+        """The output must be there: the kernel would read beyond it."""
+        limit = "the last output"
+        check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
+
     def largest_for(self, values: Array, **parameters: Any) -> float:
         """The square of the diagonal of the box that holds all targets; for the prediction its diagonal."""
         spread = np.ptp(values, axis=0)
