@@ -129,7 +129,10 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
         for i in range(lengths[r]):
             if groups[items[r, i]] != own:
                 if last >= 0 and values[r, i] == values[r, last]:
-                    mixed = mixed or labels.classes[items[r, i]] != labels.classes[items[r, last]]
+                    here, before = items[r, i], items[r, last]
+                    mixed = mixed or labels.classes[here] != labels.classes[before]
+                    for output in range(labels.values.shape[1]):
+                        mixed = mixed or labels.values[here, output] != labels.values[before, output]
                 last = i
         out[r] = score
         passed[r] = n_seen - 1

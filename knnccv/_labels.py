@@ -96,6 +96,7 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
     if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
         msg = f"targets must not exceed {LARGEST_TARGET:g} in size, got {np.abs(given).max():g}"
         raise ValueError(msg)
+    given = given.copy()  # the caller may change theirs
     return np.ascontiguousarray(given.reshape(n_items, -1)), given
 
 

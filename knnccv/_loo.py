@@ -7,22 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_choice
+from ._checks import check_bool, check_choice
 from ._labels import as_targets
 from ._pool import for_each
 from ._question import TIES
 from ._surface import listed_neighbors, surface
 from .driver import known_lengths
 from .kernel import Array, jit
-from .neighbors import as_neighbors
+from .neighbors import Neighbors, as_neighbors
 
-DEFAULT = tuple(range(1, 51))
+MOST_BY_DEFAULT = 50
+SHORT = 1e-9  # more than rounding
+
+
+def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | None) -> Neighbors:
+    near = as_neighbors(X, metric, metric_params)
+    if near.approximate:
+        msg = (
+            f"leave-one-out curves need exact neighbours, but those of {near!r} are approximate; "
+            "surface() and complete_cv() take them, and mark the answer"
+        )
+        raise ValueError(msg)
+    return near
+
+
+def _numbers(n_neighbors: Any, n_items: int) -> Array:
+    if n_neighbors is None:
+        return np.arange(1, min(MOST_BY_DEFAULT, n_items - 1) + 1)
+    return np.array(listed_neighbors(n_neighbors, n_items - 1))
 
 
 def loo_curve(
     X: Any,
     y: Any,
-    n_neighbors: Any = DEFAULT,
+    n_neighbors: Any = None,
     variant: str = "regression",
     *,
     metric: Any = "euclidean",
@@ -39,7 +57,7 @@ def loo_curve(
     y : array of shape (n_items,) or (n_items, n_outputs)
         Real targets; for "knn" class labels.
     n_neighbors : int or sequence of int, default 1, 2, ..., 50
-        The K, each 1 to n_items - 1.
+        The K, each 1 to n_items - 1, where the default ends too.
     variant : {"regression", "knn"}, default "regression"
         Mean squared error (summed over the outputs) of k-NN regression, or accuracy of the vote.
     metric, metric_params
@@ -57,7 +75,7 @@ def loo_curve(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed, or given neighbour lists are too short.
+        If an argument is not allowed, or given neighbour lists are too short or approximate.
 
     Notes
     -----
@@ -74,16 +92,21 @@ def loo_curve(
     (3,)
     """
     check_choice("variant", variant, ("regression", "knn"))
-    near = as_neighbors(X, metric, metric_params)
-    if variant == "knn":
-        size = near.n_items - 1
-        options: dict[str, Any] = {"ties": ties, "tol": 0.0, "n_jobs": n_jobs}
-        return surface(near, y, n_neighbors, size, "knn", **options).scores[:, 0]
+    near = _exact_neighbors(X, metric, metric_params)
     if ties is not None:
         check_choice("ties", ties, TIES)
+    ks = _numbers(n_neighbors, near.n_items)
+    if variant == "knn":
+        options: dict[str, Any] = {"ties": ties, "tol": 0.0, "n_jobs": n_jobs}
+        found = surface(near, y, ks, near.n_items - 1, "knn", **options)
+        if (found.error_bound > SHORT).any():
+            msg = (
+                f"{ks.max()} neighbours are needed, and all that tie with the last; some list is too short"
+            )
+            raise ValueError(msg)
+        return found.scores[:, 0]
     fair = ties != "index"
     targets, _ = as_targets(y, near.n_items)
-    ks = np.array(listed_neighbors(n_neighbors, near.n_items - 1))
     most = int(ks.max())
     depth = min(most + fair, near.max_depth)
     errors = np.empty((near.n_items, most))
@@ -102,7 +125,8 @@ def loo_curve(
             short = known < most
             if wanted == near.max_depth and short.any():
                 at = int(rows[np.argmax(short)])
-                msg = f"{most} neighbours are needed, ties included; the list of item {at} is too short"
+                tied = ", and all that tie with the last" if fair else ""
+                msg = f"{most} neighbours are needed{tied}; the list of item {at} is too short"
                 raise ValueError(msg)
             rows = rows[short]
             wanted = min(2 * wanted, near.max_depth)
@@ -158,7 +182,7 @@ def _errors_left_out(items, values, lengths, rows, targets, fair, out):  # type:
 def loo_identity(
     X: Any,
     y: Any,
-    n_neighbors: Any = DEFAULT,
+    n_neighbors: Any = None,
     *,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
@@ -193,11 +217,15 @@ def loo_identity(
     Kanagawa 2024, "Fast Computation of Leave-One-Out Cross-Validation for k-NN Regression", Corollary 1
     and §5.
     """
-    near = as_neighbors(X, metric, metric_params)
+    check_bool("check", check)
+    near = _exact_neighbors(X, metric, metric_params)
     targets, _ = as_targets(y, near.n_items)
-    ks = np.array(listed_neighbors(n_neighbors, near.n_items - 1))
+    ks = _numbers(n_neighbors, near.n_items)
     most = int(ks.max())
     found, distances = near.kneighbors(most, n_jobs=n_jobs)
+    if not distances.any() and most > 1:
+        msg = f"the identity needs distances, but {near!r} holds none"
+        raise ValueError(msg)
     twins = distances[:, 0] == 0
     if check and twins.any():
         msg = (

@@ -37,6 +37,9 @@ class TieReport:
         and the confidence's share; for votes of several classes, other orders may go farther.
     per_item, per_item_lowest, per_item_highest : ndarray of shape (n_items,)
         The same for every item.
+    error_bound : float
+        How much each of the three scores may be off, as in `CompleteCV`: neighbour lists that end too early
+        leave more open than any order. Infinite for approximate neighbours.
     """
 
     n_items: int
@@ -48,6 +51,7 @@ class TieReport:
     per_item: Array = field(repr=False)
     per_item_lowest: Array = field(repr=False)
     per_item_highest: Array = field(repr=False)
+    error_bound: float = 0.0
 
 
 def tie_report(result: CompleteCV, asked: Asked) -> TieReport:
@@ -80,6 +84,7 @@ def tie_report(result: CompleteCV, asked: Asked) -> TieReport:
         per_item=result.per_item,
         per_item_lowest=lowest,
         per_item_highest=highest,
+        error_bound=max(result.error_bound, low.error_bound, high.error_bound),
     )
 
 

@@ -82,7 +82,17 @@ class ExpectedScore:
             error = " (deterministic)"
         else:
             error = f" (error at most {self.error_bound:.1e})"
-        return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}>"
+        return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
+
+    def _tied(self) -> str:
+        """What the score rests on where the order of ties is scikit-learn's own affair."""
+        if self.result is None or self.ties != "index":
+            return ""
+        results = self.result if isinstance(self.result, tuple) else (self.result,)
+        tied = max(result.tied for result in results)
+        if not tied:
+            return ""
+        return f"; {tied} items tied, taken in row order, from which scikit-learn's search may depart"
 
 
 def expected_score(

@@ -385,3 +385,9 @@ def test_a_rank_beyond_the_training_set_looks_at_all_of_it():
     found = complete_cv(X, Y, "rank", LeaveGroupsOut(GROUPS), rank=100)
     expected = [float((Y[GROUPS[x] != GROUPS] == Y[x]).any()) for x in range(40)]
     np.testing.assert_allclose(found.per_item, expected, atol=1e-12)
+
+
+def test_tied_targets_of_groups_are_counted():
+    X, y = np.repeat([0.0, 1.0, 2.0], 2)[:, None], np.arange(6.0)
+    design = LeaveGroupsOut(np.arange(6), 3)
+    assert complete_cv(X, y, "regression", design, n_neighbors=1).tied == 6

@@ -79,6 +79,26 @@ def test_threads_and_given_lists_change_nothing():
     short = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(20))
     with pytest.raises(ValueError, match="50 neighbours are needed"):
         loo_curve(short, y)
+    labels = (y > 100).astype(int)
+    np.testing.assert_allclose(
+        loo_curve(near, labels, [1, 50], "knn"), loo_curve(X, labels, [1, 50], "knn"), rtol=1e-12
+    )
+    with pytest.raises(ValueError, match="50 neighbours are needed"):
+        loo_curve(short, labels, variant="knn")
+
+
+def test_approximate_lists_are_refused():
+    X, y = standardised(load_diabetes())
+    near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(60), approximate=True)
+    for ask in (loo_curve, loo_identity):
+        with pytest.raises(ValueError, match="need exact neighbours"):
+            ask(near, y)
+
+
+def test_the_default_ends_with_the_data():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
+    assert loo_curve(X, y).shape == loo_identity(X, y).shape == (11,)
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,21 @@ def test_other_rules_have_no_prediction():
     result = complete_cv(np.arange(6.0)[:, None], [0, 1] * 3, "nn", KFold(2))
     with pytest.raises(ValueError, match="only 'regression' has"):
         _ = result.prediction
+
+
+def test_the_caller_may_change_the_targets():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    result = complete_cv(X, y, "regression", Subsample(10))
+    y[:] = 0
+    assert (result.bias2 + result.variance).mean() == pytest.approx(result.score, rel=1e-12)
+    assert result.labels.any()
+
+
+def test_read_only_targets():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    expected = complete_cv(X, y, "regression", KFold(5)).score
+    y.flags.writeable = False
+    assert complete_cv(X, y, "regression", KFold(5)).score == expected
+    assert monte_carlo_cv(X, y, "regression", KFold(5), n_repeats=2, random_state=0).score > 0

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from problems import problem
 
-from knnccv import KFold, LeaveGroupsOut, StratifiedSubsample, Subsample, complete_cv
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    Neighbors,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    surface,
+)
 
 RULES = [
     ("nn", {}, True),
@@ -112,3 +120,27 @@ def test_what_has_no_report():
         pickle.loads(pickle.dumps(complete_cv(X, y, "nn", KFold(2)))).tie_report()
     with pytest.raises(ValueError, match="not offered for LeaveGroupsOut"):
         complete_cv(X, y, "nn", LeaveGroupsOut([0, 0, 1, 1, 2, 2, 3, 3])).tie_report()
+
+
+def test_the_report_tells_what_short_lists_leave_open():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    near = Neighbors.from_data(X)
+    short = Neighbors.from_lists(*near.kneighbors(6))
+    whole = complete_cv(near, y, "knn", Subsample(0.5)).tie_report()
+    report = complete_cv(short, y, "knn", Subsample(0.5)).tie_report()
+    assert report.error_bound > 0.1 > 1e-9 > whole.error_bound
+    for name in ("lowest", "score", "highest"):
+        assert abs(getattr(report, name) - getattr(whole, name)) <= report.error_bound
+    unsure = Neighbors.from_lists(*near.kneighbors(20), approximate=True)
+    assert complete_cv(unsure, y, "knn", Subsample(0.5)).tie_report().error_bound == np.inf
+
+
+def test_a_surface_of_one_huge_group():
+    """The numbers of own items within the group are likely around one value only."""
+    X, y = np.zeros((150, 1)), np.arange(150) % 2
+    found = surface(X, y, [1, 4, 30], [30, 75, 140], tol=1e-12)
+    for row, k in enumerate([1, 4, 30]):
+        for column, size in enumerate([30, 75, 140]):
+            cell = complete_cv(X, y, "knn", Subsample(size), n_neighbors=k).score
+            assert found.scores[row, column] == pytest.approx(cell, abs=1e-11)

@@ -12,6 +12,7 @@ from knnccv.kernel import Array, Tables, Task, Variant, jit
 from ._inclusion import inclusion_weights
 
 PARTS = ("error", "bias2", "variance", "prediction")
+ERROR, BIAS2, VARIANCE, PREDICTION = range(4)
 
 
 @jit
@@ -63,14 +64,14 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
             mean[o] += weight * group[o]
             nearer[o] += group[o]
         start = end
-    if part == 3:
+    if part == PREDICTION:
         return values[target, output] * unit + mean[output] / k
     bias = zero
     for o in range(n_outputs):
         bias += mean[o] * mean[o]
-    if part == 1:
+    if part == BIAS2:
         return bias / (k * k)
-    if part == 2:
+    if part == VARIANCE:
         return max(squares - bias, zero) / (k * k)
     return max(squares, zero) / (k * k)
 

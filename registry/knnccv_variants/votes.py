@@ -147,11 +147,11 @@ def _two_classes(order, labels, target, constraints):  # type: ignore[no-untyped
         else:
             # n of the own items and m others have come: C(mine, n) C(others, m) / C(size, n + m).
             edge = 1.0
-            for n in range(mine + 1):
+            for n in range(min(mine, depth - start) + 1):
                 chance = edge
-                for m in range(others + 1):
+                for m in range(min(others, depth - start - n) + 1):
                     i = start + n + m
-                    if start < i <= depth:
+                    if i > start:
                         score += chance * table[first + i, same + n] * (beyond if i == depth else 1.0)
                     if m < others:
                         chance *= (others - m) * (n + m + 1) / ((m + 1) * (end - i))
