@@ -12,9 +12,9 @@ from ._sklearn_estimators import InexactError
 from .kernel import Array
 
 WHY_NOT = (
-    "is no mean over the tested items, so that its expectation does not follow from what each item "
-    "contributes; exact are 'accuracy', 'balanced_accuracy', 'neg_mean_squared_error', the losses of the "
-    "same (make_scorer), and a matrix of costs"
+    "has no exact expectation here; exact are 'accuracy', 'balanced_accuracy', 'neg_mean_squared_error', "
+    "the losses of the same (make_scorer), and a matrix of costs; and, in complete_cv, the Brier score of "
+    "the votes' shares (variant 'confidence')"
 )
 
 

@@ -54,9 +54,9 @@ def test_every_variant_design_tie_rule_and_average_equals_the_enumeration(chunk)
     for seed in range(20 * chunk, 20 * chunk + 20):
         case = problem(seed)
         for d, (design, listed) in enumerate(designs(case, seed)):
-            # Every seed meets a third of the settings, so that all meet all designs and averages.
+            # Every seed meets a fifth of the settings, so that all meet all designs and averages.
             for s, (variant, setting) in enumerate(SETTINGS):
-                if (s + d + seed) % 3:
+                if (s + d + seed) % 5:
                     continue
                 for ties in get_variant(variant).tie_rules:
                     average = AVERAGES[(s + seed // 3) % 3]

@@ -219,7 +219,7 @@ def test_leaving_out_serves_any_scoring():
         wanted = cross_val_score(KNeighborsClassifier(1), X, y, cv=cv, scoring="f1_weighted", groups=used)
         assert found.score == wanted.mean()
         assert found.deterministic
-    with pytest.raises(ValueError, match=r"f1_macro.*no mean over the tested items"):
+    with pytest.raises(ValueError, match=r"f1_macro.*has no exact expectation here"):
         expected_score(KNeighborsClassifier(1), *data(n_items=60), cv=LeavePOut(5), scoring="f1_macro")
     with pytest.raises(ValueError, match=r"goes through 5\.5e\+6 splits"):
         expected_score(KNeighborsClassifier(1), *data(n_items=60), cv=LeavePOut(5), method="mc")
@@ -412,7 +412,7 @@ def test_scorings_that_are_linear():
 )
 def test_scorings_that_are_not(scoring):
     X, y = data()
-    with pytest.raises(ValueError, match="is no mean over the tested items"):
+    with pytest.raises(ValueError, match="has no exact expectation here"):
         expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS, scoring=scoring)
     found = expected_score(
         KNeighborsClassifier(3), X, y, cv=FOLDS, scoring=scoring, method="auto", n_repeats=2
@@ -424,7 +424,7 @@ def test_scorings_that_are_not(scoring):
 def test_scorings_of_regression_that_are_not(scoring):
     X, y = data()
     name = "R²" if scoring is None else scoring
-    with pytest.raises(ValueError, match=f"{name}.* is no mean over the tested items"):
+    with pytest.raises(ValueError, match=f"{name}.* has no exact expectation here"):
         expected_score(KNeighborsRegressor(3), X, y, cv=FOLDS, scoring=scoring)
 
 
