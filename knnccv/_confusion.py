@@ -18,17 +18,11 @@ NORMALIZE = ("true", "pred", "all")
 DECIDED = 1e-9
 
 
-def expected_confusion(result: CompleteCV, asked: Asked | None, normalize: Any) -> Array:
+def expected_confusion(result: CompleteCV, asked: Asked, normalize: Any) -> Array:
     """The matrix of `CompleteCV.confusion`."""
     if normalize is not None and not (isinstance(normalize, str) and normalize in NORMALIZE):
         allowed = ", ".join(map(repr, NORMALIZE))
         msg = f"normalize must be None, {allowed}, got {normalize!r}"
-        raise ValueError(msg)
-    if asked is None:
-        msg = (
-            "confusion() asks the neighbours once more, but this result is a copy or was pickled and "
-            "leaves the data behind; call complete_cv again, or confusion() before"
-        )
         raise ValueError(msg)
     if "loss" not in asked.question.variant.parameters:
         msg = (

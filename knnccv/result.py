@@ -204,7 +204,7 @@ class CompleteCV:
         """
         from ._confusion import expected_confusion
 
-        return expected_confusion(self, self._asked, normalize)
+        return expected_confusion(self, self._reference(), normalize)
 
     def tie_report(self) -> TieReport:
         """How many items have ties that matter, and how much of the score is at stake.
@@ -266,6 +266,7 @@ class CompleteCV:
         return self._reference().again(**parameters)
 
     def _reference(self) -> Asked:
+        """What was asked of which neighbours, to ask again; ValueError for a copy."""
         if self._asked is None:
             msg = (
                 "this asks the neighbours once more, but the result is a copy or was pickled and leaves "

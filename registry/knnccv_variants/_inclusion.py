@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from knnccv.kernel import Array, Task
+from knnccv.kernel import Array, Task, jit
 from knnccv.sampling import position_law
 
 
@@ -34,3 +34,22 @@ def _after(terms: Array) -> Array:
     """At i the sum of the terms at the positions after it."""
     sums = np.cumsum(terms[::-1])[::-1]
     return np.concatenate([sums[1:], sums[:1] * 0])
+
+
+@jit
+def mean_inclusion(weights, n_available, start, end, unit):  # type: ignore[no-untyped-def]
+    """What `inclusion_weights` are for a tied group, in the mean over its orders.
+
+    For an item of it; for one with a given item before the group; and for two of the group.
+    """
+    size = end - start
+    one = unit * 0
+    with_nearer = unit * 0
+    within = unit * 0
+    for i in range(start, end):
+        one += weights[i]
+        with_nearer += weights[n_available + i]
+        within += weights[n_available + i] * (i - start)
+    if size > 1:
+        within = within * 2 / (size * (size - 1))
+    return one / size, with_nearer / size, within

@@ -10,7 +10,7 @@ from knnccv._checks import check_choice, check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
 
 from ._ballot import BRIER, SHARE
-from ._inclusion import inclusion_weights
+from ._inclusion import inclusion_weights, mean_inclusion
 from ._walks import strata_votes
 
 SCORES = ("share", "brier")
@@ -30,9 +30,8 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     unit = constraints.unit
     zero = unit * 0
     own = classes[target]
-    nearer = np.zeros(
-        constraints.integers[3], constraints.counts.dtype
-    )  # wrong ones before the group, of every class
+    # Wrong items of every class: before the group, and in it.
+    nearer = np.zeros(constraints.integers[3], constraints.counts.dtype)
     group = np.zeros(len(nearer), nearer.dtype)
     n_nearer = 0
     share = zero
@@ -40,18 +39,9 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     start = 0
     while start < len(items):
         end = group_end[start]
-        size = end - start
-        weight = zero
-        with_nearer = zero
-        within = zero
-        for i in range(start, end):
-            weight += single[i]
-            with_nearer += single[n_available + i]
-            within += single[n_available + i] * (i - start)
+        weight, with_nearer, within = mean_inclusion(single, n_available, start, end, unit)
         if weight == 0:
             break
-        if size > 1:
-            within = within * 2 / (size * (size - 1))
         n_own = 0
         n_wrong = 0
         same_nearer = 0
@@ -69,9 +59,9 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
             c = classes[items[i]]
             nearer[c] += group[c]
             group[c] = 0
-        share += weight * n_own / size
-        pairs += weight * n_wrong / size
-        pairs += with_nearer * (n_wrong * n_nearer + same_nearer) / size
+        share += weight * n_own
+        pairs += weight * n_wrong
+        pairs += with_nearer * (n_wrong * n_nearer + same_nearer)
         pairs += within * (n_wrong * (n_wrong - 1) // 2 + same_within)
         n_nearer += n_wrong
         start = end

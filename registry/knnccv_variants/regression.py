@@ -9,7 +9,7 @@ import numpy as np
 from knnccv._checks import check_choice, check_integer
 from knnccv.kernel import Array, Tables, Task, Variant, jit
 
-from ._inclusion import inclusion_weights
+from ._inclusion import inclusion_weights, mean_inclusion
 
 PARTS = ("error", "bias2", "variance", "prediction")
 ERROR, BIAS2, VARIANCE, PREDICTION = range(4)
@@ -39,18 +39,7 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     start = 0
     while start < depth:
         end = group_end[start]
-        size = end - start
-        weight = zero
-        with_nearer = zero
-        within = zero
-        for i in range(start, end):
-            weight += single[i]
-            with_nearer += single[n_available + i]
-            within += single[n_available + i] * (i - start)
-        weight = weight / size
-        with_nearer = with_nearer / size
-        if size > 1:
-            within = within * 2 / (size * (size - 1))
+        weight, with_nearer, within = mean_inclusion(single, n_available, start, end, unit)
         if weight == 0:
             break
         group[:] = zero
