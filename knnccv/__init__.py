@@ -37,12 +37,12 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warm",
 }
-_MODULES = ("datasets", "plot", "sklearn", "testing")
+_MODULES = ("datasets", "hvdm", "plot", "rib", "sklearn", "testing")
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, plot, sklearn, testing
+    from . import datasets, hvdm, plot, rib, sklearn, testing
     from ._groups import LeaveGroupsOut
     from ._loo import loo_curve, loo_identity
     from ._surface import surface

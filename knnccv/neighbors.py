@@ -89,6 +89,9 @@ class Neighbors:
         Whether ties at the end of a cut list are known to be cut in the order of the items.
     approximate : bool
         Whether nearer items than those listed may exist, so that results cannot be certified.
+    fitted_to_labels : str
+        Empty, unless the distances were fitted to labels of the items: "exact" where those of a tested item
+        leave its own label out, else "fixed". See `knnccv.hvdm`.
 
     Examples
     --------
@@ -113,12 +116,14 @@ class Neighbors:
         algorithm: str = "auto",
         device: str | None = None,
         approximate: bool = False,
+        fitted_to_labels: str = "",
     ) -> None:
         self.n_items = n_items
         self.max_depth = max_depth
         self.metric = metric
         self.ordered_by_index = lists is None
         self.approximate = approximate
+        self.fitted_to_labels = fitted_to_labels
         self._ranking = ranking
         self._matrix = matrix
         self._lists = lists

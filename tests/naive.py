@@ -27,6 +27,7 @@ function                 source
 ``complete``             A / sum_T |S \\ T|: ICML eq. 1, TR eq. 1; E[CV(P)] for k-fold
 ``training_sets``        the number of elements of the papers' calligraphic T
 ``confusion``            what is predicted for each class, as a share of the same weight
+``hvdm_squared``         Wilson & Martinez 1999, eqs. 4 to 6, two rows of a table
 =======================  ==============================================================
 
 Conventions: items are 0 ... N-1; ``D[x][j]`` is the dissimilarity of item j to the tested item x
@@ -443,3 +444,32 @@ def check_average(average):
     if average not in ("pooled", "item", "class"):
         msg = f"average must be 'pooled', 'item' or 'class', got {average!r}"
         raise ValueError(msg)
+
+
+def hvdm_squared(table, labels, nominal, x, y):
+    """The squared distance of rows x and y, whose statistics come from the rows of `table`; None is
+    unknown.
+
+    Values that the table does not hold have no share in any class; the difference in a column of which the
+    table knows fewer than two different numbers is 0.
+    """
+    total = 0
+    for a, (one, other) in enumerate(zip(x, y, strict=True)):
+        if one is None or other is None:
+            total += 1
+        elif one == other:
+            total += 0
+        elif nominal[a]:
+            for label in set(labels):
+                shares = []
+                for value in (one, other):
+                    having = [c for row, c in zip(table, labels, strict=True) if row[a] == value]
+                    shares.append(Fraction(having.count(label), len(having)) if having else 0)
+                total += (shares[0] - shares[1]) ** 2
+        else:
+            known = [Fraction(row[a]) for row in table if row[a] is not None]
+            if len(set(known)) > 1:
+                mean = sum(known) / len(known)
+                variance = sum((value - mean) ** 2 for value in known) / (len(known) - 1)
+                total += (Fraction(one) - Fraction(other)) ** 2 / (16 * variance)
+    return total

@@ -1,0 +1,303 @@
+"""Tables of numeric and nominal columns with unknown values, read into numbers.
+
+A column is numeric or nominal once and for all when a distance is fitted; later tables are read in the same
+way. None, NaN, NaT, pandas.NA and masked entries are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ._checks import as_reals
+from ._labels import is_missing
+from .kernel import Array
+
+_TIMES = "mM"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a table's columns are.
+
+    Attributes
+    ----------
+    nominal : bool ndarray of shape (n_columns,)
+        Which columns are nominal.
+    names : tuple of str, or None
+        Their names, where the table had some.
+    categories : tuple of mapping
+        For every nominal column the known values and their codes, 0, 1, ….
+    """
+
+    nominal: Array
+    names: tuple[Any, ...] | None
+    categories: tuple[Mapping[Hashable, int], ...]
+
+    def title(self, column: int) -> str:
+        """A column for messages."""
+        return _title(column, self.names)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table read.
+
+    Attributes
+    ----------
+    numbers : float64 ndarray of shape (n_numeric, n_items)
+        The numeric columns; NaN is unknown.
+    codes : int32 ndarray of shape (n_nominal, n_items)
+        The nominal columns: 0 is unknown, a known value 1 more than its code; values that were not there
+        when the schema was made come after these.
+    """
+
+    numbers: Array
+    codes: Array
+
+    @property
+    def n_items(self) -> int:
+        """Number of rows."""
+        return int(self.numbers.shape[1])
+
+
+class Columns:
+    """The columns of a table as the user gave it, one at a time."""
+
+    def __init__(self, X: Any) -> None:
+        self._source: Any
+        if hasattr(X, "tocsr"):
+            msg = "X is a sparse matrix; pass X.toarray()"
+            raise TypeError(msg)
+        if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        self.frame = hasattr(X, "iloc") and hasattr(X, "columns")
+        self._source = X if self.frame else _as_array(X)
+        self.names = tuple(X.columns) if self.frame else None
+        if len(self._source.shape) != 2:
+            msg = f"X must have shape (n_items, n_features), got shape {self._source.shape}"
+            raise ValueError(msg)
+        self.n_items, self.n_columns = self._source.shape
+        if self.n_columns < 1:
+            msg = f"X must have at least 1 feature, got shape {self._source.shape}"
+            raise ValueError(msg)
+
+    def title(self, column: int) -> str:
+        """A column for messages."""
+        return _title(column, self.names)
+
+    def looks_nominal(self, column: int) -> bool:
+        """Whether a data frame's column is categorical, text, bool or of objects."""
+        if not self.frame:
+            return False
+        from pandas.api import types
+
+        dtype = self._source.dtypes.iloc[column]
+        # Bool is a number to pandas, and a value of two to us.
+        return not types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)
+
+    def numbers(self, column: int) -> Array:
+        """A column as float64, unknown values as NaN; raises if it holds anything else."""
+        raw = self._raw(column)
+        title = f"X[:, {self.title(column)}]"
+        if raw.dtype.kind in _TIMES:
+            msg = f"{title} holds dates or times ({raw.dtype}); pass numbers, such as days since the first"
+            raise TypeError(msg)
+        if raw.dtype.kind == "O":
+            raw = _objects_to_reals(raw, title)
+        elif raw.dtype.kind not in "biuf":
+            msg = _no_numbers(title, raw[0] if len(raw) else raw.dtype)
+            raise TypeError(msg)
+        values = raw.astype(np.float64)
+        if raw.dtype.kind in "iu":
+            as_reals(title, raw, f"{title} must hold real numbers")
+        infinite = np.isinf(values)
+        if infinite.any():
+            at = int(np.argmax(infinite))
+            msg = f"{title} is {values[at]} in row {at}: infinity is no value; unknown ones are NaN or None"
+            raise ValueError(msg)
+        return values
+
+    def values(self, column: int) -> tuple[Array, list[Hashable]]:
+        """A column as codes of its different values, unknown ones -1, and these values."""
+        raw = self._raw(column)
+        if raw.dtype.kind == "O":
+            return _factorise(raw, f"X[:, {self.title(column)}]")
+        unknown = np.isnat(raw) if raw.dtype.kind in _TIMES else raw != raw
+        values, codes = np.unique(raw[~unknown], return_inverse=True)
+        found = np.full(len(raw), -1, np.int64)
+        found[~unknown] = codes
+        return found, list(values.tolist())
+
+    def _raw(self, column: int) -> Array:
+        if not self.frame:
+            return self._source[:, column]  # type: ignore[no-any-return]
+        series = self._source.iloc[:, column]
+        if isinstance(series.dtype, np.dtype):
+            return series.to_numpy()  # type: ignore[no-any-return]
+        if self.looks_nominal(column):
+            return series.to_numpy(dtype=object)  # type: ignore[no-any-return]
+        if series.dtype.kind == "c":
+            return series.to_numpy(dtype=complex)  # type: ignore[no-any-return]
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[no-any-return]
+
+
+def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
+    """Decide what the columns of a table are, and read it.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame or array of shape (n_items, n_columns)
+        The table.
+    nominal : sequence of column names or numbers, or bool mask, optional
+        Columns that are nominal, beside those of a data frame whose dtype says so.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column that is not nominal holds no numbers, or `nominal` names no column.
+    """
+    columns = Columns(X)
+    chosen = _chosen(nominal, columns)
+    mask = np.array([chosen[j] or columns.looks_nominal(j) for j in range(columns.n_columns)])
+    categories: list[Mapping[Hashable, int]] = []
+    codes = []
+    for j in np.flatnonzero(mask):
+        found, values = columns.values(int(j))
+        categories.append({value: code for code, value in enumerate(values)})
+        codes.append(found + 1)
+    numbers = [columns.numbers(int(j)) for j in np.flatnonzero(~mask)]
+    schema = Schema(mask, columns.names, tuple(categories))
+    return schema, _table(numbers, codes, columns.n_items)
+
+
+def read(schema: Schema, *tables: Any) -> list[Table]:
+    """Read tables whose columns are known; the same new value has one code in all of them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the number of columns differs, or a numeric column holds no numbers.
+    """
+    given = [Columns(X) for X in tables]
+    for columns in given:
+        if columns.n_columns != len(schema.nominal):
+            msg = (
+                f"X has {columns.n_columns} features, but {len(schema.nominal)} features were there when "
+                "the distance was fitted"
+            )
+            raise ValueError(msg)
+    numbers = [[columns.numbers(int(j)) for j in np.flatnonzero(~schema.nominal)] for columns in given]
+    codes: list[list[Array]] = [[] for _ in given]
+    for known, j in zip(schema.categories, np.flatnonzero(schema.nominal), strict=True):
+        every = dict(known)
+        for at, columns in enumerate(given):
+            found, values = columns.values(int(j))
+            place = np.array([-1, *(every.setdefault(value, len(every)) for value in values)])
+            codes[at].append(place[found + 1] + 1)
+    return [
+        _table(one, other, columns.n_items)
+        for one, other, columns in zip(numbers, codes, given, strict=True)
+    ]
+
+
+def _table(numbers: list[Array], codes: list[Array], n_items: int) -> Table:
+    return Table(
+        np.array(numbers, np.float64).reshape(len(numbers), n_items),
+        np.array(codes, np.int32).reshape(len(codes), n_items),
+    )
+
+
+def _title(column: int, names: tuple[Any, ...] | None) -> str:
+    return str(column) if names is None else repr(names[column])
+
+
+def _as_array(X: Any) -> Array:
+    if np.ma.isMaskedArray(X):
+        return np.ma.filled(X.astype(object), None)
+    if isinstance(X, (list, tuple)) or not hasattr(X, "dtype"):
+        # As objects, since NumPy makes text of everything where there is some.
+        plain = np.asarray(X)
+        return plain if plain.dtype.kind in "biufc" else _of_objects(X)
+    return np.asarray(X)
+
+
+def _of_objects(X: Any) -> Array:
+    try:
+        return np.array(X, dtype=object)
+    except ValueError as error:
+        msg = f"X must be a table, all rows of one length: {error}"
+        raise ValueError(msg) from error
+
+
+def _chosen(nominal: Any, columns: Columns) -> Array:
+    chosen = np.zeros(columns.n_columns, bool)
+    if nominal is None:
+        return chosen
+    if isinstance(nominal, (str, bytes)) or not hasattr(nominal, "__iter__"):
+        msg = f"nominal must be a list of columns or a mask, got {nominal!r}"
+        raise TypeError(msg)
+    wanted = list(nominal)
+    if wanted and all(isinstance(one, (bool, np.bool_)) for one in wanted):
+        if len(wanted) != columns.n_columns:
+            msg = f"nominal, as a mask, must have {columns.n_columns} entries, got {len(wanted)}"
+            raise ValueError(msg)
+        return np.array(wanted, bool)
+    for one in wanted:
+        chosen[_place(one, columns)] = True
+    return chosen
+
+
+def _place(one: Any, columns: Columns) -> int:
+    names = list(columns.names or ())
+    if one in names:
+        return names.index(one)
+    whole = isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
+    if whole and -columns.n_columns <= one < columns.n_columns:
+        return int(one)
+    allowed = f"numbers {-columns.n_columns} to {columns.n_columns - 1}"
+    if names:
+        allowed += f" or names among {', '.join(map(repr, names[:20]))}{', …' if len(names) > 20 else ''}"
+    msg = f"nominal must hold {allowed}, got {one!r}"
+    raise ValueError(msg)
+
+
+def _objects_to_reals(raw: Array, title: str) -> Array:
+    values = np.empty(len(raw))
+    for at, value in enumerate(raw):
+        if is_missing(value):
+            values[at] = np.nan
+        elif isinstance(value, (Real, np.bool_)):
+            values[at] = as_reals(f"{title}, row {at}", value, f"{title} must hold real numbers")
+        else:
+            raise TypeError(_no_numbers(f"{title}, row {at}", value))
+    return values
+
+
+def _no_numbers(title: str, value: object) -> str:
+    if isinstance(value, complex):
+        return f"Complex data not supported: {title} is {value!r}"
+    return (
+        f"{title} is {value!r}; the argument must be a string or the like only in columns that "
+        "nominal= names, elsewhere a number"
+    )
+
+
+def _factorise(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
+    """Codes by first appearance."""
+    places: dict[Hashable, int] = {}
+    codes = np.empty(len(raw), np.int64)
+    for at, value in enumerate(raw):
+        if is_missing(value):
+            codes[at] = -1
+            continue
+        try:
+            codes[at] = places.setdefault(value, len(places))
+        except TypeError as error:
+            msg = f"{title}, row {at} is {value!r}, which is no value of a nominal column"
+            raise TypeError(msg) from error
+    return codes, list(places)
