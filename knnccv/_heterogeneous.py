@@ -261,8 +261,9 @@ def _without_each(values: Array) -> Array:
 
 def exponents_of(numbers: Array) -> Array:
     """For every numeric column the power of two by which it is divided, so that squares do not overflow."""
-    largest = np.nanmax(np.abs(numbers), axis=1, initial=0.0) if numbers.size else np.zeros(len(numbers))
-    return np.frexp(largest)[1].astype(np.int64)
+    largest = np.fmax.reduce(np.abs(numbers), axis=1, initial=0.0)  # of numbers and NaN the number
+    exponents: Array = np.frexp(largest)[1].astype(np.int64)
+    return exponents
 
 
 def as_statistics(**fields: Any) -> Statistics:

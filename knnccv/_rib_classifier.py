@@ -344,7 +344,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows,)
         """
         _, chosen = self._decided(X)
-        return self.classes_[chosen]  # type: ignore[no-any-return]
+        return self.classes_[chosen]
 
     def predict_proba(self, X: Any) -> Array:
         """The classes' shares of the votes: the paper's confidence.
@@ -402,6 +402,7 @@ def _printed(step: Step) -> None:
     setting, fitness = step.setting, step.fitness
     print(
         f"{step.parameter}: k={setting.n_neighbors} {setting.kernel} w_k={setting.w_k} "
-        f"avgk={setting.avgk}, {fitness.n_correct} of {fitness.n_items} right, confidence {fitness.confidence:.4f}"
+        f"avgk={setting.avgk}, {fitness.n_correct} of {fitness.n_items} right, "
+        f"confidence {fitness.confidence:.4f}"
         f"{', the best so far' if step.improved else ''}"
     )

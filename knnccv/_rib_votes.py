@@ -161,7 +161,8 @@ def _powers(distances, voices, k, avgk, squared, logs, factors, votes):  # type:
     """``votes[voice, t]`` of the gaussian or exponential kernel for all w_k, the nearest's vote being 1.
 
     ``logs`` are the logarithms of w_k, that of 0 being -infinity. If w_k = t / n for t = 0 ... n,
-    ``factors`` (2, n + 1) are a prime factor of t and what is left of t, and powers of primes serve all t; else (2, 0).
+    ``factors`` (2, n + 1) are a prime factor of t and what is left of t, and powers of primes serve all t;
+    else they are (2, 0).
     """
     n = factors.shape[1] - 1
     powers = np.ones(n + 1)

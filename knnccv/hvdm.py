@@ -409,10 +409,10 @@ class HVDM(_Distance):
                 if self.leave_one_out == "fixed"
                 else "such values tell nothing of an item that is left out"
             )
+            title = self._schema_.title(int(column))
             warnings.warn(
-                f"nominal column {self._schema_.title(int(column))} is close to an identifier: {single:.0%} "
-                f"of its known values occur only once, and {consequence}; leave the column out, or make it "
-                "numeric",
+                f"nominal column {title} is close to an identifier: {single:.0%} of its known values occur "
+                f"only once, and {consequence}; leave the column out, or make it numeric",
                 IdentifierWarning,
                 stacklevel=3,
             )
