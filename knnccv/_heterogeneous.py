@@ -154,16 +154,7 @@ def _fill(  # type: ignore[no-untyped-def]
         row = rows[r]
         label = left_out[row] if len(left_out) else -1
         scale = scales[row if len(scales) > 1 else 0]
-        for b in range(n_nominal):
-            _distances_by_code(
-                codes[b, row],
-                label,
-                counts[starts[b] : starts[b + 1]],
-                totals[starts[b] : starts[b + 1]],
-                points[starts[b] : starts[b + 1]],
-                own,
-                table[table_starts[b] : table_starts[b] + n_codes[b]],
-            )
+        by_code(codes[:, row], label, starts, counts, totals, points, own, table_starts, n_codes, table)
         for start in range(0, n_others, BLOCK):
             end = min(start + BLOCK, n_others)
             sums = out[r, start:end]
@@ -184,10 +175,28 @@ def _fill(  # type: ignore[no-untyped-def]
                         gap = (value - column[j]) * factor
                         sums[j] += gap * gap if column[j] == column[j] else 1.0
             for b in range(n_nominal):
-                by_code = table[table_starts[b] :]
+                squares = table[table_starts[b] :]
                 column = other_codes[b, start:end]
                 for j in range(end - start):
-                    sums[j] += by_code[column[j]]
+                    sums[j] += squares[column[j]]
+
+
+@jit
+def by_code(codes, label, starts, counts, totals, points, own, table_starts, n_codes, table):  # type: ignore[no-untyped-def]
+    """For every nominal column a row's squared distances to all values, in ``table[table_starts[b] :]``.
+
+    ``codes`` (n_nominal,) and ``label`` are the row's, the label -1 where it is not part of the counts.
+    """
+    for b in range(len(codes)):
+        _distances_by_code(
+            codes[b],
+            label,
+            counts[starts[b] : starts[b + 1]],
+            totals[starts[b] : starts[b + 1]],
+            points[starts[b] : starts[b + 1]],
+            own,
+            table[table_starts[b] : table_starts[b] + n_codes[b]],
+        )
 
 
 @jit

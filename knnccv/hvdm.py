@@ -18,6 +18,7 @@ import numpy as np
 
 from . import _heterogeneous as heterogeneous
 from ._checks import check_choice, check_integer
+from ._embedding import embedded, measured
 from ._heterogeneous import Statistics
 from ._labels import Coded, code_labels
 from ._mixed import Schema, Table, learn, read
@@ -44,14 +45,24 @@ class IdentifierWarning(UserWarning):
 
 @dataclass(frozen=True)
 class _RowsOfTable:
-    """``compare(data[rows], data)`` of a `Ranking` whose data are the rows' numbers."""
+    """How the fitted items are compared: the functions of a `Ranking`."""
 
     statistics: Statistics
+    whole: Statistics
     table: Table
 
-    def __call__(self, some: Array, every: Array) -> Array:  # noqa: ARG002
+    def compare(self, some: Array, every: Array) -> Array:  # noqa: ARG002
+        """Some rows against all; the data of the `Ranking` are the rows' numbers."""
         rows = some[:, 0].astype(np.int64)
         return heterogeneous.squared_distances(self.statistics, self.table, self.table, rows)
+
+    def remeasure(self, rows: Array, found: Array) -> Array:
+        """Some pairs."""
+        return measured(self.statistics, self.table, rows, found)
+
+    def embed(self) -> Any:
+        """What proposes pairs; None if nothing is faster than to compare all."""
+        return embedded(self.statistics, self.whole, self.table)
 
 
 class _Distance(ABC):
@@ -184,13 +195,13 @@ class _Distance(ABC):
         depth = self.n_items_ - 1
         if n_neighbors is not None:
             depth = check_integer("n_neighbors", n_neighbors, 1, depth)
-        compare = _RowsOfTable(self._statistics_, self._table_)
+        rows = _RowsOfTable(self._statistics_, self._for_new_rows(), self._table_)
         numbers = np.arange(self.n_items_, dtype=np.float64)[:, None]
         return Neighbors(
             self.n_items_,
             depth,
             type(self).__name__.lower(),
-            ranking=Ranking(numbers, compare, np.sqrt),
+            ranking=Ranking(numbers, rows.compare, np.sqrt, "", rows.embed, rows.remeasure),
             fitted_to_labels=self._fitted_to_labels(),
         )
 

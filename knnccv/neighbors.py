@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -400,6 +400,7 @@ class Neighbors:
                 depth,
                 self._values,
                 self._on_device.proposals if self._on_device is not None else None,
+                self._ranking.remeasure,
             )
         else:
             found = nearest_of(self._values(rows), rows, depth)
@@ -419,7 +420,11 @@ class Neighbors:
             elif name == "product" and self._product is None:
                 from ._search.product import ProductSearch
 
-                product = ProductSearch.of(self._ranking.data)
+                embed = self._ranking.embed
+                product = embed() if embed is not None else ProductSearch.of(self._ranking.data)
+                if product is None:
+                    self._ranking = replace(self._ranking, embed=None)  # the plain engine serves
+                    return
                 if self._device is not None:
                     from ._search.device import DeviceSearch
 
@@ -468,6 +473,8 @@ class Neighbors:
         kind = self._ranking.kind if self._ranking is not None else ""
         if kind and self._algorithm == "tree":
             return "tree"
+        if self._ranking is not None and self._ranking.embed is not None:
+            return "product" if self.n_items >= max(FEWEST_ITEMS, 8 * depth) else "plain"
         if not kind or self._ranking is None or self.n_items < max(FEWEST_ITEMS, 8 * depth):
             return "plain"
         few = self._ranking.data.shape[1] <= MOST_FEATURES

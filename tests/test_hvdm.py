@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import naive
 import numpy as np
 import pytest
 
-from knnccv.hvdm import HVDM
+from knnccv.hvdm import HEOM, HVDM, IdentifierWarning
 
 
 def mixed_table(seed, n_items=None, most_values=5):
@@ -57,3 +60,76 @@ def test_leaving_an_item_out_is_a_refit_without_it(seed):
         if len(left) > 2:
             refit = HVDM(nominal=nominal).fit(left, left_labels).pairwise([rows[i]], rows)[0]
             assert distances[i] == pytest.approx(refit[items[i]], rel=1e-12, abs=1e-12)
+
+
+def large_table(seed, n_items=1100):
+    """A table that the engine of matrix products serves: rare values, outliers, ties, unknown values."""
+    rng = np.random.default_rng(seed)
+    numbers = [
+        rng.normal(size=n_items),
+        rng.integers(4, size=n_items) * 1e6,
+        np.where(rng.random(n_items) < 0.01, 1e4, rng.normal(size=n_items)),
+        np.where(np.arange(n_items) == 7, 1.0, 2.0),
+        np.full(n_items, 0.1),
+    ]
+    values = [
+        rng.integers(2, size=n_items),
+        rng.integers(12, size=n_items),
+        np.minimum(rng.geometric(0.02, size=n_items), 150),
+        rng.integers(n_items // 3, size=n_items),
+    ]
+    chosen = [i for i in range(9) if rng.random() < 0.6] or [0]
+    X = np.array([(numbers + values)[i] for i in chosen], float).T
+    for column in range(X.shape[1]):
+        if rng.random() < 0.4:
+            X[rng.random(n_items) < 0.1, column] = np.nan
+    X[5] = np.nan
+    X[20:40] = X[19]
+    labels = rng.integers(int(rng.integers(1, 7)), size=n_items)
+    return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("distance", ["exact", "fixed", "heom"])
+def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, distance):
+    X, labels, nominal = large_table(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        fitted = (
+            HEOM(nominal=nominal).fit(X)
+            if distance == "heom"
+            else HVDM(nominal=nominal, leave_one_out=distance).fit(X, labels)
+        )
+    fast, plain = fitted.neighbors(), fitted.neighbors()
+    plain._ranking = replace(plain._ranking, embed=None)
+    for depth in (1, 30):
+        found, expected = fast.kneighbors(depth), plain.kneighbors(depth)
+        assert (found[0] == expected[0]).all()
+        assert (found[1] == expected[1]).all()
+        fast._heaps = None
+    assert fast._product is not None
+
+
+def test_rows_are_settled_by_products_as_a_rule():
+    """Or the search would be no faster than the comparison of all pairs."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=3000)
+    X = np.column_stack([rng.normal(size=(3000, 6)) + labels[:, None], rng.integers(8, size=(3000, 6))])
+    near = HVDM(nominal=range(6, 12)).fit(X, labels).neighbors()
+    compared = []
+    compare = near._ranking.compare
+    near._ranking = replace(
+        near._ranking, compare=lambda some, every: compared.append(len(some)) or compare(some, every)
+    )
+    near.kneighbors(30)
+    assert sum(compared) < 300
+
+
+def test_a_column_of_very_many_values_is_compared_pair_by_pair():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2000, size=(2000, 1))
+    heom = HEOM(nominal=[0]).fit(X)
+    items, distances = heom.neighbors().kneighbors(3)
+    same = X[:, 0] == X[items[:, 0], 0]
+    assert ((distances[:, 0] == 0) == same).all()
+    assert (distances[~same] == 1).all()

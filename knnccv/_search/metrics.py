@@ -53,12 +53,19 @@ class Ranking:
         From surrogate values to distances.
     kind : str
         The surrogate by the name under which the faster engines know it; empty where none does.
+    embed : callable, optional
+        Returns a `ProductSearch` whose proposals `remeasure` can settle, or None: for distances that are no
+        metric's of `data`.
+    remeasure : callable, optional
+        ``remeasure(rows, found)`` → surrogate values of the items ``found[r]`` beside item ``rows[r]``.
     """
 
     data: Array
     compare: Callable[[Array, Array], Array]
     to_distance: Callable[[Array], Array]
     kind: str = ""
+    embed: Callable[[], Any] | None = None
+    remeasure: Callable[[Array, Array], Array] | None = None
 
 
 def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:

@@ -63,9 +63,7 @@ class ProductSearch:
     def of(cls, data: Array) -> ProductSearch:
         """Prepare float32 or float64 data of shape (n_items, n_features)."""
         n_items, n_features = data.shape
-        items = np.random.default_rng(0).permutation(n_items).astype(np.int32)
-        rows = np.empty_like(items)
-        rows[items] = np.arange(n_items, dtype=np.int32)
+        items, rows = shuffled(n_items)
         blocks = [items[start : start + BLOCK] for start in range(0, n_items, BLOCK)]
         centre = data.mean(axis=0, dtype=np.float64)
         integers = all(bool((np.rint(data[block]) == data[block]).all()) for block in blocks)
@@ -110,6 +108,14 @@ class ProductSearch:
         slack += 1e-36 * n_features  # what underflows in single precision
         # In double precision, too, values are rounded.
         return np.ldexp((wide - slack) * (1 - 1e-9), 2 * self.shift)  # type: ignore[no-any-return]
+
+
+def shuffled(n_items: int) -> tuple[Array, Array]:
+    """`items` and `rows` of a `ProductSearch`."""
+    items = np.random.default_rng(0).permutation(n_items).astype(np.int32)
+    rows = np.empty_like(items)
+    rows[items] = np.arange(n_items, dtype=np.int32)
+    return items, rows
 
 
 @dataclass
@@ -271,6 +277,7 @@ def nearest_by_product(
     depth: int,
     compare: Callable[[Array], Array],
     propose: Callable[[Array, int], Heaps] | None = None,
+    remeasure: Callable[[Array, Array], Array] | None = None,
 ) -> tuple[Array, Array, Array]:
     """As `select.nearest_of`, under squared euclidean distances.
 
@@ -288,6 +295,9 @@ def nearest_by_product(
         to be told apart in single precision.
     propose : callable, optional
         As `proposals` of this search. Default: `proposals`.
+    remeasure : callable, optional
+        From some rows and candidates of each to their values, as `compare` has them. Default: squared
+        euclidean distances of `data`.
     """
     n_rows, n_items = len(rows), len(data)
     places = search.rows[rows]
@@ -302,8 +312,11 @@ def nearest_by_product(
     ranked = np.empty((n_rows, depth))
     more = np.zeros(n_rows, bool)
     settled = np.zeros(n_rows, bool)
-    exact = np.empty(mine.items.shape)
-    measure(data, rows, mine.items, exact)
+    if remeasure is not None:
+        exact = remeasure(rows, mine.items)
+    else:
+        exact = np.empty(mine.items.shape)
+        measure(data, rows, mine.items, exact)
     settle(mine.items, exact, reach, depth, items, ranked, more, settled)
     left = np.flatnonzero(~settled)
     if len(left):
