@@ -14,7 +14,7 @@ from ._question import TIES
 from ._surface import listed_neighbors, surface
 from .driver import known_lengths
 from .kernel import Array, jit
-from .neighbors import Neighbors, as_neighbors
+from .neighbors import Neighbors, as_neighbors, warn_of_labels
 
 MOST_BY_DEFAULT = 50
 SHORT = 1e-9  # more than rounding
@@ -105,6 +105,7 @@ def loo_curve(
             )
             raise ValueError(msg)
         return found.scores[:, 0]
+    warn_of_labels(near, near.n_items - 1)
     fair = ties != "index"
     targets, _ = as_targets(y, near.n_items)
     most = int(ks.max())

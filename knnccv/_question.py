@@ -64,6 +64,15 @@ class Question:
             n_extra=kind.n_extra,
         )
 
+    @property
+    def smallest_train(self) -> int:
+        """Size of the smallest training set."""
+        return min(
+            size
+            for kind in self.kinds
+            for size in (kind.train_sizes if isinstance(kind, GroupTrainingSets) else (sum(kind.n_train),))
+        )
+
     def given_task(self, train_size: int, number: type = float) -> Task:
         """One given training set of that size: all its items, and no others, are there to be drawn."""
         return Task(

@@ -24,7 +24,7 @@ from ._surface_result import Surface
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv, known_lengths
 from .kernel import Array, Variant
-from .neighbors import Lists, Neighbors, as_neighbors
+from .neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
 from .result import CompleteCV, uncertified
 from .sampling import expected_position, fixed_tail, rounding_allowance
 from .variants import get_variant
@@ -138,6 +138,7 @@ def surface(
     question = pose(
         y, neighbors.n_items, rule, cells.smallest, ties, average, others | cells.setting(max(values))
     )
+    warn_of_labels(neighbors, min(sizes))
     if _has_profile(question, cells):
         found = _by_profile(question, neighbors, cells, tol, X is neighbors, n_jobs, executor, progress)
     else:

@@ -40,7 +40,7 @@ from .kernel import (
     compiled,
     jit,
 )
-from .neighbors import Lists, Neighbors, as_neighbors
+from .neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
 from .result import CompleteCV, uncertified
 from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
@@ -172,6 +172,7 @@ def complete_cv(
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_of_labels(neighbors, question.smallest_train)
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbours, but those of {neighbors!r} are approximate: the fraction "

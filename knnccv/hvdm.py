@@ -26,9 +26,9 @@ from ._pool import check_pool, for_each
 from ._search.metrics import Ranking
 from ._search.select import nearest_of
 from .kernel import Array
-from .neighbors import Neighbors
+from .neighbors import Neighbors, SupervisedDistanceWarning
 
-__all__ = ["HEOM", "HVDM", "IdentifierWarning"]
+__all__ = ["HEOM", "HVDM", "IdentifierWarning", "SupervisedDistanceWarning"]
 
 QUERY_BYTES = 2**22  # of distances that a thread holds at a time
 LEAVE_ONE_OUT = ("exact", "fixed")

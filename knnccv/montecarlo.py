@@ -37,7 +37,7 @@ from .kernel import (
     compiled,
     jit,
 )
-from .neighbors import Neighbors, as_neighbors
+from .neighbors import Neighbors, as_neighbors, warn_of_labels
 from .result import MonteCarloCV, uncertified
 
 TOLERANCE = 1e-12
@@ -171,6 +171,7 @@ def monte_carlo_cv(
     rng = generator(random_state)
     neighbors = as_neighbors(X, metric, metric_params)
     question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_of_labels(neighbors, question.smallest_train)
     runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
     plan = _plan(question, neighbors, runs)
     sums, missed = _run(plan, question, n_jobs, executor, progress)

@@ -8,6 +8,7 @@ Distances are computed a block of rows at a time: there is never an N x N array.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -34,6 +35,33 @@ MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
 LIST_BLOCK = 4096
+
+
+class SupervisedDistanceWarning(UserWarning):
+    """Distances were fitted to the labels of all items, those to be predicted among them."""
+
+
+def warn_of_labels(neighbors: Neighbors, smallest_train: int) -> None:
+    """Say so if the score will be too good since the distances know the tested items' labels.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Of all items.
+    smallest_train : int
+        Size of the smallest training set. If it has all items but the tested one, distances that leave that
+        one's label out are what they would be without it.
+    """
+    fitted = neighbors.fitted_to_labels
+    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
+        return
+    msg = (
+        f"the {neighbors.metric} distance was fitted to the labels of all items, those of the tested ones "
+        "among them, but complete cross-validation takes the distances for the same in every split: the "
+        "score is optimistic, above all where nominal columns have many values. Take a distance that looks "
+        "at no labels (knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+    )
+    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)
 
 
 @dataclass
