@@ -204,7 +204,8 @@ def _joined(parts: list[list[Row]]) -> list[Row]:
 def _dropped(known: UciSet, number: int) -> str:
     if not number:
         return ""
-    return f"{number} {'row' if number == 1 else 'rows'} without a known {known.target} are left out."
+    rows, are = ("row", "is") if number == 1 else ("rows", "are")
+    return f"{number} {rows} without a known {known.target} {are} left out."
 
 
 def _column(

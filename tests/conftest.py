@@ -32,14 +32,14 @@ def mirror(data_folder: Path) -> Iterator[local.Server]:
 
 
 @pytest.fixture
-def mirrored(mirror: local.Server, monkeypatch: pytest.MonkeyPatch) -> local.Server:
-    """Use the mirror."""
-    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
+def mirrored(mirror: local.Server, only_this_machine: pytest.MonkeyPatch) -> local.Server:
+    """Use the mirror, and nothing else."""
+    only_this_machine.setenv("KNNCCV_DATA_URL", mirror.url)
     return mirror
 
 
 @pytest.fixture
-def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Leave no way to a public address: none is known, and no other name can be resolved."""
     resolve = socket.getaddrinfo
 
@@ -55,6 +55,7 @@ def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
     monkeypatch.delenv("KNNCCV_DATA_URL", raising=False)
+    return monkeypatch
 
 
 @pytest.fixture
