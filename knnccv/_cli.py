@@ -9,6 +9,7 @@ import argparse
 import ast
 import json
 import sys
+import textwrap
 from typing import Any
 
 from . import reproduce
@@ -130,7 +131,8 @@ def add_datasets(commands: Commands) -> None:
         "datasets",
         help="the data sets of knnccv.datasets",
         description="List the data sets of knnccv.datasets: their size, licence and address, and whether "
-        "they are on this disk. KNNCCV_DATA_DIR names the folder, KNNCCV_DATA_URL a mirror.",
+        "they are on this disk; then the names of the sets of fetch_uci. KNNCCV_DATA_DIR names the folder, "
+        "KNNCCV_DATA_URL a mirror.",
     )
     parser.add_argument(
         "--json", action="store_true", help="print a JSON list, with full licences, citations and paths"
@@ -179,12 +181,12 @@ def run_score(args: argparse.Namespace) -> int:
 
 def run_datasets(args: argparse.Namespace) -> int:
     """Print what data sets there are."""
-    from .datasets import list_datasets
+    from .datasets import list_datasets, uci_names
 
     found = list_datasets()
     if args.json:
-        listed = [{**vars(info), "path": str(info.path)} for info in found]
-        print(json.dumps(listed, ensure_ascii=False, indent=2))
+        entries = [{**vars(info), "path": str(info.path)} for info in found]
+        print(json.dumps(entries, ensure_ascii=False, indent=2))
         return 0
     print(f"{'name':<17}{'items':>6}{'features':>10}{'classes':>9}  {'cached':<8}licence, address")
     for info in found:
@@ -193,6 +195,10 @@ def run_datasets(args: argparse.Namespace) -> int:
         licence = info.licence.partition(";")[0]  # the first clause says what is allowed
         print(f"{info.name:<17}{info.n_items:>6}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
         print(f"    {info.address}")
+    names = [name.replace(" ", "\xa0") for name in uci_names()]  # no name shall be cut at a line's end
+    listed = textwrap.fill(", ".join(names), 96, initial_indent="    ", subsequent_indent="    ")
+    print(f"\nfetch_uci(NAME): {len(names)} sets of UCI, those of Wilson & Martinez (1999)")
+    print(listed.replace("\xa0", " "))
     return 0
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import mirror as local
 import pytest
+
+from knnccv import _fetch
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
@@ -26,3 +29,37 @@ def mirror(data_folder: Path) -> Iterator[local.Server]:
     """Serve the original files over HTTP on this machine."""
     with local.serve(local.folder(data_folder)) as server:
         yield server
+
+
+@pytest.fixture
+def mirrored(mirror: local.Server, only_this_machine: pytest.MonkeyPatch) -> local.Server:
+    """Use the mirror, and nothing else."""
+    only_this_machine.setenv("KNNCCV_DATA_URL", mirror.url)
+    return mirror
+
+
+@pytest.fixture
+def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Leave no way to a public address: none is known, and no other name can be resolved."""
+    resolve = socket.getaddrinfo
+
+    def local_only(host, *args, **kwargs):
+        if host not in ("127.0.0.1", "localhost"):
+            msg = f"a test asked for {host}"
+            raise socket.gaierror(msg)
+        return resolve(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", local_only)
+    monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
+    monkeypatch.setattr(_fetch, "PAUSE", 0.0)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1,localhost")
+    monkeypatch.delenv("KNNCCV_DATA_URL", raising=False)
+    return monkeypatch
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use an empty cache folder."""
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"

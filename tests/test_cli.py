@@ -27,7 +27,7 @@ from knnccv import (
 )
 from knnccv.__main__ import main
 from knnccv._table import read_table
-from knnccv.datasets import load_wine
+from knnccv.datasets import load_wine, uci_names
 from knnccv_variants.nearest import NN
 
 ROWS = [(x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
@@ -586,6 +586,7 @@ def test_datasets(run, tmp_path, monkeypatch):
     assert wine.split()[1:5] == ["178", "13", "3", "yes"]
     assert next(line for line in lines if line.startswith("orl")).split()[1:5] == ["400", "256", "40", "no"]
     assert max(map(len, lines)) <= 100
+    assert all(any(name in line for line in lines) for name in uci_names())
     listed = json.loads(run("datasets", "--json")[1])
     assert {"name": "wine", "n_items": 178, "cached": True}.items() <= listed[-1].items()
     assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)

@@ -8,7 +8,6 @@ import io
 import os
 import pickle
 import random
-import socket
 import subprocess
 import sys
 import tarfile
@@ -35,39 +34,7 @@ FETCHERS = {
 }
 BUNDLED = {"wine": datasets.load_wine, "diabetes": datasets.load_diabetes}
 LIVER = "liver-disorders/bupa.data"
-
-
-@pytest.fixture(autouse=True)
-def _only_this_machine(monkeypatch):
-    """Leave no way to a public address: none is known, and no other name can be resolved."""
-    resolve = socket.getaddrinfo
-
-    def local_only(host, *args, **kwargs):
-        if host not in ("127.0.0.1", "localhost"):
-            msg = f"a test asked for {host}"
-            raise socket.gaierror(msg)
-        return resolve(host, *args, **kwargs)
-
-    monkeypatch.setattr(socket, "getaddrinfo", local_only)
-    monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
-    monkeypatch.setattr(_fetch, "PAUSE", 0.0)
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "127.0.0.1,localhost")
-    monkeypatch.delenv("KNNCCV_DATA_URL", raising=False)
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch) -> Path:
-    """Use an empty cache folder."""
-    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def mirrored(mirror, monkeypatch) -> local.Server:
-    """Use the mirror."""
-    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
-    return mirror
+pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 
 
 @pytest.fixture
