@@ -142,7 +142,7 @@ def add_datasets(commands: Commands) -> None:
 
 def add_reproduce(commands: Commands) -> None:
     """Add ``reproduce``."""
-    listed = "\n".join(f"  {name:<14}{table.title}" for name, table in reproduce.TABLES.items())
+    listed = "\n".join(f"  {name:<14}{table.title}" for name, table in reproduce.REPRODUCTIONS.items())
     parser = commands.add_parser(
         "reproduce",
         help="compute a table of the literature again, beside the printed one",
@@ -151,9 +151,10 @@ def add_reproduce(commands: Commands) -> None:
         epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=tuple(reproduce.TABLES), metavar="NAME", help="see below")
+    parser.add_argument("name", choices=tuple(reproduce.REPRODUCTIONS), metavar="NAME", help="see below")
     parser.add_argument("--quick", action="store_true", help="fewer random runs")
     parser.add_argument("--out", metavar="FOLDER", help="also write NAME.md and NAME.csv there")
+    parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
     parser.set_defaults(run=run_reproduce)
 
 
@@ -204,7 +205,7 @@ def run_datasets(args: argparse.Namespace) -> int:
 
 def run_reproduce(args: argparse.Namespace) -> int:
     """Print a table of the literature beside ours."""
-    report = reproduce.reproduce(args.name, quick=args.quick, folder=args.out)
+    report = reproduce.reproduce(args.name, quick=args.quick, folder=args.out, progress=args.progress)
     print(report.to_text())
     for failure in report.failures:
         print(f"knnccv: error: {failure}", file=sys.stderr)

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ._report import Report
@@ -186,21 +186,61 @@ TABLES: Mapping[str, PaperTable] = {
 }
 
 
-def reproduce(name: str, *, quick: bool = False, folder: str | Path | None = None) -> Report:
+class Answer(Protocol):
+    """Both tables side by side."""
+
+    @property
+    def failures(self) -> list[str]:
+        """Why parts are missing, one line for every data set that could not be had."""
+
+    def to_text(self) -> str:
+        """For a terminal."""
+
+    def to_markdown(self) -> str:
+        """As a document."""
+
+    def to_csv(self) -> str:
+        """With all digits."""
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write ``name.md`` and ``name.csv``."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What can be computed again.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    run : callable
+        ``run(quick, progress)`` → `Answer`.
+    """
+
+    title: str
+    run: Callable[[bool, bool], Answer]
+
+
+def reproduce(
+    name: str, *, quick: bool = False, folder: str | Path | None = None, progress: bool = False
+) -> Answer:
     """Compute a table of the literature again.
 
     Parameters
     ----------
     name : str
-        One of `TABLES`.
+        One of `REPRODUCTIONS`.
     quick : bool, default False
         Draw fewer random trials.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) where it takes long.
     folder : path, optional
         Also write ``NAME.md`` and ``NAME.csv`` there.
 
     Returns
     -------
-    Report
+    Answer
         Both tables side by side, with ``to_text()``, ``to_markdown()`` and ``to_csv()``. Where data
         could not be had, its ``failures`` say why, and the other experiments are there.
 
@@ -211,16 +251,22 @@ def reproduce(name: str, *, quick: bool = False, folder: str | Path | None = Non
     OSError
         If the folder cannot be written to.
     """
+    if name not in REPRODUCTIONS:
+        msg = f"there is no table {name!r}; there are: {', '.join(REPRODUCTIONS)}"
+        raise ValueError(msg)
+    if folder is not None:  # rather now than after the work
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    report = REPRODUCTIONS[name].run(quick, progress)
+    if folder is not None:
+        report.write(Path(folder), name)
+    return report
+
+
+def _run_table(table: PaperTable, quick: bool, progress: bool) -> Report:  # noqa: ARG001
     from ._pool import n_workers
     from ._report import Report
     from .datasets import DatasetError
 
-    if name not in TABLES:
-        msg = f"there is no table {name!r}; there are: {', '.join(TABLES)}"
-        raise ValueError(msg)
-    if folder is not None:  # rather now than after the work
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    table = TABLES[name]
     loaded: dict[str, Dataset | DatasetError] = {}
     rows = []
     for experiment in table.experiments:
@@ -235,10 +281,13 @@ def reproduce(name: str, *, quick: bool = False, folder: str | Path | None = Non
             rows.append(Row(experiment, failure=str(data)))
         else:
             rows.append(_run(experiment, data, quick))
-    report = Report(table, tuple(rows), (*_how_computed(table, quick, n_workers(None)), *table.notes))
-    if folder is not None:
-        report.write(Path(folder), name)
-    return report
+    return Report(table, tuple(rows), (*_how_computed(table, quick, n_workers(None)), *table.notes))
+
+
+def _run_wilson_martinez(quick: bool, progress: bool) -> Answer:
+    from ._wm_table import wm_table
+
+    return wm_table(quick, progress)
 
 
 def _load(experiment: Experiment) -> Dataset:
@@ -303,3 +352,14 @@ def _how_computed(table: PaperTable, quick: bool, threads: int) -> tuple[str, st
         f"{threads} thread{'s' if threads > 1 else ''}, distances included, compilation not; the "
         "n trials of an S-n share one neighbour order.",
     )
+
+
+REPRODUCTIONS: Mapping[str, Reproduction] = {
+    **{
+        name: Reproduction(table.title, functools.partial(_run_table, table))
+        for name, table in TABLES.items()
+    },
+    "wm-table1": Reproduction(
+        "Table 1 of Wilson & Martinez: static votes, LCV and CVC on 30 data sets", _run_wilson_martinez
+    ),
+}
