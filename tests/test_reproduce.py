@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import socket
+from collections import Counter
 from dataclasses import replace
 
 import mirror as local
+import numpy as np
 import pytest
 
-from knnccv import _fetch, monte_carlo_cv, reproduce
+from knnccv import _fetch, _wm_table, monte_carlo_cv, reproduce
 from knnccv.__main__ import main
 from knnccv._report import Report
+from knnccv._wm_report import signed_ranks
 from knnccv.designs import Subsample
 from knnccv.reproduce import Cell, Row
 
@@ -170,3 +173,121 @@ def test_tables_are_complete(table):
     assert len(labels) == 1
     numbers = [experiment.number for experiment in table.experiments]
     assert numbers == sorted(set(numbers))
+
+
+@pytest.fixture(scope="module")
+def wm_report(mirror, tmp_path_factory):
+    """Table 1 of Wilson and Martinez, computed once, with the files that it wrote."""
+    folder = tmp_path_factory.mktemp("wm")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KNNCCV_DATA_URL", mirror.url)
+        patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
+        patch.setattr(_fetch, "public_sources", lambda _: [])
+        for name in ("NO_PROXY", "no_proxy"):
+            patch.setenv(name, "127.0.0.1,localhost")
+        return reproduce.reproduce("wm-table1", quick=True, folder=folder), folder
+
+
+def test_the_printed_table_is_the_papers():
+    """Its own means and counts, which are printed under it."""
+    printed = np.array(list(_wm_table.PAPER.values()))
+    assert len(printed) == 31
+    assert printed.mean(axis=0).round(2).tolist() == [82.11, 82.59, 83.17]
+    assert (printed == printed.max(axis=1, keepdims=True)).sum(axis=0).tolist() == [7, 10, 18]
+
+
+def test_the_signed_rank_test_is_the_papers():
+    """CVC against static has 99.5 % there; against LCV 99 is printed, and 98.8 is what the columns give."""
+    static, lcv, cvc = np.array(list(_wm_table.PAPER.values())).T
+    assert signed_ranks(cvc - static) == "+1.06 points, 22 up, 9 down, Wilcoxon 99.5 % one-sided"
+    assert signed_ranks(cvc - lcv) == "+0.58 points, 18 up, 7 down, Wilcoxon 98.8 % one-sided"
+    assert signed_ranks(np.zeros(3)) == "+0.00 points, 0 up, 0 down"
+
+
+def test_static_votes_are_as_good_as_printed_and_tuned_ones_better(wm_report):
+    report, _ = wm_report
+    assert not report.failures
+    assert len(report.found) == 30
+    assert abs(report.ours("static").mean() - report.printed("static").mean()) <= 0.5
+    assert report.ours("cvc").mean() > report.ours("static").mean()
+
+
+@pytest.mark.parametrize("name", ["Iris", "Zoo", "Hepatitis", "Bridges"])
+def test_the_static_column_by_hand(name, wm_report, mirror, monkeypatch):
+    """Sums of squares written out, three neighbours by an argsort, votes counted by a Counter."""
+    from knnccv.datasets import fetch_uci
+
+    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
+    data = fetch_uci(name)
+    (row,) = [row for row in wm_report[0].rows if row.name == name]
+    for fold, (train, test) in enumerate(_wm_table._folds(data.y, 0)):
+        squares = hvdm_by_columns(data.X[test], data.X[train], data.y[train], data.nominal)
+        order = np.argsort(squares.round(9), axis=1, kind="stable")[:, :3]
+        right = 0
+        for nearest, own, gaps in zip(order, data.y[test], squares, strict=True):
+            votes = Counter(data.y[train][nearest])
+            tied = [label for label, number in votes.items() if number == max(votes.values())]
+            first = {label: gaps[nearest[data.y[train][nearest] == label][0]].round(9) for label in tied}
+            right += min(tied, key=lambda label: (first[label], label)) == own
+        assert row.scores["static"][0, fold] == pytest.approx(100 * right / len(test))
+
+
+def hvdm_by_columns(X, others, labels, nominal):
+    """Squared HVDM of all rows of X to all of `others`, whose labels are given, a column at a time."""
+    total = np.zeros((len(X), len(others)))
+    for a, is_nominal in enumerate(nominal):
+        known = ~np.isnan(others[:, a])
+        if is_nominal:
+            shares = {
+                value: np.array([(labels[others[:, a] == value] == c).mean() for c in np.unique(labels)])
+                for value in np.unique(others[known, a])
+            }
+            none = np.zeros(len(np.unique(labels)))
+            one = np.array([shares.get(value, none) for value in X[:, a]])
+            other = np.array([shares.get(value, none) for value in others[:, a]])
+            part = ((one[:, None] - other[None]) ** 2).sum(axis=2)
+        else:
+            width = 4 * np.std(others[known, a], ddof=1)
+            part = ((X[:, None, a] - others[None, :, a]) / width) ** 2
+        part[np.isnan(X[:, a])] = 1
+        part[:, ~known] = 1
+        total += part
+    return total
+
+
+def test_the_report_of_wm_table1(wm_report):
+    report, folder = wm_report
+    assert (folder / "wm-table1.md").read_text(encoding="utf-8") == report.to_markdown()
+    lines = list(csv.DictReader(io.StringIO((folder / "wm-table1.csv").read_text(encoding="utf-8"))))
+    assert len(lines) == 30 * 4
+    for line in lines:
+        if line["paper"]:
+            assert float(line["difference"]) == float(line["knnccv"]) - float(line["paper"])
+    text = report.to_text()
+    assert max(map(len, text.splitlines())) <= 100
+    said = " ".join(text.split())
+    assert "Heart (More) is left out: its definition is unknown" in said
+    assert "the paper on its 31 sets +0.58 points, 18 up, 7 down, Wilcoxon 98.8 % one-sided" in said
+    table = [line for line in report.to_markdown().splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in table}) == 1
+    assert len(table) == 2 + 30 + 2
+
+
+def test_a_set_without_data_leaves_the_others(data_folder, monkeypatch, capsys, tmp_path):
+    healthy = local.folder(data_folder)
+
+    def no_zoo(handler):
+        return handler.send_error(404) if "zoo" in handler.path else healthy(handler)
+
+    monkeypatch.setattr(_wm_table, "PAPER", {name: _wm_table.PAPER[name] for name in ("Iris", "Zoo")})
+    monkeypatch.setattr("knnccv.datasets.uci_names", lambda: ["Iris", "Zoo"])
+    with local.serve(no_zoo) as server:
+        monkeypatch.setenv("KNNCCV_DATA_URL", server.url)
+        status = main(["reproduce", "wm-table1", "--quick", "--out", str(tmp_path)])
+    out, err = capsys.readouterr()
+    assert status == 1
+    assert "Zoo was not computed" in out
+    assert "no data for Zoo" in err
+    assert "404" in err
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "wm-table1.csv").read_text(encoding="utf-8"))))
+    assert [line["knnccv"] == "" for line in lines] == [False] * 4 + [True] * 4
