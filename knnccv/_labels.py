@@ -172,3 +172,5 @@ def is_missing(label: Any) -> bool:
         return not isinstance(label, (str, bytes)) and bool(label != label)
     except ArithmeticError:  # a signalling Decimal
         return True
+    except ValueError:  # an array: something, though no label
+        return False

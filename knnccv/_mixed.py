@@ -6,18 +6,21 @@ way. None, NaN, NaT, pandas.NA and masked entries are unknown.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import reprlib
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from ._checks import as_reals
+from ._checks import rectangular
 from ._labels import is_missing
 from .kernel import Array
 
 _TIMES = "mM"
+_EXACT = 2**53
+"""Whole numbers up to here are exact in float64."""
 
 
 @dataclass(frozen=True)
@@ -94,27 +97,34 @@ class Columns:
         """Whether a data frame's column is categorical, text, bool or of objects."""
         if not self.frame:
             return False
+        import pandas as pd
         from pandas.api import types
 
         dtype = self._source.dtypes.iloc[column]
-        # Bool is a number to pandas, and a value of two to us.
-        return not types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)
+        # Bool is a number to pandas, and a value of two to us. Dates are neither: see `numbers`.
+        kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
+        return isinstance(dtype, pd.CategoricalDtype) or any(is_kind(dtype) for is_kind in kinds)
 
     def numbers(self, column: int) -> Array:
         """A column as float64, unknown values as NaN; raises if it holds anything else."""
-        raw = self._raw(column)
         title = f"X[:, {self.title(column)}]"
-        if raw.dtype.kind in _TIMES:
-            msg = f"{title} holds dates or times ({raw.dtype}); pass numbers, such as days since the first"
+        dtype = self._source.dtypes.iloc[column] if self.frame else self._source.dtype
+        if dtype.kind in _TIMES:
+            msg = (
+                f"{title} holds dates or times ({dtype}); pass numbers, such as days since the first, or "
+                "name the column in nominal="
+            )
             raise TypeError(msg)
+        raw = self._raw(column, nominal=False)
         if raw.dtype.kind == "O":
-            raw = _objects_to_reals(raw, title)
-        elif raw.dtype.kind not in "biuf":
-            msg = _no_numbers(title, raw[0] if len(raw) else raw.dtype)
-            raise TypeError(msg)
-        values = raw.astype(np.float64)
+            values = _objects_to_reals(raw, title)
+        elif raw.dtype.kind in "biuf":
+            with np.errstate(over="ignore"):  # of long doubles
+                values = raw.astype(np.float64)
+        else:
+            raise TypeError(_no_numbers(title, 0, raw[0] if len(raw) else raw.dtype))
         if raw.dtype.kind in "iu":
-            as_reals(title, raw, f"{title} must hold real numbers")
+            _check_exact(title, raw, np.flatnonzero(np.abs(values) >= _EXACT))
         infinite = np.isinf(values)
         if infinite.any():
             at = int(np.argmax(infinite))
@@ -124,7 +134,7 @@ class Columns:
 
     def values(self, column: int) -> tuple[Array, list[Hashable]]:
         """A column as codes of its different values, unknown ones -1, and these values."""
-        raw = self._raw(column)
+        raw = self._raw(column, nominal=True)
         if raw.dtype.kind == "O":
             return _factorise(raw, f"X[:, {self.title(column)}]")
         unknown = np.isnat(raw) if raw.dtype.kind in _TIMES else raw != raw
@@ -133,17 +143,19 @@ class Columns:
         found[~unknown] = codes
         return found, list(values.tolist())
 
-    def _raw(self, column: int) -> Array:
+    def _raw(self, column: int, *, nominal: bool) -> Array:
         if not self.frame:
             return self._source[:, column]  # type: ignore[no-any-return]
         series = self._source.iloc[:, column]
-        if isinstance(series.dtype, np.dtype):
+        kind = series.dtype.kind
+        if isinstance(series.dtype, np.dtype) and kind not in _TIMES:
             return series.to_numpy()  # type: ignore[no-any-return]
-        if self.looks_nominal(column):
+        if nominal or self.looks_nominal(column) or kind not in "iuf":
             return series.to_numpy(dtype=object)  # type: ignore[no-any-return]
-        if series.dtype.kind == "c":
-            return series.to_numpy(dtype=complex)  # type: ignore[no-any-return]
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[no-any-return]
+        numbers: Array = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if kind in "iu" and (np.abs(numbers) >= _EXACT).any():
+            return series.to_numpy(dtype=object)  # type: ignore[no-any-return]
+        return numbers
 
 
 def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
@@ -181,7 +193,8 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
     Raises
     ------
     ValueError, TypeError
-        If the number of columns differs, or a numeric column holds no numbers.
+        If the number of columns differs, or their names or the order of these do, or a numeric column holds
+        no numbers.
     """
     given = [Columns(X) for X in tables]
     for columns in given:
@@ -191,6 +204,7 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
                 "the distance was fitted"
             )
             raise ValueError(msg)
+        _check_names(columns.names, schema.names)
     numbers = [[columns.numbers(int(j)) for j in np.flatnonzero(~schema.nominal)] for columns in given]
     codes: list[list[Array]] = [[] for _ in given]
     for known, j in zip(schema.categories, np.flatnonzero(schema.nominal), strict=True):
@@ -212,26 +226,46 @@ def _table(numbers: list[Array], codes: list[Array], n_items: int) -> Table:
     )
 
 
+def _check_names(names: tuple[Any, ...] | None, known: tuple[Any, ...] | None) -> None:
+    """As scikit-learn does, where all names are strings."""
+    if names is None or known is None or names == known:
+        return
+    if not all(isinstance(name, str) for name in (*names, *known)):
+        return
+    at = next(j for j in range(len(known)) if names[j] != known[j])
+    msg = (
+        f"column {at} of X has the name {names[at]!r}, but {known[at]!r} when the distance was fitted; "
+        "pass the same columns in the same order"
+    )
+    raise ValueError(msg)
+
+
 def _title(column: int, names: tuple[Any, ...] | None) -> str:
     return str(column) if names is None else repr(names[column])
 
 
 def _as_array(X: Any) -> Array:
     if np.ma.isMaskedArray(X):
-        return np.ma.filled(X.astype(object), None)
-    if isinstance(X, (list, tuple)) or not hasattr(X, "dtype"):
+        return unmasked(X)
+    array = rectangular(X, "X must be a table, all rows of one length,")
+    if not hasattr(X, "dtype") and not _is_plain(array):
         # As objects, since NumPy makes text of everything where there is some.
-        plain = np.asarray(X)
-        return plain if plain.dtype.kind in "biufc" else _of_objects(X)
-    return np.asarray(X)
-
-
-def _of_objects(X: Any) -> Array:
-    try:
         return np.array(X, dtype=object)
-    except ValueError as error:
-        msg = f"X must be a table, all rows of one length: {error}"
-        raise ValueError(msg) from error
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def unmasked(X: Any) -> Array:
+    """A masked array as one of objects, None where it is masked."""
+    objects = np.ma.getdata(X).astype(object)
+    objects[np.ma.getmaskarray(X)] = None
+    return objects
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether an array of what were Python objects holds nothing but numbers, and these unrounded."""
+    if array.dtype.kind == "f":
+        return not (np.abs(array) >= _EXACT).any()
+    return array.dtype.kind in "biuc"
 
 
 def _chosen(nominal: Any, columns: Columns) -> Array:
@@ -255,6 +289,9 @@ def _chosen(nominal: Any, columns: Columns) -> Array:
 def _place(one: Any, columns: Columns) -> int:
     names = list(columns.names or ())
     if one in names:
+        if names.count(one) > 1:
+            msg = f"nominal holds {one!r}, the name of {names.count(one)} columns; give their numbers"
+            raise ValueError(msg)
         return names.index(one)
     whole = isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
     if whole and -columns.n_columns <= one < columns.n_columns:
@@ -272,18 +309,32 @@ def _objects_to_reals(raw: Array, title: str) -> Array:
         if is_missing(value):
             values[at] = np.nan
         elif isinstance(value, (Real, np.bool_)):
-            values[at] = as_reals(f"{title}, row {at}", value, f"{title} must hold real numbers")
+            if isinstance(value, Integral):
+                _check_exact(title, raw, [at])
+            values[at] = float(value)
         else:
-            raise TypeError(_no_numbers(f"{title}, row {at}", value))
+            raise TypeError(_no_numbers(title, at, value))
     return values
 
 
-def _no_numbers(title: str, value: object) -> str:
-    if isinstance(value, complex):
-        return f"Complex data not supported: {title} is {value!r}"
+def _check_exact(title: str, raw: Array, rows: Iterable[int]) -> None:
+    for at in rows:
+        if abs(int(raw[at])) > _EXACT:
+            shown = reprlib.repr(int(raw[at]))
+            msg = (
+                f"{title} is {shown} in row {at}; integers beyond 2**53 are not exact in float64: name the "
+                "column in nominal= if they only tell things apart"
+            )
+            raise ValueError(msg)
+
+
+def _no_numbers(title: str, row: int, value: Any) -> str:
+    shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"Complex data not supported: {title} is {shown} in row {row}"
     return (
-        f"{title} is {value!r}; the argument must be a string or the like only in columns that "
-        "nominal= names, elsewhere a number"
+        f"{title} is {shown} in row {row}: the argument must be no string or the like but a number; name "
+        "the column in nominal= if it is nominal, and write None or NaN for unknown numbers"
     )
 
 
@@ -298,6 +349,6 @@ def _factorise(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
         try:
             codes[at] = places.setdefault(value, len(places))
         except TypeError as error:
-            msg = f"{title}, row {at} is {value!r}, which is no value of a nominal column"
+            msg = f"{title} is {value!r} in row {at}, which is no value of a nominal column: it has no hash"
             raise TypeError(msg) from error
     return codes, list(places)

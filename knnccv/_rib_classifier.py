@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from ._checks import check_bool, check_choice, check_integer
 from ._heterogeneous import FAR, Statistics
 from ._labels import Coded, code_labels
-from ._mixed import Table
+from ._mixed import Table, unmasked
 from ._pool import check_pool
 from ._rib_search import DIGITS, Evaluator, Setting, Step, greedy, grid
 from ._rib_votes import KERNELS, VoteLists, check_votes, decide
@@ -260,6 +260,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *, fitting: bool) -> Any:
         """The table: data frames and arrays with objects as they are, for the distance to read."""
+        if np.ma.isMaskedArray(X):  # of which scikit-learn would forget the mask
+            X = unmasked(X)
         as_it_is = hasattr(X, "iloc") or hasattr(X, "to_pandas") or _has_objects(X)
         if self.metric == "euclidean" or not as_it_is:
             return validate_data(

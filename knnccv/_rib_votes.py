@@ -18,6 +18,7 @@ from .kernel import Array, jit
 KERNELS = ("majority", "linear", "gaussian", "exponential")
 MAJORITY, LINEAR, GAUSSIAN, EXPONENTIAL = range(4)
 BLOCK = 256  # items; sums are made block by block, whoever computes them
+MOST_SUMS = 2**22  # held at a time: a number for every setting and block
 LARGEST_POWER = 600.0  # as a logarithm: neither the power nor its inverse leaves the range of floats
 EQUAL = 1e-12  # votes that differ by less, relative to the largest, are tied
 
@@ -114,8 +115,9 @@ def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
     for j in range(k):
         ratio = distances[j] / scale
         if kernel == LINEAR:
-            # Beyond D'_k the line may fall below 0, where it ends.
-            out[j] = max(w_k + (1 - w_k) * (1 - ratio), 0.0)
+            # Not 1 - ratio, of which little is left for distances that are nearly the same. Beyond D'_k the
+            # line may fall below 0, where it ends.
+            out[j] = max(w_k + (1 - w_k) * ((scale - distances[j]) / scale), 0.0)
         elif w_k == 0:
             out[j] = 1.0 if distances[j] == 0 else 0.0
         else:
@@ -132,8 +134,9 @@ def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
 def _linear(distances, voices, k, avgk, w_ks, votes):  # type: ignore[no-untyped-def]
     """``votes[voice, t]`` of the linear kernel for all w_k, ascending; O(k + voices * w_k).
 
-    A weight is w_k + (1 - w_k) (1 - R_j): sums over the neighbours of 1 and of 1 - R_j serve all w_k. Of
-    those with R_j > 1, which eq. (11) admits, the ones that have not fallen to 0 enter as w_k grows.
+    A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k: sums over the neighbours of 1 and of 1 - R_j
+    serve all w_k. Of those with R_j > 1, which eq. (11) admits, the ones that have not fallen to 0 enter as
+    w_k grows.
     """
     scale = scale_of(distances, k, avgk)
     n_voices = votes.shape[0]
@@ -143,7 +146,7 @@ def _linear(distances, voices, k, avgk, w_ks, votes):  # type: ignore[no-untyped
     for t in range(len(w_ks)):
         w_k = w_ks[t]
         while j < k:
-            rest = 1 - distances[j] / scale
+            rest = (scale - distances[j]) / scale
             if rest < 0 and w_k + (1 - w_k) * rest <= 0:
                 break
             number[voices[j]] += 1
@@ -360,7 +363,7 @@ def sweep(
     with np.errstate(divide="ignore"):
         logs = np.log(w_ks)
     factors = _prime_factors(w_ks)
-    step = max(1, 2**22 // max(len(starts) * int(np.prod(shape[1:])), 1))
+    step = max(1, MOST_SUMS // max(len(starts) * int(np.prod(shape[1:])), 1))
     per_k = n_settings // len(ks)
     for k in range(0, len(ks), step):
         some = ks[k : k + step]

@@ -28,6 +28,9 @@ except ImportError as error:  # pragma: no cover - tested where scikit-learn is 
     msg = "knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'"
     raise ImportError(msg) from error
 
+LARGEST = 1e300
+"""Of the distances, whose sums must not overflow."""
+
 __all__ = ["RIBClassifier", "cvc_score", "lcv_score", "loo_votes", "vote_weights"]
 
 
@@ -123,6 +126,15 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
     return int((chosen == labels.codes).sum()), float(confidence.mean()), n_items
 
 
+def _check_distances(distances: Array) -> None:
+    """Raise ValueError where ratios of distances make no weights."""
+    outside = (distances < 0) | (distances > LARGEST)
+    if outside.any():
+        row, column = (int(at) for at in np.argwhere(outside)[0])
+        msg = f"distances must be between 0 and {LARGEST:g}, got {distances[row, column]} in row {row}"
+        raise ValueError(msg)
+
+
 def vote_weights(
     distances: Any,
     kernel: str = "majority",
@@ -152,7 +164,8 @@ def vote_weights(
     Raises
     ------
     ValueError, TypeError
-        If a distance is negative or not finite or they descend, or a parameter is not as above.
+        If a distance is negative, not finite or beyond 1e300, or they descend, or a parameter is not as
+        above.
 
     Notes
     -----
@@ -168,9 +181,10 @@ def vote_weights(
     if given.ndim != 2 or given.shape[1] < 1:
         msg = f"distances must have shape (n_rows, k), got shape {given.shape}"
         raise ValueError(msg)
-    if (given < 0).any() or (np.diff(given, axis=1) < 0).any():
-        msg = "distances must be at least 0 and ascend in every row"
+    if (np.diff(given, axis=1) < 0).any():
+        msg = "distances must ascend in every row"
         raise ValueError(msg)
+    _check_distances(given)
     weight = check_votes(kernel, w_k, avgk)
     return neighbor_weights(given, given.shape[1], kernel, weight, bool(avgk))
 
@@ -191,7 +205,7 @@ def loo_votes(
     ----------
     neighbors : Neighbors, or array of shape (n_items, n_features)
         The neighbour orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
-        distances.
+        distances. Lists that came without distances count as at distances 0, 1, 2, ….
     y : array of shape (n_items,)
         Class labels.
     n_neighbors : int, default 3
@@ -209,7 +223,8 @@ def loo_votes(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed.
+        If an argument is not allowed, or distances are negative or beyond 1e300 where the weights depend on
+        them.
 
     Examples
     --------
@@ -218,12 +233,14 @@ def loo_votes(
     >>> wine = load_wine()
     >>> votes = loo_votes(wine.X, wine.y, 5, "linear", w_k=0.2)
     >>> round(cvc_score(wine.y, votes), 4)
-    0.7506
+    0.7469
     """
     near = neighbors if isinstance(neighbors, Neighbors) else Neighbors.from_data(neighbors)
     labels = code_labels(y, near.n_items)
     weight = check_votes(kernel, w_k, avgk)
     k = check_integer("n_neighbors", n_neighbors, 1, near.max_depth)
     items, distances = near.kneighbors(k, n_jobs=n_jobs)
+    if kernel != "majority":
+        _check_distances(distances)
     lists = VoteLists.of(items, distances, labels.codes, labels.codes)
     return decide(lists, len(labels.classes), k, kernel, weight, bool(avgk))[0]
