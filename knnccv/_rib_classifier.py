@@ -74,6 +74,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Threads. Default: all processors that this process may use. The answer does not depend on it.
     verbose : bool, default False
         Print the steps of the search.
+    progress : bool, default False
+        Show a bar (needs tqdm) while a grid is evaluated.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
+        progress: bool = False,
     ) -> None:
         self.metric = metric
         self.nominal = nominal
@@ -158,6 +161,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -209,6 +213,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             confident=self.fitness != "lcv",
             nearest_first=self.vote_ties == "nearest",
             n_jobs=self.n_jobs,
+            progress=self.progress and self.search == "grid",
             report=_printed if self.verbose else None,
         )
         if self.fitness == "ccv":
@@ -242,7 +247,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_integer("patience", self.patience, 1)
         check_integer("n_w_k", self.n_w_k, 2)
         check_bool("verbose", self.verbose)
-        check_pool(self.n_jobs, None, progress=False)
+        check_pool(self.n_jobs, None, self.progress)
         if self.kernel == "majority":
             if self.search == "greedy" and self.fitness != "ccv":
                 msg = "the greedy search starts from a kernel with weights, got kernel='majority'"

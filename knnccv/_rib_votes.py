@@ -131,7 +131,7 @@ def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _linear(distances, voices, k, avgk, w_ks, votes):  # type: ignore[no-untyped-def]
+def _linear(distances, voices, k, avgk, w_ks, number, height, votes):  # type: ignore[no-untyped-def]
     """``votes[voice, t]`` of the linear kernel for all w_k, ascending; O(k + voices * w_k).
 
     A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k: sums over the neighbours of 1 and of 1 - R_j
@@ -140,8 +140,8 @@ def _linear(distances, voices, k, avgk, w_ks, votes):  # type: ignore[no-untyped
     """
     scale = scale_of(distances, k, avgk)
     n_voices = votes.shape[0]
-    number = np.zeros(n_voices)
-    height = np.zeros(n_voices)
+    number[:n_voices] = 0.0
+    height[:n_voices] = 0.0
     j = 0
     for t in range(len(w_ks)):
         w_k = w_ks[t]
@@ -156,11 +156,11 @@ def _linear(distances, voices, k, avgk, w_ks, votes):  # type: ignore[no-untyped
             # Not below 0 in rounding, as no weight is.
             votes[voice, t] = max(w_k * number[voice] + (1 - w_k) * height[voice], 0.0)
         if w_k == 0 and distances[0] == scale:  # all at one distance: the limit
-            votes[:, t] = number
+            votes[:, t] = number[:n_voices]
 
 
 @jit
-def _powers(distances, voices, k, avgk, squared, logs, factors, votes):  # type: ignore[no-untyped-def]
+def _powers(distances, voices, k, avgk, squared, logs, factors, powers, votes):  # type: ignore[no-untyped-def]
     """``votes[voice, t]`` of the gaussian or exponential kernel for all w_k, the nearest's vote being 1.
 
     ``logs`` are the logarithms of w_k, that of 0 being -infinity. If w_k = t / n for t = 0 ... n,
@@ -168,7 +168,6 @@ def _powers(distances, voices, k, avgk, squared, logs, factors, votes):  # type:
     else they are (2, 0).
     """
     n = factors.shape[1] - 1
-    powers = np.ones(n + 1)
     scale = scale_of(distances, k, avgk)
     votes[:] = 0.0
     first = distances[0] / scale
@@ -185,6 +184,7 @@ def _powers(distances, voices, k, avgk, squared, logs, factors, votes):  # type:
         if n > 1 and -power * logs[1] < LARGEST_POWER:
             unit = np.exp(power * logs[1])
             row[1] += unit
+            powers[1] = 1.0
             for t in range(2, n + 1):
                 if factors[1, t] == 1:
                     powers[t] = np.exp(power * (logs[t] - logs[1]))
@@ -231,13 +231,13 @@ def _first(voices, voice):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _judge(votes, own, classes, distances, voices, nearest_first, correct, confidence):  # type: ignore[no-untyped-def]
+def _judge(votes, own, classes, distances, voices, nearest_first, most, total, correct, confidence):  # type: ignore[no-untyped-def]
     """Add every setting's verdict on one item, from ``votes[voice, t]``."""
     met, n = votes.shape
     if own < 0 or own >= met:
         return
-    most = np.zeros(n)
-    total = np.zeros(n)
+    most[:] = 0.0
+    total[:] = 0.0
     for voice in range(met):
         for t in range(n):
             most[t] = max(most[t], votes[voice, t])
@@ -274,7 +274,8 @@ def _sweep(  # type: ignore[no-untyped-def]
     """Verdicts of all settings on some items, added up; settings in the order k, kernel, avgk, w_k."""
     n_w = len(w_ks)
     scratch = np.empty((distances.shape[1], n_w))
-    plain = np.empty((distances.shape[1], 1))
+    plain, number, height = np.empty((3, distances.shape[1]))
+    powers, most, total = np.empty((3, n_w))
     for r in range(len(distances)):
         row = distances[r]
         voice = voices[r]
@@ -297,15 +298,15 @@ def _sweep(  # type: ignore[no-untyped-def]
                     votes = scratch[:met]
                     if kernel == MAJORITY or scale_of(row, k, avgk) == 0:
                         for one in range(met):
-                            plain[one, 0] = 0.0
+                            plain[one] = 0.0
                         for j in range(k):
-                            plain[voice[j], 0] += 1.0
+                            plain[voice[j]] += 1.0
                         for one in range(met):
-                            votes[one, :] = plain[one, 0]
+                            votes[one, :] = plain[one]
                     elif kernel == LINEAR:
-                        _linear(row, voice, k, avgk, w_ks, votes)
+                        _linear(row, voice, k, avgk, w_ks, number, height, votes)
                     else:
-                        _powers(row, voice, k, avgk, kernel == GAUSSIAN, logs, factors, votes)
+                        _powers(row, voice, k, avgk, kernel == GAUSSIAN, logs, factors, powers, votes)
                     end = at + n_w
                     _judge(
                         votes,
@@ -314,6 +315,8 @@ def _sweep(  # type: ignore[no-untyped-def]
                         row,
                         voice,
                         nearest_first,
+                        most,
+                        total,
                         correct[at:end],
                         confidence[at:end],
                     )
