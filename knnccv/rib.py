@@ -218,7 +218,7 @@ def loo_votes(
     >>> wine = load_wine()
     >>> votes = loo_votes(wine.X, wine.y, 5, "linear", w_k=0.2)
     >>> round(cvc_score(wine.y, votes), 4)
-    0.7506
+    0.7469
     """
     near = neighbors if isinstance(neighbors, Neighbors) else Neighbors.from_data(neighbors)
     labels = code_labels(y, near.n_items)
