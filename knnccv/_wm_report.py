@@ -190,7 +190,9 @@ def signed_ranks(gaps: Array) -> str:
         return text
     left = gaps[gaps != 0]
     test: Any = wilcoxon(left, alternative="greater", method="approx")
-    return f"{text}, Wilcoxon {100 * (1 - test.pvalue):.1f} % one-sided"
+    confidence = 100 * (1 - test.pvalue)
+    shown = "over 99.9" if confidence > 99.9 else f"{confidence:.1f}"
+    return f"{text}, Wilcoxon {shown} % one-sided"
 
 
 def _times_highest(columns: list[Array]) -> list[int]:

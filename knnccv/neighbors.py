@@ -55,11 +55,15 @@ def warn_of_labels(neighbors: Neighbors, smallest_train: int) -> None:
     fitted = neighbors.fitted_to_labels
     if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
         return
+    what = (
+        "the tested item's own label is left out, but more items have a say than any training set has"
+        if fitted == "exact"
+        else "the tested items' own labels are among them, which columns of many values give away"
+    )
     msg = (
-        f"the {neighbors.metric} distance was fitted to the labels of all items, those of the tested ones "
-        "among them, but complete cross-validation takes the distances for the same in every split: the "
-        "score is optimistic, above all where nominal columns have many values. Take a distance that looks "
-        "at no labels (knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all items, once "
+        f"for every split: {what}. The score is optimistic. Take a distance that looks at no labels "
+        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
     )
     warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)
 
