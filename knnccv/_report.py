@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ._comparison import Picture
 from .reproduce import Cell, PaperTable, Row
 
 WIDTH = 100
@@ -57,6 +58,11 @@ class Report:
             f"{' and '.join(map(str, numbers))}: {' '.join(failure.split())}"
             for failure, numbers in missing.items()
         ]
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What is drawn of it: nothing so far."""
+        return ()
 
     def to_text(self) -> str:
         """For a terminal of 100 columns."""

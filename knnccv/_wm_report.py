@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._comparison import Picture
 from ._wm_table import COLUMNS, EXACT, LARGEST_OFF, LEFT_OUT, N_FOLDS, PAPER, SetResult
 from .kernel import Array
 
@@ -62,6 +63,11 @@ class WilsonMartinezReport:
         at = COLUMNS.index(column)
         names = list(PAPER) if every else [row.name for row in self.found]
         return np.array([PAPER[name][at] for name in names])
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What is drawn of it: nothing so far."""
+        return ()
 
     def to_text(self) -> str:
         """For a terminal of 100 columns."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ._comparison import Picture
     from ._report import Report
     from .datasets import Dataset
 
@@ -190,8 +191,12 @@ class Answer(Protocol):
     """Both tables side by side."""
 
     @property
-    def failures(self) -> list[str]:
+    def failures(self) -> Sequence[str]:
         """Why parts are missing, one line for every data set that could not be had."""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What is drawn of it."""
 
     def to_text(self) -> str:
         """For a terminal."""
@@ -203,7 +208,7 @@ class Answer(Protocol):
         """With all digits."""
 
     def write(self, folder: Path, name: str) -> None:
-        """Write ``name.md`` and ``name.csv``."""
+        """Write ``name.md``, ``name.csv`` and the pictures."""
 
 
 @dataclass(frozen=True)
