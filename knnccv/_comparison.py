@@ -25,7 +25,7 @@ class Line:
     quantity : str
         What it is.
     paper, ours : float or None
-        As printed, and as found; `paper` is None where nothing is printed, `ours` where nothing could be found.
+        As printed, and as found; `paper` is None where nothing is printed, `ours` where nothing was found.
     allowed : tuple of two floats, or None
         Between which bounds `ours` agrees with `paper`. None: it is set beside it without a verdict.
     holds : bool or None
