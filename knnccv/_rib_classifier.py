@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -26,6 +26,7 @@ METRICS = ("hvdm", "heom", "euclidean")
 FITNESSES = ("cvc", "lcv", "ccv")
 SEARCHES = ("greedy", "grid", None)
 VOTE_TIES = ("nearest", "smallest")
+TOL = 1e-12  # of complete cross-validation scores that are compared
 
 
 class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,8 +47,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether HVDM's statistics leave out the item whose neighbours are sought; see `HVDM`.
     fitness : {"cvc", "lcv", "ccv"}, default "cvc"
         What is maximised: leave-one-out accuracy with ties broken by the mean confidence; without; or the
-        accuracy of plain votes over *all* training sets of size `train_size` (complete cross-validation),
-        which has no ties, and chooses k alone.
+        accuracy of plain votes over *all* training sets of size `train_size` (complete cross-validation, in
+        which tied votes go to the smallest label), which hardly ever ties, and chooses k alone.
     search : {"greedy", "grid"} or None, default "greedy"
         "greedy": one parameter at a time, as in [1]_. "grid": all of k from 2, three kernels, D_k and D'_k,
         and `n_w_k` equally spaced w_k. Both end with majority votes of all k. None: the parameters as
@@ -204,6 +205,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         depth = min(self.max_k if self.search or self.fitness == "ccv" else self.n_neighbors, n_items - 1)
         found = self.metric_.neighbors().kneighbors(depth, n_jobs=self.n_jobs)
         self.neighbors_ = Neighbors.from_lists(*found)
+        # Anew, since roots may be equal where squares are not.
+        found = self.neighbors_.kneighbors(depth, n_jobs=self.n_jobs)
         evaluator = Evaluator(
             VoteLists.of(*found, labels.codes, labels.codes),
             confident=self.fitness != "lcv",
@@ -211,6 +214,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             report=_printed if self.verbose else None,
         )
+        for name in ("ccv_", "n_train_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.fitness == "ccv":
             self._choose_by_complete_cv(evaluator, labels.classes[labels.codes])
         elif self.search == "grid":
@@ -286,7 +291,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ks = list(range(1, min(evaluator.depth, self.n_train_) + 1))
         near = self.metric_.neighbors()
         near.fitted_to_labels = ""  # the score chooses a k; nobody takes it for that of new items
-        options: dict[str, Any] = {"ties": "index", "n_jobs": self.n_jobs}
+        # Whose default leaves scores open that differ by less than a millionth.
+        options: dict[str, Any] = {"ties": "index", "tol": TOL, "n_jobs": self.n_jobs}
         scores = surface(near, y, ks, [self.n_train_], "knn", **options).scores[:, 0]
         best = int(np.argmax(scores.round(DIGITS)))
         self.ccv_ = float(scores[best])
@@ -396,6 +402,7 @@ def _flat(y: Any) -> Array:
         msg = "RIBClassifier requires y to be passed, but the target y is None"
         raise ValueError(msg)
     flat = column_or_1d(y, warn=True)
+    assert_all_finite(flat, input_name="y")
     check_classification_targets(flat)
     return flat  # type: ignore[no-any-return]
 
