@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._heterogeneous import Statistics, by_code
+from ._heterogeneous import Statistics, by_code, rounded
 from ._mixed import Table
 from ._search.product import UNIT, ProductSearch, shuffled
 from .kernel import Array, jit
@@ -223,4 +223,4 @@ def _measure(  # type: ignore[no-untyped-def]
                 total += gap * gap if value == value and against == against else 1.0
             for b in range(codes.shape[1]):
                 total += table[table_starts[b] + codes[other, b]]
-            values[r, i] = total
+            values[r, i] = rounded(total)

@@ -2,8 +2,9 @@
 
 The squared distance is a sum over the columns: 1 where a value is unknown; ``(scale * (x - y))**2`` in a
 numeric column; in a nominal one the squared Euclidean distance of the points that stand for two values (no
-distance for the same value). The sum is made in the order of the columns, numeric ones first, so that pairs
-with the same differences tie to the last bit, whoever computes them.
+distance for the same value). The sum is made in the order of the columns, numeric ones first, so that
+whoever computes it finds the same bits. It is rounded to 45 bits, so that sums of the same terms in other
+columns, which are equal but for rounding, tie.
 
 A row of a fitted table may be left out of the statistics that its own distances use: its own scales, and
 its values' own points.
@@ -49,8 +50,15 @@ class Statistics:
     left_out: Array
 
     def scaled(self, table: Table) -> Table:
-        """The table's numbers in the units of the scales."""
-        return replace(table, numbers=np.ldexp(table.numbers, -self.exponents[:, None]))
+        """The table's numbers in the units of the scales.
+
+        New numbers so far off that squares would overflow are taken for somewhat nearer ones.
+        """
+        largest = self.scales.max(axis=0, initial=0.0)[:, None]
+        limit = FAR / np.maximum(largest, 1e-100)
+        with np.errstate(over="ignore"):
+            numbers = np.ldexp(table.numbers, -self.exponents[:, None])
+        return replace(table, numbers=np.clip(numbers, -limit, limit))
 
     def without_leaving_out(self, scales: Array) -> Statistics:
         """The same for new rows, of which none is part of the counts."""
@@ -80,7 +88,7 @@ def squared_distances(
     wanted = np.arange(tested.n_items) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     out = np.empty((len(wanted), others.n_items))
     complete = ~np.isnan(others.numbers).any(axis=1)
-    numbers, codes = _reachable(tested.numbers, statistics), tested.codes
+    numbers, codes = tested.numbers, tested.codes
     starts, n_codes = _tables(statistics, tested, others)
     totals = statistics.counts.sum(axis=1)
     points = statistics.counts / np.maximum(totals, 1.0)[:, None]
@@ -107,13 +115,6 @@ def squared_distances(
 
     for_each(fill, range(0, len(wanted), 64), n_jobs)
     return out
-
-
-def _reachable(numbers: Array, statistics: Statistics) -> Array:
-    """Numbers so far off that squares would overflow are taken for somewhat nearer ones."""
-    largest = statistics.scales.max(axis=0, initial=0.0)[:, None]
-    limit = FAR / np.maximum(largest, 1e-100)
-    return np.clip(numbers, -limit, limit)
 
 
 def _tables(statistics: Statistics, tested: Table, others: Table) -> tuple[Array, Array]:
@@ -179,6 +180,15 @@ def _fill(  # type: ignore[no-untyped-def]
                 column = other_codes[b, start:end]
                 for j in range(end - start):
                     sums[j] += squares[column[j]]
+            for j in range(end - start):
+                sums[j] = rounded(sums[j])
+
+
+@jit
+def rounded(value):  # type: ignore[no-untyped-def]
+    """The value in 45 bits."""
+    wide = value * 257.0  # 2**8 + 1: the sum leaves no room for the last 8 bits
+    return wide - (wide - value)
 
 
 @jit

@@ -79,7 +79,7 @@ class Columns:
         if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):
             X = X.to_pandas()
         self.frame = hasattr(X, "iloc") and hasattr(X, "columns")
-        self._source = X if self.frame else _as_array(X)
+        self._source = X if self.frame else as_array(X)
         self.names = tuple(X.columns) if self.frame else None
         if len(self._source.shape) != 2:
             msg = f"X must have shape (n_items, n_features), got shape {self._source.shape}"
@@ -244,21 +244,23 @@ def _title(column: int, names: tuple[Any, ...] | None) -> str:
     return str(column) if names is None else repr(names[column])
 
 
-def _as_array(X: Any) -> Array:
+def as_array(X: Any) -> Array:
+    """What is no frame as an array, of objects where NumPy would change a value; masked ones are None.
+
+    Raises
+    ------
+    ValueError
+        If the rows are of different lengths.
+    """
     if np.ma.isMaskedArray(X):
-        return unmasked(X)
+        objects: Array = np.ma.getdata(X).astype(object)
+        objects[np.ma.getmaskarray(X)] = None
+        return objects
     array = rectangular(X, "X must be a table, all rows of one length,")
     if not hasattr(X, "dtype") and not _is_plain(array):
         # As objects, since NumPy makes text of everything where there is some.
         return np.array(X, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array
-
-
-def unmasked(X: Any) -> Array:
-    """A masked array as one of objects, None where it is masked."""
-    objects = np.ma.getdata(X).astype(object)
-    objects[np.ma.getmaskarray(X)] = None
-    return objects
 
 
 def _is_plain(array: Array) -> bool:

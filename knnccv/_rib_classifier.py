@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from ._checks import check_bool, check_choice, check_integer
 from ._heterogeneous import FAR, Statistics
 from ._labels import Coded, code_labels
-from ._mixed import Table, unmasked
+from ._mixed import Table, as_array
 from ._pool import check_pool
 from ._rib_search import DIGITS, Evaluator, Setting, Step, greedy, grid
 from ._rib_votes import KERNELS, VoteLists, check_votes, decide
@@ -270,9 +270,11 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *, fitting: bool) -> Any:
         """The table: data frames and arrays with objects as they are, for the distance to read."""
-        if np.ma.isMaskedArray(X):  # of which scikit-learn would forget the mask
-            X = unmasked(X)
-        as_it_is = hasattr(X, "iloc") or hasattr(X, "to_pandas") or _has_objects(X)
+        # Scikit-learn would forget a mask, and round large integers that stand beside fractions in lists.
+        if np.ma.isMaskedArray(X) or (isinstance(X, (list, tuple)) and self.metric != "euclidean"):
+            X = as_array(X)
+        kind = getattr(getattr(X, "dtype", None), "kind", None)
+        as_it_is = hasattr(X, "iloc") or hasattr(X, "to_pandas") or kind in ("O", "U", "S", "T")
         if self.metric == "euclidean" or not as_it_is:
             return validate_data(
                 self,
@@ -282,8 +284,6 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ensure_all_finite="allow-nan" if self.metric != "euclidean" else True,
                 ensure_min_samples=2 if fitting else 1,
             )
-        if not hasattr(X, "shape"):
-            X = np.array(X, dtype=object)
         validate_data(self, X, reset=fitting, skip_check_array=True)
         return X
 
@@ -388,18 +388,6 @@ class _Euclidean(HEOM):
 
     def neighbors(self, n_neighbors: int | None = None) -> Neighbors:
         return Neighbors.from_data(np.ascontiguousarray(self._table_.numbers.T), n_neighbors=n_neighbors)
-
-
-def _has_objects(X: Any) -> bool:
-    """Whether an array or nested list holds other things than numbers."""
-    if hasattr(X, "tocsr"):
-        return False
-    if hasattr(X, "dtype"):
-        return bool(X.dtype.kind in "OUST")
-    try:
-        return np.asarray(X).dtype.kind in "OUS"
-    except ValueError:  # ragged: the checks of scikit-learn say so
-        return False
 
 
 def _flat(y: Any) -> Array:

@@ -96,6 +96,8 @@ class _Distance(ABC):
         self.n_features_in_ = len(schema.nominal)
         if schema.names is not None:
             self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     def _check_fitted(self) -> None:
@@ -338,7 +340,8 @@ class HVDM(_Distance):
         ----------
         X : pandas.DataFrame or array of shape (n_items, n_features)
             At least 2 items. None, NaN, NaT, pandas.NA and masked entries are unknown. Numbers must be
-            finite. Values of nominal columns may be of any hashable types.
+            finite. Values of nominal columns may be of any hashable types; equal ones are one (1 and 1.0).
+            Dates must be turned into numbers, or named in `nominal`.
         y : array of shape (n_items,)
             Class labels.
 
@@ -405,7 +408,9 @@ class HVDM(_Distance):
         return self._statistics_.without_leaving_out(self._scales_)
 
     def _fitted_to_labels(self) -> str:
-        return "" if not self.categories_ else self.leave_one_out
+        if not self.categories_:
+            return ""
+        return "exact" if len(self._statistics_.left_out) else "fixed"
 
     def _warn_of_identifiers(self) -> None:
         totals = self._statistics_.counts.sum(axis=1)

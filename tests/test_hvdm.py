@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 
 from knnccv import (
@@ -173,3 +174,33 @@ def test_complete_cross_validation_says_that_the_distance_knows_the_labels():
     for near in (only_numbers, no_labels):
         complete_cv(near, labels, "knn", Subsample(40))
     assert complete_cv(only_numbers, labels).score == complete_cv(X[:, 1:], labels).score
+
+
+def test_the_same_terms_in_other_columns_tie():
+    """Sums of the same thirds in another order differ in their last bits."""
+    X = np.array(list(np.ndindex(3, 3, 3)), float)
+    labels = np.array([int(sum(row)) % 3 for row in X])
+    squares = HVDM(nominal=range(3), leave_one_out="fixed").fit(X, labels).pairwise(X) ** 2
+    numbers = HVDM().fit(X, labels).pairwise(X)
+    for values in (squares, numbers):
+        levels = np.unique(values)
+        assert (np.diff(levels) > 1e-9).all()
+
+
+def test_far_rows_have_distances_all_the_same():
+    hvdm = HVDM().fit([[1.0], [2.0], [3.0]], [0, 1, 0])
+    far = hvdm.pairwise([[1e300], [-1e300], [1.0]])
+    assert np.isfinite(far).all()
+    assert (far == far.T).all()
+    assert (np.diag(far) == 0).all()
+    assert far[0, 1] > far[0, 2] > 1e100
+
+
+def test_a_second_fit_leaves_nothing_of_the_first():
+    hvdm = HVDM().fit(pd.DataFrame({"a": ["x", "y", "x"]}), [0, 1, 0])
+    assert hvdm.neighbors().fitted_to_labels == "exact"
+    hvdm.leave_one_out = "fixed"
+    assert hvdm.neighbors().fitted_to_labels == "exact"
+    hvdm.fit([[1.0], [2.0]], [0, 1])
+    assert not hasattr(hvdm, "feature_names_in_")
+    assert hvdm.neighbors().fitted_to_labels == ""

@@ -2,6 +2,9 @@
 
 import itertools
 import warnings
+import zlib
+from dataclasses import astuple
+from types import SimpleNamespace
 
 import naive
 import naive_rib
@@ -11,8 +14,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from knnccv import Neighbors
-from knnccv._rib_search import Evaluator, grid
+from knnccv import Neighbors, _rib_search
+from knnccv._rib_search import Evaluator, Setting, greedy, grid
 from knnccv._rib_votes import VoteLists, decide
 from knnccv.hvdm import HVDM, IdentifierWarning
 from knnccv.rib import RIBClassifier, lcv_score, loo_votes
@@ -47,10 +50,16 @@ def as_setting(best_params):
     return tuple(best_params[name] for name in ("n_neighbors", "kernel", "w_k", "avgk"))
 
 
-def choices(random_state):
-    """The random choices of the search: `choose` of the reference."""
-    rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+def chosen_by(rng):
+    """The search's random choices: `choose` of the reference."""
     return lambda names: names[int(rng.integers(len(names)))]
+
+
+def choices(random_state):
+    """Those of an estimator with this `random_state`."""
+    return chosen_by(
+        np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    )
 
 
 def agrees(rib, lists, y, setting, vote_ties="nearest"):
@@ -109,6 +118,58 @@ def test_greedy_is_figure_2(seed, fitness):
     steps = [step["parameter"] for step in rib.search_path_]
     assert steps == ["start", *(NAMES.get(name, name) for name in chosen), "majority"]
     agrees(rib, lists, y, best, vote_ties)
+
+
+class Landscape:
+    """Fitness of settings that means nothing, in the reference's words and as a `sweep` of ours.
+
+    Few values, so that many settings are equally fit, and w_k near 0.4567 the best here and there.
+    """
+
+    maxk = 9
+
+    def __init__(self, seed, use_confidence):
+        self.seed, self.use_confidence = seed, use_confidence
+
+    def number(self, setting):
+        return zlib.crc32(repr((self.seed, *setting)).encode())
+
+    def value(self, setting):
+        number = self.number(setting)
+        peak = setting[2] == 0.4567 and number % 2
+        return number // 7 % 3 + 5 + peak, (number // 77 % 4) / 4
+
+    def __call__(self, setting):
+        right, confidence = self.value(setting)
+        return right, confidence if self.use_confidence else 0
+
+    def sweep(self, lists, ks, kernels, avgks, w_ks, **options):  # noqa: ARG002
+        found = []
+        for k, kernel, avgk, w_k in itertools.product(*(a.tolist() for a in (ks, kernels, avgks, w_ks))):
+            plain = naive_rib.KERNELS[kernel] == "majority"
+            more = ("majority", None, None) if plain else (naive_rib.KERNELS[kernel], w_k, avgk)
+            found.append(self.value((k, *more)))
+        shape = len(ks), len(kernels), len(avgks), len(w_ks)
+        right, confidence = np.array(found).T
+        return right.astype(int).reshape(shape), confidence.reshape(shape)
+
+
+@pytest.mark.parametrize("use_confidence", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_searches_of_any_landscape_are_the_reference(seed, use_confidence, monkeypatch):
+    landscape = Landscape(seed, use_confidence)
+    monkeypatch.setattr(_rib_search, "sweep", landscape.sweep)
+    lists = SimpleNamespace(distances=np.zeros((12, landscape.maxk)))
+    start = (5, "gaussian", 0.4567, True)
+    walker = Evaluator(lists, confident=use_confidence, nearest_first=True)
+    greedy(walker, Setting(*start), 6, np.random.default_rng(seed))
+    choose = chosen_by(np.random.default_rng(seed))
+    expected, chosen = naive_rib.figure_2(landscape, choose, start, 6)
+    assert astuple(walker.best[0]) == expected
+    assert [step.parameter for step in walker.path[1:-1]] == [NAMES.get(name, name) for name in chosen]
+    whole = Evaluator(lists, confident=use_confidence, nearest_first=True)
+    grid(whole, 6)
+    assert astuple(whole.best[0]) == naive_rib.exhaustive(landscape, 6)
 
 
 @pytest.mark.parametrize("seed", range(3))

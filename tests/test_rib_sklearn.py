@@ -128,6 +128,15 @@ def test_masked_entries_are_unknown():
     assert (whole.kneighbors()[0] == plain.kneighbors()[0]).all()
 
 
+def test_large_integers_in_lists_are_kept_apart():
+    rows = [[2**53 + i % 2, 0.5 * i] for i in range(8)]
+    rib = RIBClassifier("heom", nominal=[0], search=None).fit(rows, [0, 1] * 4)
+    assert rib.metric_.categories_ == ((2**53, 2**53 + 1),)
+    assert rib.kneighbors([[2**53 + 1, 0.0]], 1)[1].tolist() == [[1]]
+    with pytest.raises(ValueError, match=r"integers beyond 2\*\*53"):
+        RIBClassifier("heom", search=None).fit(rows, [0, 1] * 4)
+
+
 @pytest.mark.parametrize("metric", ["hvdm", "heom", "euclidean"])
 def test_neighbours(metric):
     X, y = load_iris(return_X_y=True)
