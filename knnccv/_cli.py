@@ -142,7 +142,8 @@ def add_datasets(commands: Commands) -> None:
 
 def add_reproduce(commands: Commands) -> None:
     """Add ``reproduce``."""
-    listed = "\n".join(f"  {name:<14}{table.title}" for name, table in reproduce.REPRODUCTIONS.items())
+    listed = "\n".join(f"  {name:<18}{table.title}" for name, table in reproduce.REPRODUCTIONS.items())
+    listed += "\n  all               all of them"
     parser = commands.add_parser(
         "reproduce",
         help="compute a table of the literature again, beside the printed one",
@@ -151,9 +152,15 @@ def add_reproduce(commands: Commands) -> None:
         epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=tuple(reproduce.REPRODUCTIONS), metavar="NAME", help="see below")
+    names = (*reproduce.REPRODUCTIONS, "all")
+    parser.add_argument("name", choices=names, metavar="NAME", help="see below")
     parser.add_argument("--quick", action="store_true", help="fewer random runs")
-    parser.add_argument("--out", metavar="FOLDER", help="also write NAME.md and NAME.csv there")
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="also write NAME.md, NAME.csv and pictures there; of all a report.html",
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute it even if the answer was kept")
     parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
     parser.set_defaults(run=run_reproduce)
 
@@ -205,7 +212,9 @@ def run_datasets(args: argparse.Namespace) -> int:
 
 def run_reproduce(args: argparse.Namespace) -> int:
     """Print a table of the literature beside ours."""
-    report = reproduce.reproduce(args.name, quick=args.quick, folder=args.out, progress=args.progress)
+    report = reproduce.reproduce(
+        args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
+    )
     print(report.to_text())
     for failure in report.failures:
         print(f"knnccv: error: {failure}", file=sys.stderr)

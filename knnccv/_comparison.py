@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,13 +181,6 @@ class Comparison:
             writer.writerow([line.part, line.quantity, *shown, line.verdict, line.note])
         return out.getvalue()
 
-    def write(self, folder: Path, name: str) -> None:
-        """Write ``name.md``, ``name.csv`` and the pictures, ``name-PICTURE.png``."""
-        pictures = [f"![{picture.caption}]({name}-{picture.name}.png)\n" for picture in self.pictures]
-        (folder / f"{name}.md").write_text("\n".join([self.to_markdown(), *pictures]), encoding="utf-8")
-        (folder / f"{name}.csv").write_text(self.to_csv(), encoding="utf-8")
-        write_pictures(self.pictures, folder, name)
-
     def _remarks(self) -> Iterator[str]:
         for line in self.lines:
             if line.note:
@@ -197,10 +191,25 @@ class Comparison:
         yield f"Printed in: {self.source}."
 
 
-def write_pictures(pictures: tuple[Picture, ...], folder: Path, name: str) -> None:
-    """Write ``name-PICTURE.png`` for all of them."""
-    for picture in pictures:
-        (folder / f"{name}-{picture.name}.png").write_bytes(picture.png())
+def write_answer(answer: Any, folder: Path, name: str) -> None:
+    """Write ``name.md``, ``name.csv`` and the pictures, ``name-PICTURE.png``.
+
+    Warns
+    -----
+    UserWarning
+        If matplotlib is missing, so that there are no pictures.
+    """
+    shown = []
+    for picture in answer.pictures:
+        file = f"{name}-{picture.name}.png"
+        try:
+            (folder / file).write_bytes(picture.png())
+        except ImportError as error:
+            warnings.warn(f"no pictures of {name}: {error}", UserWarning, stacklevel=3)
+            break
+        shown.append(f"![{picture.caption}]({file})\n")
+    (folder / f"{name}.md").write_text("\n".join([answer.to_markdown(), *shown]), encoding="utf-8")
+    (folder / f"{name}.csv").write_text(answer.to_csv(), encoding="utf-8")
 
 
 def _padded(cells: list[str], widths: list[int]) -> str:

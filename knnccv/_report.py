@@ -7,7 +7,6 @@ import io
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from ._comparison import Picture
 from .reproduce import Cell, PaperTable, Row
@@ -102,11 +101,6 @@ class Report:
                 verdict = self._judge(paper, ours)[0]
                 writer.writerow([row.experiment.number, label, *_plain(paper), *found, verdict])
         return out.getvalue()
-
-    def write(self, folder: Path, name: str) -> None:
-        """Write ``name.md`` and ``name.csv``."""
-        (folder / f"{name}.md").write_text(self.to_markdown(), encoding="utf-8")
-        (folder / f"{name}.csv").write_text(self.to_csv(), encoding="utf-8")
 
     def _title(self) -> str:
         return f"{self.table.title}: accuracy in %, ± 2σ of the estimate, and seconds"

@@ -7,7 +7,6 @@ import io
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,11 +109,6 @@ class WilsonMartinezReport:
                     [row.name, *row.shape, column, paper, ours, _blank(row.spread(column)), off]
                 )
         return out.getvalue()
-
-    def write(self, folder: Path, name: str) -> None:
-        """Write ``name.md`` and ``name.csv``."""
-        (folder / f"{name}.md").write_text(self.to_markdown(), encoding="utf-8")
-        (folder / f"{name}.csv").write_text(self.to_csv(), encoding="utf-8")
 
     def _grid(self) -> list[list[str]]:
         header = ["", "items", *("paper: static", "LCV", "CVC"), *("knnccv: static", "LCV", "CVC", "CVC'")]

@@ -207,9 +207,6 @@ class Answer(Protocol):
     def to_csv(self) -> str:
         """With all digits."""
 
-    def write(self, folder: Path, name: str) -> None:
-        """Write ``name.md``, ``name.csv`` and the pictures."""
-
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -228,20 +225,28 @@ class Reproduction:
 
 
 def reproduce(
-    name: str, *, quick: bool = False, folder: str | Path | None = None, progress: bool = False
+    name: str,
+    *,
+    quick: bool = False,
+    folder: str | Path | None = None,
+    progress: bool = False,
+    fresh: bool = False,
 ) -> Answer:
-    """Compute a table of the literature again.
+    """Compute tables and figures of the literature again.
 
     Parameters
     ----------
     name : str
-        One of `REPRODUCTIONS`.
+        One of `REPRODUCTIONS`, or "all".
     quick : bool, default False
         Draw fewer random trials.
     progress : bool, default False
         Show a progress bar (needs tqdm) where it takes long.
+    fresh : bool, default False
+        Compute it even if it was computed before with the same code, data and libraries, and kept.
     folder : path, optional
-        Also write ``NAME.md`` and ``NAME.csv`` there.
+        Also write ``NAME.md``, ``NAME.csv`` and its pictures there; for "all" those of every one, and
+        ``report.html`` with everything in it.
 
     Returns
     -------
@@ -256,15 +261,35 @@ def reproduce(
     OSError
         If the folder cannot be written to.
     """
-    if name not in REPRODUCTIONS:
-        msg = f"there is no table {name!r}; there are: {', '.join(REPRODUCTIONS)}"
+    if name not in (*REPRODUCTIONS, "all"):
+        msg = f"there is no table {name!r}; there are: {', '.join(REPRODUCTIONS)}, all"
         raise ValueError(msg)
     if folder is not None:  # rather now than after the work
         Path(folder).mkdir(parents=True, exist_ok=True)
-    report = REPRODUCTIONS[name].run(quick, progress)
+    from ._book import Book
+    from ._comparison import write_answer
+
+    if name == "all":
+        book = Book({one: _kept_or_run(one, quick, progress, fresh) for one in REPRODUCTIONS})
+        if folder is not None:
+            book.write(Path(folder), name)
+        return book
+    answer = _kept_or_run(name, quick, progress, fresh)
     if folder is not None:
-        report.write(Path(folder), name)
-    return report
+        write_answer(answer, Path(folder), name)
+    return answer
+
+
+def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:
+    from . import _kept
+
+    key = _kept.content_key(name, quick)
+    kept = None if fresh else _kept.find(key)
+    if kept is not None:
+        return kept
+    answer = REPRODUCTIONS[name].run(quick, progress)
+    _kept.keep(key, answer)
+    return answer
 
 
 def _run_table(table: PaperTable, quick: bool, progress: bool) -> Report:  # noqa: ARG001
