@@ -1,5 +1,4 @@
-"""Reproductions kept on the disk: computed once for the same code, data and libraries, shown at once
-thereafter.
+"""Reproductions kept on the disk: computed once for the same code, data and libraries.
 
 What is kept is what was shown, text, tables and pictures, under a hash of all that decides it: the
 package's source, the manifests with the hashes of the data, the versions of the libraries, the name and the

@@ -26,6 +26,7 @@ def _only_this_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
     monkeypatch.setattr(_fetch, "PAUSE", 0.0)
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "kept"))
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
     assert socket.getaddrinfo("127.0.0.1", 80)
@@ -38,6 +39,7 @@ def report(mirror, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KNNCCV_DATA_URL", mirror.url)
         patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
+        patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
         patch.setattr(_fetch, "public_sources", lambda _: [])
         for name in ("NO_PROXY", "no_proxy"):
             patch.setenv(name, "127.0.0.1,localhost")
@@ -182,6 +184,7 @@ def wm_report(mirror, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KNNCCV_DATA_URL", mirror.url)
         patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
+        patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
         patch.setattr(_fetch, "public_sources", lambda _: [])
         for name in ("NO_PROXY", "no_proxy"):
             patch.setenv(name, "127.0.0.1,localhost")
