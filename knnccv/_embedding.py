@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._heterogeneous import Statistics, by_code, rounded
+from ._heterogeneous import Statistics, by_code, code_tables, rounded, shifted
 from ._mixed import Table
 from ._search.product import UNIT, ProductSearch, shuffled
 from .kernel import Array, jit
@@ -81,10 +81,12 @@ def embedded(statistics: Statistics, whole: Statistics, table: Table) -> Embedde
     """
     unknown = np.concatenate([np.isnan(table.numbers), table.codes == 0])
     partial = unknown.any(axis=1)
-    columns = [*_of_numbers(whole, table), *_of_codes(whole, table)]
-    width = sum(column.shape[1] for column in columns) + 2 * int(partial.sum()) + 2
+    values = [_coordinates(whole, b) for b in range(len(table.codes))]
+    width = len(table.numbers) + sum(one.shape[1] for one in values) + 2 * int(partial.sum()) + 2
     if width > MOST_FACTORS:
         return None
+    columns = [_of_numbers(*pair) for pair in zip(table.numbers, whole.scales[0], strict=True)]
+    columns += [one[codes] for one, codes in zip(values, table.codes, strict=True)]
     items, rows = shuffled(table.n_items)
     factors = np.ones((table.n_items, width), np.float32)
     at = 0
@@ -118,27 +120,28 @@ def embedded(statistics: Statistics, whole: Statistics, table: Table) -> Embedde
     )
 
 
-def _of_numbers(whole: Statistics, table: Table) -> list[Array]:
-    return [column[:, None] * scale for column, scale in zip(table.numbers, whole.scales[0], strict=True)]
+def _of_numbers(column: Array, scale: float) -> Array:
+    known = ~np.isnan(column)
+    points = np.full((len(column), 1), np.nan)
+    if known.any():
+        points[known, 0] = shifted(column[known]) * scale
+    return points
 
 
-def _of_codes(whole: Statistics, table: Table) -> list[Array]:
-    """Coordinates of the values of every nominal column, as few as their distances allow."""
-    columns = []
-    for codes, start, end in zip(table.codes, whole.starts[:-1], whole.starts[1:], strict=True):
-        n_values = end - start
-        if whole.counts.shape[1]:
-            counts = whole.counts[start:end]
-            points = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        elif n_values > MOST_FACTORS:
-            points = np.zeros((n_values, MOST_FACTORS + 1))  # too wide in any case
-        else:
-            points = np.eye(n_values) / np.sqrt(2)
-        if n_values > 1 and points.shape[1] <= MOST_FACTORS:
-            left, sizes, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-            points = (left * sizes)[:, sizes > 1e-12 * max(sizes[0], 1e-300)]
-        columns.append(np.concatenate([np.zeros((1, points.shape[1])), points])[codes])
-    return columns
+def _coordinates(whole: Statistics, column: int) -> Array:
+    """Points of the values of a nominal column, (1 + n_values, n_coordinates), as few as they can do with.
+
+    The first is that of unknown values. More than `MOST_FACTORS` coordinates are not worked out.
+    """
+    start, end = whole.starts[column], whole.starts[column + 1]
+    n_values = end - start
+    if min(n_values, whole.counts.shape[1] or n_values) > MOST_FACTORS:
+        return np.zeros((1, MOST_FACTORS + 1))
+    points = whole.points[start:end] if whole.counts.shape[1] else np.eye(n_values) / np.sqrt(2)
+    if n_values > 1:
+        left, sizes, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+        points = (left * sizes)[:, sizes > 1e-12 * max(sizes[0], 1e-300)]
+    return np.concatenate([np.zeros((1, points.shape[1])), points])
 
 
 def _left_out(statistics: Statistics, whole: Statistics, table: Table) -> tuple[Array, Array]:
@@ -154,33 +157,39 @@ def _left_out(statistics: Statistics, whole: Statistics, table: Table) -> tuple[
             shrink = np.where(np.isnan(table.numbers[a]), shrink, np.minimum(shrink, ratio))
     for codes, start in zip(table.codes, whole.starts, strict=False):
         known = np.flatnonzero(codes)
-        counts = whole.counts[start + codes[known] - 1]
-        totals = counts.sum(axis=1, keepdims=True)
-        fewer = counts.copy()
-        fewer[np.arange(len(known)), statistics.left_out[known]] -= 1
-        gap = fewer / np.maximum(totals - 1, 1) - counts / totals
-        squares[known] += np.einsum("ij,ij->i", gap, gap)
+        values = start + codes[known] - 1
+        squares[known] += _moved_squares(whole, values, statistics.left_out[known])
     return shrink, np.sqrt(squares) * (1 + 1e-9)
+
+
+def _moved_squares(whole: Statistics, values: Array, labels: Array) -> Array:
+    """How far, squared, values' points move when an item of the label is taken away.
+
+    From N_c / N to (N_c - 1) / (N - 1) for its own class, to N_c / (N - 1) for the others; the point of a
+    value that nobody else has moves to 0.
+    """
+    totals = whole.totals[values]
+    own = whole.points[values, labels]
+    squares = (whole.points**2).sum(axis=1)[values]
+    rest = np.maximum(totals - 1, 1)
+    moved = (squares - 2 * own + 1) / rest**2
+    return np.where(totals > 1, np.maximum(moved, 0.0), squares)  # type: ignore[no-any-return]
 
 
 def measured(statistics: Statistics, table: Table, rows: Array, found: Array) -> Array:
     """Squared distances (n_rows, n_found) of items to some others, as the direct comparison has them."""
     values = np.empty(found.shape)
-    n_codes = np.diff(statistics.starts) + 1
-    starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
-    totals = statistics.counts.sum(axis=1)
-    points = statistics.counts / np.maximum(totals, 1.0)[:, None]
+    starts, n_codes = code_tables(statistics)
     _measure(
         rows,
         found,
-        table.numbers.T.copy(),
-        table.codes.T.copy(),
+        *table.by_rows,
         statistics.scales,
         statistics.left_out,
         statistics.starts,
         statistics.counts,
-        totals,
-        points,
+        statistics.totals,
+        statistics.points,
         starts,
         n_codes,
         values,

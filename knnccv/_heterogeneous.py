@@ -13,6 +13,7 @@ its values' own points.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,16 @@ class Statistics:
             numbers = np.ldexp(table.numbers, -self.exponents[:, None])
         return replace(table, numbers=np.clip(numbers, -limit, limit))
 
+    @cached_property
+    def totals(self) -> Array:
+        """How many items have a value, (n_values,)."""
+        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def points(self) -> Array:
+        """The classes' shares of these, (n_values, n_classes)."""
+        return self.counts / np.maximum(self.totals, 1.0)[:, None]
+
     def without_leaving_out(self, scales: Array) -> Statistics:
         """The same for new rows, of which none is part of the counts."""
         return replace(self, scales=scales, left_out=np.zeros(0, np.int64))
@@ -89,9 +100,7 @@ def squared_distances(
     out = np.empty((len(wanted), others.n_items))
     complete = ~np.isnan(others.numbers).any(axis=1)
     numbers, codes = tested.numbers, tested.codes
-    starts, n_codes = _tables(statistics, tested, others)
-    totals = statistics.counts.sum(axis=1)
-    points = statistics.counts / np.maximum(totals, 1.0)[:, None]
+    starts, n_codes = code_tables(statistics, tested, others)
 
     def fill(start: int) -> None:
         end = min(start + 64, len(wanted))
@@ -106,8 +115,8 @@ def squared_distances(
             others.codes,
             statistics.starts,
             statistics.counts,
-            totals,
-            points,
+            statistics.totals,
+            statistics.points,
             starts,
             n_codes,
             out[start:end],
@@ -117,11 +126,10 @@ def squared_distances(
     return out
 
 
-def _tables(statistics: Statistics, tested: Table, others: Table) -> tuple[Array, Array]:
+def code_tables(statistics: Statistics, *tables: Table) -> tuple[Array, Array]:
     """Where the columns' tables of distances by code begin, and how long they are."""
-    known = np.diff(statistics.starts)
-    n_codes = known + 1
-    for table in (tested, others):
+    n_codes = np.diff(statistics.starts) + 1
+    for table in tables:
         if table.codes.size:
             n_codes = np.maximum(n_codes, table.codes.max(axis=1) + 1)
     starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
@@ -255,18 +263,27 @@ def scales_left_out(numbers: Array) -> tuple[Array, Array]:
     return np.array(whole), without
 
 
+def shifted(values: Array) -> Array:
+    """Values less one in their middle: of close values far from 0 little would be left in a square."""
+    return values - np.partition(values, len(values) // 2)[len(values) // 2]  # type: ignore[no-any-return]
+
+
 def _scale(values: Array) -> float:
     # A mean may differ from equal values in its last bit.
     if len(values) < 2 or values.min() == values.max():
         return 0.0
-    return float(1 / (4 * values.std(ddof=1)))
+    gaps = shifted(values)
+    exponent = int(np.frexp(np.abs(gaps).max())[1])
+    sigma = np.ldexp(np.ldexp(gaps, -exponent).std(ddof=1), exponent)
+    return float(min(0.25 / sigma, FAR)) if sigma > 0.25 / FAR else FAR
 
 
 def _without_each(values: Array) -> Array:
     n = len(values)
     if n < 3:
         return np.zeros(n)
-    gaps = values - values.mean()
+    near = shifted(values)
+    gaps = near - near.mean()
     total = float((gaps * gaps).sum())
     share = gaps * gaps * (n / (n - 1))
     # Where little is left of the sum it is made anew; there are at most three such items.

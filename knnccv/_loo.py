@@ -11,10 +11,11 @@ from ._checks import check_bool, check_choice
 from ._labels import as_targets
 from ._pool import for_each
 from ._question import TIES
+from ._supervised import warn_of_labels
 from ._surface import listed_neighbors, surface
 from .driver import known_lengths
 from .kernel import Array, jit
-from .neighbors import Neighbors, as_neighbors, warn_of_labels
+from .neighbors import Neighbors, as_neighbors
 
 MOST_BY_DEFAULT = 50
 SHORT = 1e-9  # more than rounding

@@ -7,8 +7,11 @@ way. None, NaN, NaT, pandas.NA and masked entries are unknown.
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,6 +64,11 @@ class Table:
 
     numbers: Array
     codes: Array
+
+    @cached_property
+    def by_rows(self) -> tuple[Array, Array]:
+        """Both, with a row for every item."""
+        return self.numbers.T.copy(), self.codes.T.copy()
 
     @property
     def n_items(self) -> int:
@@ -137,6 +145,12 @@ class Columns:
         raw = self._raw(column, nominal=True)
         if raw.dtype.kind == "O":
             return _factorise(raw, f"X[:, {self.title(column)}]")
+        if raw.dtype.kind in _TIMES:
+            # As Python's, which are equal whatever the unit; finer than microseconds they are numbers.
+            coarse = raw.astype(f"{raw.dtype.kind}8[us]")
+            same = (coarse.astype(raw.dtype) == raw) | np.isnat(raw)
+            if same.all():
+                return _factorise(coarse.astype(object), f"X[:, {self.title(column)}]")
         unknown = np.isnat(raw) if raw.dtype.kind in _TIMES else raw != raw
         values, codes = np.unique(raw[~unknown], return_inverse=True)
         found = np.full(len(raw), -1, np.int64)
@@ -211,12 +225,28 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
         every = dict(known)
         for at, columns in enumerate(given):
             found, values = columns.values(int(j))
+            _warn_of_strangers(schema.title(int(j)), known, values)
             place = np.array([-1, *(every.setdefault(value, len(every)) for value in values)])
             codes[at].append(place[found + 1] + 1)
     return [
         _table(one, other, columns.n_items)
         for one, other, columns in zip(numbers, codes, given, strict=True)
     ]
+
+
+def _warn_of_strangers(title: str, known: Mapping[Hashable, int], values: list[Any]) -> None:
+    """Say so where values are new for their types alone, as "1" is where 1 is known."""
+    if any(value in known for value in values):
+        return
+    texts = {str(value): value for value in known}
+    for value in values:
+        if str(value) in texts:
+            msg = (
+                f"nominal column {title} holds {value!r}, where {texts[str(value)]!r} was there when the "
+                "distance was fitted, and no value that was; are they of the same type?"
+            )
+            warnings.warn(msg, UserWarning, stacklevel=2)
+            return
 
 
 def _table(numbers: list[Array], codes: list[Array], n_items: int) -> Table:
@@ -310,10 +340,13 @@ def _objects_to_reals(raw: Array, title: str) -> Array:
     for at, value in enumerate(raw):
         if is_missing(value):
             values[at] = np.nan
-        elif isinstance(value, (Real, np.bool_)):
+        elif isinstance(value, (Real, np.bool_, Decimal)):
             if isinstance(value, Integral):
                 _check_exact(title, raw, [at])
-            values[at] = float(value)
+            try:
+                values[at] = float(value)
+            except OverflowError:
+                values[at] = np.inf  # which is refused
         else:
             raise TypeError(_no_numbers(title, at, value))
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,20 +12,22 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ._checks import check_bool, check_choice, check_integer
+from ._checks import check_choice, check_integer
 from ._heterogeneous import FAR, Statistics
-from ._labels import Coded, code_labels
+from ._labels import Coded, code_labels, is_missing
 from ._mixed import Table, as_array
 from ._pool import check_pool
 from ._rib_search import DIGITS, Evaluator, Setting, Step, greedy, grid
 from ._rib_votes import KERNELS, VoteLists, check_votes, decide
-from .hvdm import HEOM, HVDM
+from ._supervised import SupervisedDistanceWarning
+from .designs import Subsample
+from .hvdm import HEOM, HVDM, LEAVE_ONE_OUT
 from .kernel import Array
 from .neighbors import Neighbors
 
 METRICS = ("hvdm", "heom", "euclidean")
 FITNESSES = ("cvc", "lcv", "ccv")
-SEARCHES = ("greedy", "grid", None)
+SEARCHES = ("greedy", "grid")
 VOTE_TIES = ("nearest", "smallest")
 TOL = 1e-12  # of complete cross-validation scores that are compared
 
@@ -56,24 +59,26 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_neighbors, kernel, w_k, avgk
         The votes, for ``search=None`` and where the greedy search starts; see `vote_weights`. `n_neighbors`
         is 3 by default, `kernel` "linear", `w_k` 0.5, `avgk` False. For "majority" `w_k` and `avgk` are not
-        looked at. Where there are fewer than n_neighbors + 1 items, all others vote.
+        looked at; the greedy search then starts from the linear kernel with w_k = 1, which is the same.
+        Where there are fewer than n_neighbors + 1 items, or `max_k` is smaller, as many as there may be
+        vote.
     max_k : int, default 30
         The largest k that is tried; never more than n_items - 1.
     patience : int, default 10
         After how many iterations without improvement the greedy search ends.
     n_w_k : int, default 1001
-        Of the grid. 1001 hold every w_k that the greedy search can try, so that it finds nothing better; 26
-        take a 40th of the time.
+        Of the grid. 1001 hold every w_k that the greedy search can try when it starts from a multiple of
+        0.001, so that it finds nothing better; 26 make the grid of 4,524 settings.
     train_size : int or float, default 0.9
         Of ``fitness="ccv"``: items in a training set, or a share of them.
     vote_ties : {"nearest", "smallest"}, default "nearest"
         A tied vote goes to the nearest of the tied classes (equally near: to the smallest label), or to the
         smallest label as in scikit-learn.
-    random_state : int, RandomState or None, default None
+    random_state : int, RandomState, Generator or None, default None
         Of the greedy search.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The answer does not depend on it.
-    verbose : bool, default False
+    verbose : bool or int, default False
         Print the steps of the search.
     progress : bool, default False
         Show a bar (needs tqdm) while a grid is evaluated.
@@ -142,7 +147,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vote_ties: str = "nearest",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
         progress: bool = False,
     ) -> None:
         self.metric = metric
@@ -204,11 +209,15 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = code_labels(flat, len(table))
         self.classes_ = labels.classes
         self._codes_ = labels.codes
-        self.metric_ = self._distance().fit(table, labels.classes[labels.codes])
+        self.metric_ = self._distance()
+        self.metric_.warns_at += 1  # the user's line is one further up
+        self.metric_.fit(table, labels.classes[labels.codes])
         n_items = self.metric_.n_items_
         depth = min(self.max_k if self.search or self.fitness == "ccv" else self.n_neighbors, n_items - 1)
-        found = self.metric_.neighbors().kneighbors(depth, n_jobs=self.n_jobs)
-        self.neighbors_ = Neighbors.from_lists(*found)
+        near = self.metric_.neighbors()
+        self.neighbors_ = Neighbors.from_lists(*near.kneighbors(depth, n_jobs=self.n_jobs))
+        self.neighbors_.fitted_to_labels = near.fitted_to_labels
+        self.neighbors_.metric = f"{near.metric} lists"
         # Anew, since roots may be equal where squares are not.
         found = self.neighbors_.kneighbors(depth, n_jobs=self.n_jobs)
         evaluator = Evaluator(
@@ -226,9 +235,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif self.search == "grid":
             grid(evaluator, self.n_w_k)
         elif self.search == "greedy":
-            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            rng = _generator(self.random_state)
             capped = Setting(min(start.n_neighbors, depth), start.kernel, start.w_k, start.avgk)
-            greedy(evaluator, capped, self.patience, np.random.default_rng(seed))
+            greedy(evaluator, capped, self.patience, rng)
         else:
             given = Setting(min(start.n_neighbors, depth), start.kernel, start.w_k, start.avgk)
             evaluator.offer("given", given, evaluator.one(given))
@@ -244,19 +253,22 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("fitness", self.fitness, FITNESSES)
         check_choice("kernel", self.kernel, KERNELS)
         check_choice("vote_ties", self.vote_ties, VOTE_TIES)
-        if self.search not in SEARCHES:
-            msg = f"search must be 'greedy', 'grid' or None, got {self.search!r}"
-            raise ValueError(msg)
+        if self.search is not None:
+            check_choice("search", self.search, SEARCHES)
         check_integer("max_k", self.max_k, 1)
         check_integer("n_neighbors", self.n_neighbors, 1)
         check_integer("patience", self.patience, 1)
         check_integer("n_w_k", self.n_w_k, 2)
-        check_bool("verbose", self.verbose)
+        check_choice("leave_one_out", self.leave_one_out, LEAVE_ONE_OUT)
+        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        Subsample(self.train_size)
+        if self.metric == "euclidean" and self.nominal is not None:
+            msg = f"metric='euclidean' has no nominal columns, got nominal={self.nominal!r}"
+            raise ValueError(msg)
         check_pool(self.n_jobs, None, self.progress)
         if self.kernel == "majority":
-            if self.search == "greedy" and self.fitness != "ccv":
-                msg = "the greedy search starts from a kernel with weights, got kernel='majority'"
-                raise ValueError(msg)
+            if self.search == "greedy":
+                return Setting(self.n_neighbors, "linear", 1.0, False)
             return Setting(self.n_neighbors, self.kernel, None, None)
         w_k = check_votes(self.kernel, self.w_k, self.avgk)
         return Setting(self.n_neighbors, self.kernel, w_k, bool(self.avgk))
@@ -289,16 +301,17 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose_by_complete_cv(self, evaluator: Evaluator, y: Array) -> None:
         from ._surface import surface
-        from .designs import Subsample
 
         (training_sets,) = Subsample(self.train_size).training_sets(code_labels(y))
         self.n_train_ = training_sets.most_train
         ks = list(range(1, min(evaluator.depth, self.n_train_) + 1))
-        near = self.metric_.neighbors()
-        near.fitted_to_labels = ""  # the score chooses a k; nobody takes it for that of new items
-        # Whose default leaves scores open that differ by less than a millionth.
+        # The surface's default leaves scores open that differ by less than a millionth.
         options: dict[str, Any] = {"ties": "index", "tol": TOL, "n_jobs": self.n_jobs}
-        scores = surface(near, y, ks, [self.n_train_], "knn", **options).scores[:, 0]
+        with warnings.catch_warnings():
+            # The score chooses a k; nobody takes it for that of new items.
+            warnings.simplefilter("ignore", SupervisedDistanceWarning)
+            found = surface(self.metric_.neighbors(), y, ks, [self.n_train_], "knn", **options)
+        scores = found.scores[:, 0]
         best = int(np.argmax(scores.round(DIGITS)))
         self.ccv_ = float(scores[best])
         setting = Setting(ks[best], "majority", None, None)
@@ -318,6 +331,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         distances : float64 ndarray of shape (n_rows, n_neighbors)
         indices : int32 ndarray of shape (n_rows, n_neighbors)
+            In this order, as scikit-learn's; `HVDM` and `Neighbors` return the indices first.
         """
         check_is_fitted(self)
         wanted = self.best_params_["n_neighbors"] if n_neighbors is None else n_neighbors
@@ -362,6 +376,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """The classes' shares of the votes: the paper's confidence.
 
+        Where a vote is tied, `predict` need not name the first of the largest shares; see `vote_ties`.
+
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_rows, n_features)
@@ -395,9 +411,17 @@ def _flat(y: Any) -> Array:
         msg = "RIBClassifier requires y to be passed, but the target y is None"
         raise ValueError(msg)
     flat = column_or_1d(y, warn=True)
+    if flat.dtype.kind == "T" or (flat.dtype.kind == "O" and any(is_missing(label) for label in flat)):
+        return code_labels(flat).classes[code_labels(flat).codes]  # or says which one is missing
     assert_all_finite(flat, input_name="y")
     check_classification_targets(flat)
     return flat  # type: ignore[no-any-return]
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def _printed(step: Step) -> None:

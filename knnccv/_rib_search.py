@@ -185,8 +185,9 @@ def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.G
             possible = [name for name in choices if name != last]
             last = possible[int(rng.integers(len(possible)))]
             found, its = _adjusted(evaluator, last, current)
-            # The eleven values of w_k need not contain the present one.
-            if last != "w_k" or evaluator.better(its, fitness):
+            # What is tried need not hold the present setting: eleven w_k, or k from 2 after a start at 1.
+            worse = evaluator.better(fitness, its)
+            if evaluator.better(its, fitness) or (last != "w_k" and not worse):
                 current, fitness = found, its
             idle = 0 if evaluator.offer(last, current, fitness) else idle + 1
     evaluator.try_majority()

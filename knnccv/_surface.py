@@ -8,6 +8,7 @@ losses, fair ties, other rules) is asked cell by cell, of the kernels, over neig
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -20,11 +21,12 @@ from ._labels import code_labels, one_class
 from ._pool import Submits, Workers, check_pool, for_each
 from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
 from ._question import Question, pose
+from ._supervised import SupervisedDistanceWarning, warn_of_labels
 from ._surface_result import Surface
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv, known_lengths
 from .kernel import Array, Variant
-from .neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
+from .neighbors import Lists, Neighbors, as_neighbors
 from .result import CompleteCV, uncertified
 from .sampling import expected_position, fixed_tail, rounding_allowance
 from .variants import get_variant
@@ -145,18 +147,20 @@ def surface(
 
         def ask(row: int, column: int) -> CompleteCV:
             asked: dict[str, Any] = others | cells.setting(values[row])
-            return complete_cv(
-                neighbors,
-                y,
-                rule,
-                designs[column],
-                ties=ties,
-                average=average,
-                tol=tol,
-                n_jobs=n_jobs,
-                executor=executor,
-                **asked,
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SupervisedDistanceWarning)  # which has been said
+                return complete_cv(
+                    neighbors,
+                    y,
+                    rule,
+                    designs[column],
+                    ties=ties,
+                    average=average,
+                    tol=tol,
+                    n_jobs=n_jobs,
+                    executor=executor,
+                    **asked,
+                )
 
         found = _by_cells(ask, cells, progress)
     result = Surface(

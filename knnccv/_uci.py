@@ -145,7 +145,8 @@ def fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
     coded = [_column(known, name, texts) for name, texts in features.items()]
     X = np.stack([values for values, _ in coded], axis=1)
     n_numeric = sum(texts is None for _, texts in coded)
-    comments.append(f"{n_numeric} attributes are numeric and {len(coded) - n_numeric} nominal.")
+    are = "attribute is" if n_numeric == 1 else "attributes are"
+    comments.append(f"{n_numeric} {are} numeric and {len(coded) - n_numeric} nominal.")
     if n_unknown := int(np.isnan(X).sum()):
         comments.append(f"{n_unknown} of the {X.size} values are unknown (NaN).")
     return _dataset(known, X, labels.astype(np.int64), features, target_names, coded, comments)

@@ -26,6 +26,7 @@ from ._groups import LeaveGroupsOut
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, summarise
+from ._supervised import warn_of_labels
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -40,7 +41,7 @@ from .kernel import (
     compiled,
     jit,
 )
-from .neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
+from .neighbors import Lists, Neighbors, as_neighbors
 from .result import CompleteCV, uncertified
 from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 

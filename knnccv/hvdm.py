@@ -25,8 +25,9 @@ from ._mixed import Schema, Table, learn, read
 from ._pool import check_pool, for_each
 from ._search.metrics import Ranking
 from ._search.select import nearest_of
+from ._supervised import SupervisedDistanceWarning
 from .kernel import Array
-from .neighbors import Neighbors, SupervisedDistanceWarning
+from .neighbors import Neighbors
 
 __all__ = ["HEOM", "HVDM", "IdentifierWarning", "SupervisedDistanceWarning"]
 
@@ -68,11 +69,35 @@ class _RowsOfTable:
 class _Distance(ABC):
     """What both distances share: the columns, and the way from tables to distances."""
 
+    warns_at = 3
+    """Which caller's line a warning in `fit` names."""
+
     def __init__(self, *, nominal: Any = None) -> None:
         self.nominal = nominal
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The parameters, as scikit-learn's ``clone`` asks for them."""
+        hidden = ("_", "warns_at")
+        return {name: value for name, value in vars(self).items() if not name.endswith(hidden)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by their names.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                msg = f"{type(self).__name__} has the parameters {', '.join(known)}, not {name!r}"
+                raise ValueError(msg)
+            setattr(self, name, value)
+        return self
+
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name[-1:] != "_")
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({given})"
 
     @abstractmethod
@@ -107,6 +132,9 @@ class _Distance(ABC):
 
     def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
         """Distances of all rows of X to all rows of Y, under the statistics of all fitted items.
+
+        None is left out, whatever `leave_one_out` says: for neighbours of the fitted items among
+        themselves, and for any score of these, take `neighbors`.
 
         Parameters
         ----------
@@ -150,6 +178,7 @@ class _Distance(ABC):
         indices : int32 ndarray of shape (n_rows, n_neighbors)
             Equally near items in the order of the fitted table.
         distances : float64 ndarray of shape (n_rows, n_neighbors)
+            In this order, as of `Neighbors`; scikit-learn's estimators return the distances first.
 
         Raises
         ------
@@ -373,8 +402,9 @@ class HVDM(_Distance):
         with np.errstate(divide="ignore"):
             sigma = np.where(whole > 0, 0.25 / whole, 0.0)
         self.deviations_ = np.ldexp(sigma, statistics.exponents)
-        shares = statistics.counts / np.maximum(statistics.counts.sum(axis=1), 1)[:, None]
-        self.probabilities_ = tuple(np.split(shares, statistics.starts[1:-1])) if self.categories_ else ()
+        self.probabilities_ = (
+            tuple(np.split(statistics.points, statistics.starts[1:-1])) if self.categories_ else ()
+        )
         self._warn_of_identifiers()
         return self
 
@@ -430,5 +460,5 @@ class HVDM(_Distance):
                 f"nominal column {title} is close to an identifier: {single:.0%} of its known values occur "
                 f"only once, and {consequence}; leave the column out, or make it numeric",
                 IdentifierWarning,
-                stacklevel=3,
+                stacklevel=self.warns_at,
             )

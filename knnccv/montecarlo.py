@@ -20,6 +20,7 @@ from ._checks import check_integer
 from ._groups import LeaveGroupsOut
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
+from ._supervised import warn_of_labels
 from .designs import TrainingSets
 from .driver import first_depth
 from .kernel import (
@@ -37,7 +38,7 @@ from .kernel import (
     compiled,
     jit,
 )
-from .neighbors import Neighbors, as_neighbors, warn_of_labels
+from .neighbors import Neighbors, as_neighbors
 from .result import MonteCarloCV, uncertified
 
 TOLERANCE = 1e-12

@@ -1,14 +1,14 @@
 """The neighbour order of every item, from data, distances, lists or a graph.
 
-A `Neighbors` object knows no labels and no designs. It is asked for the order of some items down to some
-depth; what was computed once is kept while it is small (`CACHE_BYTES`) and serves later questions.
-Distances are computed a block of rows at a time: there is never an N x N array.
+A `Neighbors` object knows no labels and no designs (only whether its distances were fitted to labels). It
+is asked for the order of some items down to some depth; what was computed once is kept while it is small
+(`CACHE_BYTES`) and serves later questions. Distances are computed a block of rows at a time: there is never
+an N x N array.
 """
 
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -35,37 +35,6 @@ MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
 LIST_BLOCK = 4096
-
-
-class SupervisedDistanceWarning(UserWarning):
-    """Distances were fitted to the labels of all items, those to be predicted among them."""
-
-
-def warn_of_labels(neighbors: Neighbors, smallest_train: int) -> None:
-    """Say so if the score will be too good since the distances know the tested items' labels.
-
-    Parameters
-    ----------
-    neighbors : Neighbors
-        Of all items.
-    smallest_train : int
-        Size of the smallest training set. If it has all items but the tested one, distances that leave that
-        one's label out are what they would be without it.
-    """
-    fitted = neighbors.fitted_to_labels
-    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
-        return
-    what = (
-        "the tested item's own label is left out, but more items have a say than any training set has"
-        if fitted == "exact"
-        else "the tested items' own labels are among them, which columns of many values give away"
-    )
-    msg = (
-        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all items, once "
-        f"for every split: {what}. The score is optimistic. Take a distance that looks at no labels "
-        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
-    )
-    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)
 
 
 @dataclass
@@ -443,8 +412,10 @@ class Neighbors:
         """Build what the engine for lists of this depth needs."""
         if self._ranking is None or self._known(depth):
             return
-        name = self._engine(depth)
         with self._building:
+            name = self._engine(
+                depth
+            )  # here, since another thread may have found that products do not serve
             if name == "tree" and self._tree is None:
                 from ._search.tree import Tree
 
@@ -564,6 +535,10 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             msg = f"X is {X!r}, which was made with its own metric; leave metric and metric_params out"
             raise ValueError(msg)
         return X
+    if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
+        msg = f"X is {X!r}, a distance; pass the neighbours of its fitted items, {type(X).__name__}(...)"
+        msg += ".fit(X, y).neighbors()"
+        raise TypeError(msg)
     if isinstance(metric, str) and metric == "precomputed":
         if metric_params:
             msg = "metric 'precomputed' takes no metric_params"

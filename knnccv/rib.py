@@ -18,7 +18,7 @@ from ._checks import as_reals, check_integer
 from ._labels import code_labels
 from ._rib_votes import EQUAL, VoteLists, check_votes, decide, neighbor_weights
 from .kernel import Array
-from .neighbors import Neighbors
+from .neighbors import as_neighbors
 
 try:
     from ._rib_classifier import RIBClassifier
@@ -49,9 +49,9 @@ def cvc_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        (r + c) / (n + 1), with r the number of items whose own class has most votes (a tied vote goes to
-        the lowest label), and c the mean share of the votes that the own class has; no votes at all count
-        as equal votes.
+        (r + c) / (n + 1), with r the number of items whose own class has most votes, and c the mean share
+        of the votes that the own class has. A tied vote goes to the lowest label (in `RIBClassifier` to the
+        nearest class, unless told otherwise); no votes at all count as equal votes.
 
     Raises
     ------
@@ -205,7 +205,9 @@ def loo_votes(
     ----------
     neighbors : Neighbors, or array of shape (n_items, n_features)
         The neighbour orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
-        distances. Lists that came without distances count as at distances 0, 1, 2, ….
+        distances. Lists that came without distances count as at distances 0, 1, 2, …. Of equally near items
+        at the k-th place those vote that come first in the data (``complete_cv(..., LeaveOut(1))`` averages
+        over all their orders).
     y : array of shape (n_items,)
         Class labels.
     n_neighbors : int, default 3
@@ -235,7 +237,7 @@ def loo_votes(
     >>> round(cvc_score(wine.y, votes), 4)
     0.7469
     """
-    near = neighbors if isinstance(neighbors, Neighbors) else Neighbors.from_data(neighbors)
+    near = as_neighbors(neighbors, "euclidean", None)
     labels = code_labels(y, near.n_items)
     weight = check_votes(kernel, w_k, avgk)
     k = check_integer("n_neighbors", n_neighbors, 1, near.max_depth)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -120,6 +122,23 @@ def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, dista
     assert distance == "heom" or fast._product is not None
 
 
+@pytest.mark.parametrize("offset", [1e13, 1.7e15, 2.0**52])
+@pytest.mark.parametrize("distance", ["exact", "heom"])
+def test_columns_far_from_zero_are_searched_as_they_are_compared(offset, distance):
+    """Times in microseconds: their rounding, scaled, would be larger than their differences."""
+    rng = np.random.default_rng(1)
+    X = offset + np.floor(rng.random((2000, 4)) * 12)
+    fitted = HEOM().fit(X) if distance == "heom" else HVDM().fit(X, rng.integers(3, size=2000))
+    fast, plain = fitted.neighbors(), fitted.neighbors()
+    plain._ranking = replace(plain._ranking, embed=None)
+    found, expected = fast.kneighbors(10), plain.kneighbors(10)
+    assert (found[0] == expected[0]).all()
+    assert (found[1] == expected[1]).all()
+    if distance == "exact":
+        near = HVDM().fit(X - offset, np.zeros(2000, int))
+        assert fitted.deviations_ == pytest.approx(near.deviations_, rel=1e-12)
+
+
 def test_rows_are_settled_by_products_as_a_rule():
     """Or the search would be no faster than the comparison of all pairs."""
     rng = np.random.default_rng(0)
@@ -204,3 +223,41 @@ def test_a_second_fit_leaves_nothing_of_the_first():
     hvdm.fit([[1.0], [2.0]], [0, 1])
     assert not hasattr(hvdm, "feature_names_in_")
     assert hvdm.neighbors().fitted_to_labels == ""
+
+
+def test_deviations_of_large_integers():
+    values = [2.0**53 - i for i in (1, 2, 1, 2, 5)]
+    mean = sum(map(Fraction, values)) / 5
+    variance = sum((Fraction(value) - mean) ** 2 for value in values) / 4
+    hvdm = HVDM().fit(np.array(values)[:, None], [0, 1, 0, 1, 0])
+    assert hvdm.deviations_[0] == pytest.approx(float(variance) ** 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("outlier", [1e100, 1e200, 1e308])
+def test_one_far_outlier_leaves_the_others_their_distances(outlier):
+    X = [[outlier], [1.0], [2.0], [3.0]]
+    items, distances = HVDM().fit(X, [0, 1, 0, 1]).neighbors().kneighbors(3)
+    assert np.isfinite(distances).all()
+    assert distances[0].min() > 1e90
+    assert (items[1:, 2] == 0).all()
+
+
+def test_dates_are_the_same_in_every_unit():
+    days = ["2020-01-01", "2020-01-02", "2020-01-03"]
+    hvdm = HVDM(nominal=[0]).fit(np.array(days, "M8[ns]")[:, None], [0, 1, 1])
+    for same in (
+        np.array(days, "M8[D]")[:, None],
+        pd.DataFrame({0: pd.to_datetime(days)}),
+        [[datetime.datetime(2020, 1, day)] for day in (1, 2, 3)],
+    ):
+        assert (np.diag(hvdm.pairwise(same, np.array(days, "M8[ns]")[:, None])) == 0).all()
+        assert hvdm.pairwise(same)[0, 1] > 1
+
+
+def test_a_surface_says_once_that_the_distance_knows_the_labels():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=40)
+    near = HVDM(nominal=[0]).fit(rng.integers(5, size=(40, 1)), labels).neighbors()
+    with pytest.warns(SupervisedDistanceWarning) as told:
+        surface(near, labels, [1, 3], [10, 20], "confidence")
+    assert len(told) == 1

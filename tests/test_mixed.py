@@ -8,7 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
+from knnccv import complete_cv
 from knnccv._mixed import learn, read
 from knnccv.hvdm import HEOM, HVDM
 
@@ -301,8 +303,9 @@ def test_variable_width_text_with_missing_ones():
 
 def test_numbers_of_other_kinds():
     assert numbers([[Fraction(1, 3)], [np.float32(0.5)], [np.int8(3)], [None]])[0][:3] == [1 / 3, 0.5, 3]
-    with pytest.raises(TypeError, match=r"is Decimal\('1.5'\) in row 0"):
-        learn([[decimal.Decimal("1.5")], [2]])
+    assert numbers([[decimal.Decimal("1.5")], [2]])[0] == [1.5, 2]
+    with pytest.raises(ValueError, match="infinity is no value"):
+        learn(np.array([[Fraction(10**400)], [1]], dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -509,3 +512,28 @@ def test_polars():
         read(schema, table[["f", "n", "t", "b"]])
     enum = polars.DataFrame({"c": polars.Series(["x", "y", "x"], dtype=polars.Categorical)})
     assert codes(enum) == [[1, 2, 1]]
+
+
+def test_values_of_another_type_are_told_of():
+    heom = HEOM(nominal=[0]).fit([[1], [2], [3]])
+    with pytest.warns(UserWarning, match="column 0 holds '2', where 2 was there"):
+        assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
+    assert heom.pairwise([[2.0], [7]], [[2]]).tolist() == [[0.0], [1.0]]
+    assert heom.pairwise([["new"]], [[2]]).tolist() == [[1.0]]
+
+
+def test_tables_with_text_are_shown_the_way_to_heom():
+    table = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(TypeError, match=r"knnccv\.hvdm\.HEOM"):
+        complete_cv(table, [0, 1, 0, 1], "nn", 2)
+    with pytest.raises(TypeError, match=r"pass the neighbours of its fitted items, HEOM\(...\).fit"):
+        complete_cv(HEOM().fit(table), [0, 1, 0, 1], "nn", 2)
+    complete_cv(HEOM().fit(table).neighbors(), [0, 1, 0, 1], "nn", 2)
+
+
+def test_distances_have_parameters_as_estimators_have():
+    hvdm = clone(HVDM(nominal=[0], leave_one_out="fixed"))
+    assert hvdm.get_params() == {"nominal": [0], "leave_one_out": "fixed"}
+    assert hvdm.set_params(nominal=None).nominal is None
+    with pytest.raises(ValueError, match="has the parameters nominal, leave_one_out, not 'metric'"):
+        hvdm.set_params(metric=1)

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
 from knnccv.datasets import load_wine
-from knnccv.hvdm import HEOM
+from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 from knnccv.rib import RIBClassifier
 
 
@@ -260,7 +260,7 @@ def test_verbose_prints_the_steps(capsys):
         ),
         ({"fitness": "auc"}, ValueError, "fitness must be one of 'cvc', 'lcv', 'ccv', got 'auc'"),
         ({"kernel": "cubic"}, ValueError, "kernel must be one of"),
-        ({"search": "random"}, ValueError, "search must be 'greedy', 'grid' or None, got 'random'"),
+        ({"search": "random"}, ValueError, "search must be one of 'greedy', 'grid', got 'random'"),
         ({"vote_ties": "random"}, ValueError, "vote_ties must be one of 'nearest', 'smallest'"),
         ({"leave_one_out": "no"}, ValueError, "leave_one_out must be one of 'exact', 'fixed'"),
         ({"max_k": 0}, ValueError, "max_k must be at least 1, got 0"),
@@ -271,8 +271,11 @@ def test_verbose_prints_the_steps(capsys):
         ({"w_k": 1.5}, ValueError, "w_k of kernel 'linear' must be between 0 and 1, got 1.5"),
         ({"w_k": None}, ValueError, "w_k of kernel 'linear' must be between 0 and 1, got None"),
         ({"avgk": "yes"}, TypeError, "avgk must be True or False, got 'yes'"),
-        ({"verbose": 2}, TypeError, "verbose must be True or False, got 2"),
-        ({"kernel": "majority"}, ValueError, "greedy search starts from a kernel with weights"),
+        ({"verbose": "yes"}, TypeError, "verbose must be an integer, got 'yes'"),
+        ({"verbose": -1}, ValueError, "verbose must be at least 0, got -1"),
+        ({"metric": "euclidean", "nominal": [0]}, ValueError, "has no nominal columns"),
+        ({"metric": "heom", "leave_one_out": "no"}, ValueError, "leave_one_out must be one of"),
+        ({"train_size": "x"}, TypeError, "train_size"),
         ({"n_jobs": 0}, ValueError, "n_jobs"),
         ({"random_state": "x"}, ValueError, "cannot be used to seed"),
         ({"fitness": "ccv", "train_size": 60}, ValueError, "between 1 and 59"),
@@ -320,3 +323,32 @@ def test_tables_that_are_wrong():
         RIBClassifier().fit(X, np.linspace(0.1, 0.9, 60))
     with pytest.raises(ValueError, match=r"numbers must not exceed 1e\+140"):
         RIBClassifier("euclidean").fit([[1e150], [0.0], [1.0]], [0, 1, 1])
+
+
+def test_a_search_may_start_from_plain_votes():
+    wine = load_wine()
+    plain = RIBClassifier(kernel="majority", random_state=0).fit(wine.X, wine.y)
+    same = RIBClassifier(w_k=1.0, random_state=0).fit(wine.X, wine.y)
+    assert plain.search_path_ == same.search_path_
+    generator = RIBClassifier(random_state=np.random.default_rng(0)).fit(wine.X, wine.y)
+    assert generator.search_path_
+
+
+def test_the_lists_of_a_fit_know_of_its_labels():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(5, size=(40, 1)), rng.integers(2, size=40)
+    for leave_one_out in ("exact", "fixed"):
+        rib = RIBClassifier(nominal=[0], leave_one_out=leave_one_out, random_state=0).fit(X, y)
+        with pytest.warns(SupervisedDistanceWarning):
+            complete_cv(rib.neighbors_, y, "nn", Subsample(20))
+
+
+def test_warnings_name_the_users_line():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=40)
+    with pytest.warns(IdentifierWarning) as told:
+        RIBClassifier(nominal=[0], random_state=0).fit(np.arange(40)[:, None], y)
+    assert told[0].filename == __file__
+    with pytest.warns(IdentifierWarning) as told:
+        HVDM(nominal=[0]).fit(np.arange(40)[:, None], y)
+    assert told[0].filename == __file__

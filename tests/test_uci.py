@@ -220,7 +220,7 @@ class TestContent:
             assert is_nominal == (texts is not None)
             assert texts is None or set(known) == set(range(len(texts)))
         assert data.citation
-        assert re.search(r"\d+ attributes are numeric and \d+ nominal\.", data.description)
+        assert re.search(r"\d+ attributes? (?:are|is) numeric and \d+ nominal\.", data.description)
 
     @pytest.mark.parametrize("name", EXPECTED)
     def test_every_value_is_that_of_the_file(self, stored, typing, name):

@@ -131,7 +131,13 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
         single = np.ascontiguousarray(raw, dtype=np.float32)
         check_finite("X", single)
         return single
-    return as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
+    try:
+        return as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
+    except TypeError as error:
+        if raw.dtype.kind not in "OUST":
+            raise
+        msg = f"{error}; neighbours of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
+        raise TypeError(msg) from error
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
