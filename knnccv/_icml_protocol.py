@@ -7,6 +7,7 @@ training set and the rest of the pool as test set.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ class Row:
     @property
     def standard_error(self) -> float:
         """Of the mean; samples are independent, the trials on one are not."""
-        return float(np.sqrt(self.scores.mean(axis=1).var(ddof=1) / len(self.scores)))
+        return math.sqrt(float(self.scores.mean(axis=1).var(ddof=1)) / len(self.scores))
 
     @property
     def within(self) -> float:
@@ -129,7 +130,7 @@ class Row:
 
         The means of n trials vary by the first and an n-th of the second.
         """
-        share = 1 - 1 / self.scores.shape[1]
+        share = 1 - 1 / int(self.scores.shape[1])
         return float(self.scores.mean(axis=1).var(ddof=1)) + share * self.within
 
 
@@ -143,7 +144,7 @@ class Found:
 
 
 def design_of(method: str, labels: Array) -> Design:
-    """The splits of a method: four fifths of the items, or as near as may be to four fifths of each class."""
+    """The splits of a method: four fifths of the items, or of each class to the nearest number."""
     if method in (CCV, IN_ORDER, SUBSAMPLING):
         return Subsample(4 * len(labels) // 5)
     if method == CV:
@@ -258,7 +259,7 @@ def _seconds(block: Block, method: str, sample: Sample) -> tuple[float, float]:
 
     def holdout() -> float:
         design = Subsample(block.n_drawn)
-        return monte_carlo_cv(
+        runs = monte_carlo_cv(
             sample.pool_X,
             sample.pool_y,
             block.rule,
@@ -267,7 +268,8 @@ def _seconds(block: Block, method: str, sample: Sample) -> tuple[float, float]:
             random_state=SEED,
             n_jobs=1,
             **block.parameters,
-        ).seconds
+        )
+        return runs.seconds
 
     def trials(number: int) -> float:
         return _ask(block, method, sample, number, np.random.default_rng(SEED))[1]

@@ -377,11 +377,11 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
         for name, table in TABLES.items()
     },
     "icml-table2": Reproduction(
-        "Table 2 of Mullin & Sukthankar (ICML 2000): accuracy by complete cross-validation and by trials",
+        "Table 2 of Mullin & Sukthankar (ICML 2000): accuracies, their variances and times",
         _run_icml_table2,
     ),
     "icml-table3": Reproduction(
-        "Table 3 of Mullin & Sukthankar (ICML 2000): expected loss by complete cross-validation and by trials",
+        "Table 3 of Mullin & Sukthankar (ICML 2000): expected loss with unequal costs",
         _run_icml_table3,
     ),
     "wm-table1": Reproduction(
