@@ -324,17 +324,17 @@ def _notes(blocks: Sequence[Block], scale: Scale) -> Iterator[str]:
     )
     yield (
         "Variance is that of a single trial over samples and trials, Var(E[trial|S]) + E[Var(trial|S)], "
-        "not that of the mean of a sample's trials, which is hardly more than CCV's. The printed ones tell it: "
-        f"{_single_test_set(blocks[0])}. Variances agree within the {100 * CONFIDENCE:.0f} % interval of F "
-        "for the numbers of samples less 1, and half a printed digit. It takes scores for normal, is wider "
-        "than need be where trials vary most, and by chance one in a hundred lies outside."
+        "not that of the mean of a sample's trials, which is hardly more than CCV's. The printed ones "
+        f"tell it: {_single_test_set(blocks[0])}. Variances agree within the {100 * CONFIDENCE:.0f} % "
+        "interval of F for the numbers of samples less 1, and half a printed digit. It takes scores for "
+        "normal, is wider than need be where trials vary most, and by chance one in a hundred is outside."
     )
     off, place = largest_gap(blocks)
     yield (
         "Were the printed means those of all trials on CCV's samples, they would be nearer to CCV's: one "
         f"is off by {off:.1f} of its standard errors then ({place}). They have fewer trials in them, or "
-        "samples of their own; their standard errors here are those of one trial per sample. What the printed "
-        "variances of CV have more than CCV's is as inaccurate."
+        "samples of their own; their standard errors here are those of one trial per sample. What the "
+        "printed variances of CV have more than CCV's is as inaccurate."
     )
     yield (
         f"Equal bias: on the same samples CV and subsampling are within {CLAIM_SIGMAS} standard errors of "
@@ -342,9 +342,9 @@ def _notes(blocks: Sequence[Block], scale: Scale) -> Iterator[str]:
         "the number nearest to four fifths of each class; stratified folds are dealt as by scikit-learn."
     )
     yield (
-        f"Times: the paper's on a Pentium II in Matlab, knnccv's medians of {CALLS} calls with one thread "
-        "on this machine. They hold the search for neighbours, which is done once per call: many trials cost "
-        "less than one by one. Holdout looks for neighbours among all items of the pool."
+        f"Times: the paper's on a Pentium II in Matlab, knnccv's the shortest of {CALLS} calls with one "
+        "thread on this machine. They hold the search for neighbours, which is done once per call: many "
+        "trials cost less than one by one. Holdout looks for neighbours among all items of the pool."
     )
 
 
