@@ -320,6 +320,18 @@ def _run_wilson_martinez(quick: bool, progress: bool) -> Answer:
     return wm_table(quick, progress)
 
 
+def _run_icml_table2(quick: bool, progress: bool) -> Answer:
+    from ._icml_report import table2
+
+    return table2(quick, progress)
+
+
+def _run_icml_table3(quick: bool, progress: bool) -> Answer:
+    from ._icml_report import table3
+
+    return table3(quick, progress)
+
+
 def _load(experiment: Experiment) -> Dataset:
     from . import datasets
 
@@ -389,6 +401,14 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
         name: Reproduction(table.title, functools.partial(_run_table, table))
         for name, table in TABLES.items()
     },
+    "icml-table2": Reproduction(
+        "Table 2 of Mullin & Sukthankar (ICML 2000): accuracies, their variances and times",
+        _run_icml_table2,
+    ),
+    "icml-table3": Reproduction(
+        "Table 3 of Mullin & Sukthankar (ICML 2000): expected loss with unequal costs",
+        _run_icml_table3,
+    ),
     "wm-table1": Reproduction(
         "Table 1 of Wilson & Martinez: static votes, LCV and CVC on 30 data sets", _run_wilson_martinez
     ),
