@@ -224,7 +224,9 @@ def loo_identity(
     targets, _ = as_targets(y, near.n_items)
     ks = _numbers(n_neighbors, near.n_items)
     most = int(ks.max())
-    found, distances = near.kneighbors(most, n_jobs=n_jobs)
+    # Where items coincide, k + 1 others may come before the item itself.
+    depth = most if check else min(most + 1, near.n_items - 1)
+    found, distances = near.kneighbors(depth, n_jobs=n_jobs)
     if not distances.any() and most > 1:
         msg = f"the identity needs distances, but {near!r} holds none"
         raise ValueError(msg)
@@ -240,7 +242,7 @@ def loo_identity(
     order = np.concatenate([itself, found], axis=1)
     gaps = np.concatenate([np.zeros_like(distances[:, :1]), distances], axis=1)
     order = np.take_along_axis(order, np.lexsort((order, gaps), axis=1), axis=1)
-    sums = np.cumsum(targets[order], axis=1)[:, 1:]
+    sums = np.cumsum(targets[order[:, : most + 1]], axis=1)[:, 1:]
     sizes = np.arange(2, most + 2)[:, None]
     errors = ((sums / sizes - targets[:, None]) ** 2).sum(axis=2).mean(axis=0)
     curve: Array = (((ks + 1) / ks) ** 2) * errors[ks - 1]

@@ -332,6 +332,18 @@ def _run_icml_table3(quick: bool, progress: bool) -> Answer:
     return table3(quick, progress)
 
 
+def _run_kanagawa(quick: bool, progress: bool) -> Answer:
+    from ._kanagawa import kanagawa
+
+    return kanagawa(quick, progress)
+
+
+def _run_what_ccv_buys(quick: bool, progress: bool) -> Answer:
+    from ._what_ccv_buys import what_ccv_buys
+
+    return what_ccv_buys(quick, progress)
+
+
 def _load(experiment: Experiment) -> Dataset:
     from . import datasets
 
@@ -411,5 +423,11 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
     ),
     "wm-table1": Reproduction(
         "Table 1 of Wilson & Martinez: static votes, LCV and CVC on 30 data sets", _run_wilson_martinez
+    ),
+    "kanagawa-figures": Reproduction(
+        "Figures 2 to 4 of Kanagawa: leave-one-out by an identity", _run_kanagawa
+    ),
+    "what-ccv-buys": Reproduction(
+        "Random runs, and seconds, that one complete cross-validation replaces", _run_what_ccv_buys
     ),
 }

@@ -1,5 +1,7 @@
 """Leave-one-out curves against brute force, the kernels, and Kanagawa's identity."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,27 @@ def test_figure_4(load, feature):
     for k in (1, 2, 7, 50):
         kernel = complete_cv(X, y, "regression", LeaveOut(1), n_neighbors=k).score
         assert fair[k - 1] == pytest.approx(kernel, rel=1e-12)
+
+
+def naive_identity(x, y, k):
+    """The formula to the letter: the k + 1 nearest of all items, the item among them or not."""
+    total = Fraction(0)
+    for own, place in enumerate(x):
+        order = sorted(range(len(x)), key=lambda j, place=place: (abs(x[j] - place), j))
+        mean = Fraction(sum(int(y[j]) for j in order[: k + 1]), k + 1)
+        total += (mean - int(y[own])) ** 2
+    return float(Fraction(k + 1, k) ** 2 * total / len(x))
+
+
+@pytest.mark.parametrize("asked", [[1], [2, 1], range(1, 12)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_identity_of_coinciding_items_to_the_letter(seed, asked):
+    """More than k items may come before the item itself, whichever other k are asked for."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 4, 12), rng.integers(0, 9, 12)
+    expected = [naive_identity(x.tolist(), y, k) for k in asked]
+    found = loo_identity(x[:, None], y.astype(float), asked, check=False)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_votes_and_several_outputs():
