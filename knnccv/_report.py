@@ -60,8 +60,10 @@ class Report:
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """What is drawn of it: nothing so far."""
-        return ()
+        """What is drawn of it."""
+        from ._table_pictures import of_trials
+
+        return of_trials(self)
 
     def to_text(self) -> str:
         """For a terminal of 100 columns."""

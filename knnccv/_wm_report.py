@@ -65,8 +65,10 @@ class WilsonMartinezReport:
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """What is drawn of it: nothing so far."""
-        return ()
+        """What is drawn of it."""
+        from ._table_pictures import of_sets
+
+        return of_sets(self)
 
     def to_text(self) -> str:
         """For a terminal of 100 columns."""

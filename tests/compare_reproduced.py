@@ -1,0 +1,64 @@
+"""Compare the numbers of ``reproduce all --quick`` with those stored beside this file.
+
+``python tests/compare_reproduced.py FOLDER`` exits with 1 if one differs; with ``--store`` it stores them.
+Every number that is the same on every machine is compared, to `TOLERANCE` of its size (seeds are fixed; the
+last digits are not, since libraries sum in other orders); seconds and what is made of them are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+STORED = Path(__file__).with_name("reproduced")
+TOLERANCE = 1e-6
+OWN = {"tr-table1": ("experiment", "quantity"), "wm-table1": ("set", "column")}
+MACHINES = ("second", "time", "ms ", "years", "cheaper", "runs for", "run's", "exact run")
+
+
+def numbers(path: Path) -> dict[tuple[str, ...], str]:
+    """Our numbers of a table, by what they are."""
+    names = OWN.get(path.stem, ("part", "quantity"))
+    with path.open(encoding="utf-8", newline="") as lines:
+        found = {tuple(line[name] for name in names): line["knnccv"] for line in csv.DictReader(lines)}
+    # Only where a number depends on the machine can it be missing here.
+    return {key: value for key, value in found.items() if not any(word in " ".join(key) for word in MACHINES)}
+
+
+def main(folder: Path, store: bool) -> int:
+    """Compare, or store."""
+    tables = sorted(folder.glob("*.csv"))
+    if store:
+        STORED.mkdir(exist_ok=True)
+        for path in tables:
+            lines = [",".join((*map(_quoted, key), value)) for key, value in numbers(path).items()]
+            (STORED / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return 0
+    wrong = [f"{path.name} was not computed" for path in STORED.glob("*.csv") if not (folder / path.name).exists()]
+    n_compared = 0
+    for path in tables:
+        with (STORED / path.name).open(encoding="utf-8", newline="") as lines:
+            expected = {tuple(line[:-1]): line[-1] for line in csv.reader(lines)}
+        found = numbers(path)
+        for key in expected.keys() | found.keys():
+            one, other = expected.get(key), found.get(key)
+            n_compared += 1
+            if one is None or other is None or not _same(one, other):
+                wrong.append(f"{path.name}, {', '.join(key)}: stored {one}, now {other}")
+    print("\n".join([*sorted(wrong), f"{n_compared} numbers compared, {len(wrong)} differ"]))
+    return 1 if wrong else 0
+
+
+def _same(one: str, other: str) -> bool:
+    if not one or not other:
+        return one == other
+    return abs(float(one) - float(other)) <= TOLERANCE * max(1.0, abs(float(one)))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), "--store" in sys.argv[2:]))
