@@ -23,7 +23,9 @@ def numbers(path: Path) -> dict[tuple[str, ...], str]:
     with path.open(encoding="utf-8", newline="") as lines:
         found = {tuple(line[name] for name in names): line["knnccv"] for line in csv.DictReader(lines)}
     # Only where a number depends on the machine can it be missing here.
-    return {key: value for key, value in found.items() if not any(word in " ".join(key) for word in MACHINES)}
+    return {
+        key: value for key, value in found.items() if not any(word in " ".join(key) for word in MACHINES)
+    }
 
 
 def main(folder: Path, store: bool) -> int:
@@ -35,7 +37,11 @@ def main(folder: Path, store: bool) -> int:
             lines = [",".join((*map(_quoted, key), value)) for key, value in numbers(path).items()]
             (STORED / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         return 0
-    wrong = [f"{path.name} was not computed" for path in STORED.glob("*.csv") if not (folder / path.name).exists()]
+    wrong = [
+        f"{path.name} was not computed"
+        for path in STORED.glob("*.csv")
+        if not (folder / path.name).exists()
+    ]
     n_compared = 0
     for path in tables:
         with (STORED / path.name).open(encoding="utf-8", newline="") as lines:
