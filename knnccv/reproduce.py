@@ -295,6 +295,12 @@ def _run_wilson_martinez(quick: bool, progress: bool) -> Answer:
     return wm_table(quick, progress)
 
 
+def _run_esl(quick: bool, progress: bool) -> Answer:
+    from ._esl_cv import esl_cv
+
+    return esl_cv(quick, progress)
+
+
 def _load(experiment: Experiment) -> Dataset:
     from . import datasets
 
@@ -366,5 +372,8 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
     },
     "wm-table1": Reproduction(
         "Table 1 of Wilson & Martinez: static votes, LCV and CVC on 30 data sets", _run_wilson_martinez
+    ),
+    "esl-cv": Reproduction(
+        "The Elements of Statistical Learning: screening, K by cross-validation, decision maps", _run_esl
     ),
 }
