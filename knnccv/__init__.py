@@ -18,6 +18,7 @@ _HOME = {
     "LeaveOut": "designs",
     "MonteCarloCV": "result",
     "Neighbors": "neighbors",
+    "ScreenedCV": "_screened",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -32,6 +33,7 @@ _HOME = {
     "monte_carlo_cv": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
+    "screened_cv": "_screened",
     "surface": "_surface",
     "unregister": "variants",
     "variant_names": "variants",
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from . import datasets, hvdm, plot, rib, sklearn, testing
     from ._groups import LeaveGroupsOut
     from ._loo import loo_curve, loo_identity
+    from ._screened import ScreenedCV, screened_cv
     from ._surface import surface
     from ._surface_result import Surface
     from ._ties import TieReport

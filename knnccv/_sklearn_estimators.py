@@ -12,13 +12,10 @@ import numpy as np
 from ._checks import check_integer
 from ._labels import code_labels
 from ._search.metrics import ALIASES, NAMES
+from ._selectors import WRONG_WAY
 from .kernel import Array
 from .neighbors import Neighbors
 
-WRONG_WAY = (
-    "see Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "
-    '"The Wrong and Right Way to Do Cross-validation"'
-)
 _KNOWN = set(NAMES) | set(ALIASES)
 # Where the parameter is left out, scikit-learn takes it from the items that are compared.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
@@ -200,8 +197,8 @@ def prepare(estimator: Any, X: Any, transductive: bool) -> Prepared:
         shown = ", ".join(repr(name) for name in fitted)
         reason = (
             f"the step{'s' if len(fitted) > 1 else ''} {shown} would be fitted to every training set anew, "
-            f"and so the distances depend on the split ({WRONG_WAY}); transductive=True fits steps that "
-            "look at no labels once, to all items, on purpose"
+            f"and so the distances depend on the split ({WRONG_WAY}); knnccv.screened_cv samples, "
+            "and transductive=True fits steps that look at no labels once, to all items, on purpose"
         )
         return Prepared(estimator, X, reason=reason)
     for name, step in steps:
@@ -269,7 +266,7 @@ def _leak(name: str, step: Any) -> str:
     return (
         f"the step {name!r} ({type(step).__name__}) looks at the labels: fitted to all items it would leak "
         f"them into the score ({WRONG_WAY}); leave transductive out, and method='mc' runs the whole "
-        "pipeline in every split"
+        "pipeline in every split, as knnccv.screened_cv does without scikit-learn"
     )
 
 

@@ -63,8 +63,8 @@ def of_sets(report: WilsonMartinezReport) -> tuple[Picture, ...]:
         return ()
     caption = (
         "Gain of RIB tuned by CVC over three plain votes, in points of accuracy, data set by data set, in "
-        "the order of the gains computed now: squares as printed, dots now, with the standard deviation over "
-        "the seeds."
+        "the order of the gains computed now: squares as printed, dots now, with the standard deviation "
+        "over the seeds."
     )
     return (Picture("gains", caption, partial(_draw_gains, report)),)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._screened import screened_cv
 from ._surface import surface
 from .designs import KFold, StratifiedKFold
 from .driver import complete_cv
@@ -34,3 +35,4 @@ def warm() -> None:
             complete_cv(X, y, rule, cv, **parameters)
             monte_carlo_cv(X, y, rule, cv, n_repeats=1, **parameters)
         surface(X, y, variant=rule, train_sizes=4)
+    screened_cv(X, y, lambda *_: [0], KFold(2), n_repeats=1)

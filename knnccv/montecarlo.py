@@ -256,15 +256,9 @@ class _Plan:
 
 
 def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
-    n_classes = len(question.labels.classes)
     fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
     kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
-    shares = np.zeros((len(question.kinds), n_classes))
-    for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
-        # An item counts its weight over the probability of being tested; a run has several folds.
-        for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
-            if tested:
-                shares[j, c] = float(weight / tested / kind.probability / kind_of.shape[1])
+    shares = item_shares(question, kind_of.shape[1])
     if isinstance(question.design, LeaveGroupsOut):  # training sets differ in size from run to run
         sizes, kind_of = np.unique((fold_of < 0).sum(axis=1, keepdims=True), return_inverse=True)
         kind_of = kind_of.reshape(-1, 1)
@@ -288,6 +282,18 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
     )
     plan.compile()
     return plan
+
+
+def item_shares(question: Question, n_folds: int) -> Array:
+    """What a tested item of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
+    n_classes = len(question.labels.classes)
+    shares = np.zeros((len(question.kinds), n_classes))
+    for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
+        # An item counts its weight over the probability of being tested; a run has several folds.
+        for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
+            if tested:
+                shares[j, c] = float(weight / tested / kind.probability / n_folds)
+    return shares
 
 
 def _trial_task(question: Question, kind: TrainingSets) -> Task:

@@ -344,6 +344,12 @@ def _run_what_ccv_buys(quick: bool, progress: bool) -> Answer:
     return what_ccv_buys(quick, progress)
 
 
+def _run_esl(quick: bool, progress: bool) -> Answer:
+    from ._esl_cv import esl_cv
+
+    return esl_cv(quick, progress)
+
+
 def _load(experiment: Experiment) -> Dataset:
     from . import datasets
 
@@ -429,5 +435,8 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
     ),
     "what-ccv-buys": Reproduction(
         "Random runs, and seconds, that one complete cross-validation replaces", _run_what_ccv_buys
+    ),
+    "esl-cv": Reproduction(
+        "The Elements of Statistical Learning: screening, K by cross-validation, decision maps", _run_esl
     ),
 }

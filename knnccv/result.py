@@ -294,7 +294,46 @@ class CompleteCV:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MonteCarloCV:
+class RandomRuns:
+    """Scores of random runs, and what they say of their mean.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_repeats,)
+        The score of every run.
+    """
+
+    scores: Array
+
+    @property
+    def score(self) -> float:
+        """Mean of the runs."""
+        return float(self.scores.mean())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one run."""
+        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the mean."""
+        return self.std / float(np.sqrt(len(self.scores)))
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def _spread(self) -> str:
+        if len(self.scores) == 1:
+            return ""
+        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MonteCarloCV(RandomRuns):
     """Scores of a few random runs of a design: what people do where knnccv averages all of them.
 
     Attributes
@@ -318,7 +357,6 @@ class MonteCarloCV:
         What ``error_bound`` would be if the neighbour lists were right as far as they go.
     """
 
-    scores: Array
     error_bound: float = 0.0
     variant: str = ""
     design: str = ""
@@ -329,38 +367,12 @@ class MonteCarloCV:
     certified: bool = True
     truncation_bound: float = 0.0
 
-    @property
-    def score(self) -> float:
-        """Mean of the runs."""
-        return float(self.scores.mean())
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of one run."""
-        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
-
-    @property
-    def standard_error(self) -> float:
-        """Standard deviation of the mean."""
-        return self.std / float(np.sqrt(len(self.scores)))
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
     def __repr__(self) -> str:
         return (
             f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
             f"{len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of {self.design}"
             f"{'' if self.certified else ', ' + error_line(self)}>"
         )
-
-    def _spread(self) -> str:
-        if len(self.scores) == 1:
-            return ""
-        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
 
 
 def data_frame(columns: dict[str, Array]) -> pd.DataFrame:

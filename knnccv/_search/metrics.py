@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import as_reals, check_finite, check_real, rectangular
+from .._selectors import refuse_fitted
 from ..kernel import Array
 
 Metric = str | Callable[[Array, Array], float]
@@ -82,6 +83,7 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
         msg = f"metric_params must be None or a mapping of names to values, got {params!r}"
         raise TypeError(msg)
     given = dict(params or {})
+    refuse_fitted("metric", metric)
     if callable(metric):
         _no_params(given, "a callable metric")
         return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
@@ -115,6 +117,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     ValueError, TypeError
         If they are not finite real numbers in two dimensions, at least two items and one feature.
     """
+    refuse_fitted("X", X)
     if hasattr(X, "tocsr"):
         msg = "X is a sparse matrix; pass X.toarray(), or a neighbour graph through Neighbors.from_graph(X)"
         raise TypeError(msg)
