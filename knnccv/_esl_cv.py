@@ -41,13 +41,14 @@ def _screening_lines(name: str, found: Screening) -> list[Line]:
     n = len(found.wrong)
     printed_error = _sd(found.one_wrong) / np.sqrt(N_PRINTED)
     wrong = 0.5 + 4 * np.hypot(printed_error, _sd(found.wrong) / np.sqrt(n))
-    right = 4 * _sd(found.right) / np.sqrt(n)
+    right, stratified = (4 * _sd(errors) / np.sqrt(n) for errors in (found.right, found.stratified))
     inside, outside = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
     one_of_them = 0.005 + 4 * _sd(inside) * np.sqrt(1 + 1 / n)
     none = 4 * _sd(outside) / np.sqrt(n)
     return [
         _number(part, "error, screened beforehand (wrong), %", WRONG, found.wrong, wrong),
         _number(part, "error, screened in every fold (right), %", RIGHT, found.right, right),
+        _number(part, "the same, stratified folds, %", RIGHT, found.stratified, stratified),
         _number(part, "correlation in 10 samples, wrong", WRONG_CORRELATION, inside, one_of_them, 3),
         _number(part, "correlation in 10 samples, right", RIGHT_CORRELATION, outside, none, 3),
     ]
@@ -139,8 +140,12 @@ def _notes(quick: bool, bayes_luck: float) -> tuple[str, ...]:
         "predictors chosen once, on all samples; the error is the exact mean over all partitions. Right: "
         f"chosen in every fold (knnccv.screened_cv), {repeats} partitions a simulation.",
         "The book's 50 % are the true error of whatever classifier. Its folds are drawn at random, and so "
-        f"are these; of the {others} others that a sample may have for neighbour most are of the other "
-        f"class, so that blind guesses come out at {plain:.2f} %.",
+        "are these, which makes the right way's error a little larger: a sample left out leaves its class "
+        f"the rarer one, so that guessing the label of any of the {others} others errs in "
+        f"{plain:.2f} %; and of unequal classes the larger lies nearer to the middle in the chosen "
+        "predictors, and is the nearest neighbour still more often. In stratified folds, where half of "
+        "every training set is of either class, 50 % are expected exactly. An error of plain folds above "
+        "what is allowed comes of the folds, not of the screening.",
         "The text says highest correlation; both readings are shown, of its value and of its size. "
         "Correlations of predictors that were chosen for a negative one are counted with the sign turned.",
         "Allowed, wrong: rounding (0.5) and 4 standard errors of both means, the book's being of one "

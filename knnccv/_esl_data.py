@@ -15,7 +15,7 @@ import numpy as np
 from ._pool import for_each
 from ._screened import screened_cv
 from ._surface import surface
-from .designs import KFold
+from .designs import KFold, StratifiedKFold
 from .driver import complete_cv
 from .kernel import Array
 from .montecarlo import monte_carlo_cv
@@ -61,13 +61,14 @@ class Screening:
     """Errors in %, of shape (n_simulations,), and correlations, (n_simulations, N_KEPT).
 
     ``wrong``: the exact mean over all partitions; ``one_wrong``: one random partition; ``right``: the mean
-    of a few. The correlations are those of the kept predictors with the labels of ten samples, times the
-    sign that they had where they were chosen.
+    of a few; ``stratified``: the same over stratified folds. The correlations are those of the kept
+    predictors with the labels of ten samples, times the sign that they had where they were chosen.
     """
 
     wrong: Array
     one_wrong: Array
     right: Array
+    stratified: Array
     wrong_correlations: Array
     right_correlations: Array
 
@@ -75,7 +76,7 @@ class Screening:
 def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bool = False) -> Screening:
     """Screen noise by `select`, before cross-validation and inside of it."""
     n = N_SIMULATIONS[quick]
-    errors = np.empty((3, n))
+    errors = np.empty((4, n))
     found = np.empty((2, n, N_KEPT))
 
     def simulate(number: int) -> None:
@@ -86,8 +87,9 @@ def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bo
         errors[0, number] = complete_cv(kept, y, "nn", FOLDS, n_jobs=1).score
         one = monte_carlo_cv(kept, y, "nn", FOLDS, n_repeats=1, random_state=rng, n_jobs=1)
         errors[1, number] = one.score
-        right = screened_cv(X, y, select, FOLDS, n_repeats=N_REPEATS[quick], random_state=rng, n_jobs=1)
-        errors[2, number] = right.score
+        for way, folds in enumerate((FOLDS, StratifiedKFold(FOLDS.n_splits)), start=2):
+            right = screened_cv(X, y, select, folds, n_repeats=N_REPEATS[quick], random_state=rng, n_jobs=1)
+            errors[way, number] = right.score
         ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
         while len(np.unique(y[ten])) < 2:  # no correlation with labels that are all the same
             ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)

@@ -34,6 +34,14 @@ def screening(found: Screening) -> Any:
             label=f"{label}, mean {round(correlation.mean(), 2) + 0.0:.2f}",
             **style,
         )
+    errors.hist(
+        found.stratified,
+        edges,
+        histtype="step",
+        color=BLACK,
+        linewidth=1.2,
+        label=f"the same, stratified folds, mean {found.stratified.mean():.1f} %",
+    )
     errors.axvline(50, color=BLACK, linestyle="--", linewidth=1, label="true error, 50 %")
     shares.axvline(0, color=BLACK, linestyle="--", linewidth=1, label="true correlation, 0")
     errors.set(xlabel="cross-validated error of a simulation (%)", ylabel="simulations", xlim=(-1.25, 80))
@@ -43,7 +51,7 @@ def screening(found: Screening) -> Any:
         xlim=(-1, 1),
     )
     for axis in (errors, shares):
-        axis.set_ylim(0, 1.45 * axis.get_ylim()[1])
+        axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
         axis.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=9)
     return figure
 

@@ -206,6 +206,10 @@ def screened_cv(
     Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "The Wrong and Right Way
     to Do Cross-validation". ``python -m knnccv reproduce esl-cv`` repeats their example.
 
+    Of columns that tell nothing about two classes of equal size, stratified folds of equal sizes say 1/2 on
+    average. Plain folds say less: where an item is left out its class is the rarer one in the training set,
+    and farther from the middle in the columns that were selected from it.
+
     Examples
     --------
     Columns of pure noise. Screened beforehand, they seem to tell the classes:
