@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import html
+import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,8 @@ from typing import Any
 
 from ._comparison import Picture, write_answer
 
+NUMBERS = (("agrees", "within 2 sigma"), ("differs", "outside 2 sigma"))
+CLAIMS = (("holds",), ("does not hold",))
 STYLE = """\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color:
 #1f2328; } table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
@@ -48,12 +53,24 @@ class Book:
         return tuple(picture for answer in self.parts.values() for picture in answer.pictures)
 
     def to_text(self) -> str:
-        """All parts, one after the other."""
-        return "\n\n\n".join(answer.to_text() for answer in self.parts.values())
+        """All parts, one after the other, and what came of them."""
+        return "\n\n\n".join([*(answer.to_text() for answer in self.parts.values()), self.summary()])
 
     def to_markdown(self) -> str:
-        """All parts in one document."""
-        return "\n".join(answer.to_markdown() for answer in self.parts.values())
+        """All parts in one document, under what came of them."""
+        return "\n".join([self.summary(), *(answer.to_markdown() for answer in self.parts.values())])
+
+    def summary(self) -> str:
+        """A table in Markdown: how many printed numbers are judged and agree, how many claims hold."""
+        rows = ["| reproduction | numbers that agree | claims that hold |", "| --- | --- | --- |"]
+        for name, answer in self.parts.items():
+            found = Counter(
+                line.get("verdict", "") for line in csv.DictReader(io.StringIO(answer.to_csv()))
+            )
+            counts = [[sum(found[word] for word in words) for words in pair] for pair in (NUMBERS, CLAIMS)]
+            cells = [f"{good} of {good + bad}" if good + bad else "-" for good, bad in counts]
+            rows.append(f"| `{name}` | {cells[0]} | {cells[1]} |")
+        return "\n".join([*rows, ""])
 
     def to_csv(self) -> str:
         """All parts, each with its own header, under a line with its name."""
@@ -71,14 +88,16 @@ class Book:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<link rel="icon" href="data:,">\n'
             f"<title>knnccv: the literature reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-            f"<h1>The literature reproduced</h1>\n<nav>{links}</nav>\n{body}\n</body>\n</html>\n"
+            f"<h1>The literature reproduced</h1>\n<nav>{links}</nav>\n"
+            f"{''.join(_html_of(self.summary()))}{body}\n</body>\n</html>\n"
         )
 
     def write(self, folder: Path, name: str) -> None:
-        """Write the files of all parts, and ``report.html``; there are none under the name of all."""
+        """Write the files of all parts, ``report.html`` and ``summary.md``; none have the name of all."""
         del name
         for part, answer in self.parts.items():
             write_answer(answer, folder, part)
+        (folder / "summary.md").write_text(self.summary(), encoding="utf-8")
         (folder / "report.html").write_text(self.to_html(), encoding="utf-8")
 
 

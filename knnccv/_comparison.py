@@ -59,7 +59,7 @@ class Line:
 
     def cells(self) -> list[str]:
         """The row of a table."""
-        shown = ["" if value is None else f"{value:.{self.digits}f}" for value in (self.paper, self.ours)]
+        shown = ["" if value is None else f"{value:z.{self.digits}f}" for value in (self.paper, self.ours)]
         allowed = "" if self.allowed is None else " to ".join(f"{x:.{self.digits}f}" for x in self.allowed)
         return [self.quantity, *shown, allowed, self.verdict]
 

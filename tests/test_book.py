@@ -105,6 +105,7 @@ def test_a_page_needs_nothing_else(comparison, tmp_path):
     assert "a &lt;wrong&gt; claim &amp; more" in text
     assert "<code>code</code> in a note" in text
     assert "It &lt;is&gt;" in text
+    assert "| `one` | 1 of 2 | 1 of 2 |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.glob("one*")) == ["one-one.png", "one.csv", "one.md"]
 
 

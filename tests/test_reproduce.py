@@ -82,7 +82,10 @@ def test_the_text_says_what_differs_and_fits_a_terminal(report):
 
 def test_files_hold_the_same(report):
     found, folder = report
-    assert (folder / "tr-table1.md").read_text(encoding="utf-8") == found.to_markdown()
+    markdown = (folder / "tr-table1.md").read_text(encoding="utf-8")
+    assert markdown.startswith(found.to_markdown())
+    assert markdown.rstrip().endswith("(tr-table1-accuracies.png)")
+    assert (folder / "tr-table1-accuracies.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "tr-table1.csv").read_text(encoding="utf-8") == found.to_csv()
     table = [line for line in found.to_markdown().splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in table}) == 1
@@ -260,12 +263,20 @@ def hvdm_by_columns(X, others, labels, nominal):
 
 def test_the_report_of_wm_table1(wm_report):
     report, folder = wm_report
-    assert (folder / "wm-table1.md").read_text(encoding="utf-8") == report.to_markdown()
+    markdown = (folder / "wm-table1.md").read_text(encoding="utf-8")
+    assert markdown.startswith(report.to_markdown())
+    assert (folder / "wm-table1-gains.png").read_bytes().startswith(b"\x89PNG")
     lines = list(csv.DictReader(io.StringIO((folder / "wm-table1.csv").read_text(encoding="utf-8"))))
-    assert len(lines) == 30 * 4
+    assert len(lines) == 30 * 4 + 3 + 2
     for line in lines:
         if line["paper"]:
             assert float(line["difference"]) == float(line["knnccv"]) - float(line["paper"])
+    mean = {line["column"]: float(line["knnccv"]) for line in lines[120:123]}
+    assert mean["cvc"] == pytest.approx(report.ours("cvc").mean())
+    assert [line["verdict"] for line in lines[120:124]] == ["agrees", "", "", "holds"]
+    gain = float(lines[124]["knnccv"])
+    assert gain == pytest.approx(mean["cvc"] - mean["lcv"])
+    assert lines[124]["verdict"] == ("holds" if gain > 0 else "does not hold")
     text = report.to_text()
     assert max(map(len, text.splitlines())) <= 100
     said = " ".join(text.split())
@@ -293,4 +304,4 @@ def test_a_set_without_data_leaves_the_others(data_folder, monkeypatch, capsys, 
     assert "no data for Zoo" in err
     assert "404" in err
     lines = list(csv.DictReader(io.StringIO((tmp_path / "wm-table1.csv").read_text(encoding="utf-8"))))
-    assert [line["knnccv"] == "" for line in lines] == [False] * 4 + [True] * 4
+    assert [line["knnccv"] == "" for line in lines] == [False] * 4 + [True] * 4 + [False] * 5
