@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from knnccv import _fetch
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+_NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 
 
@@ -63,3 +65,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use an empty cache folder."""
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep answers of reproductions where no other test finds them."""
+    monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"kept-{next(_NUMBERS)}"))
