@@ -67,7 +67,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _kept_aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep no answers of reproductions in the user's cache folder, ..."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep answers of reproductions where no other test finds them."""
+    """... nor where another test finds them."""
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"kept-{next(_NUMBERS)}"))
