@@ -163,8 +163,8 @@ class WilsonMartinezReport:
         if self.found:
             off = float(self.ours("static").mean() - self.printed("static").mean())
             yield (
-                f"Static: the mean of the column {self._verdict()}: it is off the printed one by "
-                f"{off:+.2f} points ({LARGEST_OFF:g} allowed: neither folds nor the kinds of attributes are printed)."
+                f"Static: the mean of the column {self._verdict()}: it is off by {off:+.2f} "
+                f"points, {LARGEST_OFF:g} being allowed, as folds and kinds of attributes are not printed."
             )
         for one, other in (("cvc", "static"), ("cvc", "lcv"), (EXACT, "cvc")):
             yield from self._compared(one, other)
