@@ -104,8 +104,12 @@ class Book:
 def _section(answer: Any) -> Iterator[str]:
     yield from _html_of(answer.to_markdown())
     for picture in answer.pictures:
-        data = base64.b64encode(picture.png()).decode()
         caption = html.escape(picture.caption)
+        try:
+            data = base64.b64encode(picture.png()).decode()
+        except ImportError as error:
+            yield f"<p>No picture ({html.escape(str(error))}): {caption}</p>\n"
+            continue
         yield f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
         yield f"<figcaption>{caption}</figcaption></figure>\n"
 

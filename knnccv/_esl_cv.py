@@ -48,7 +48,13 @@ def _screening_lines(name: str, found: Screening) -> list[Line]:
     return [
         _number(part, "error, screened beforehand (wrong), %", WRONG, found.wrong, wrong),
         _number(part, "error, screened in every fold (right), %", RIGHT, found.right, right),
-        _number(part, "the same, stratified folds, %", RIGHT, found.stratified, stratified),
+        _found(part, "the same, stratified folds, %", found.stratified.mean()),
+        Line(
+            part,
+            "stratified folds: right on half of the items",
+            holds=bool(abs(found.stratified.mean() - RIGHT) <= stratified),
+            note="50 % are expected exactly; 4 standard errors are allowed",
+        ),
         _number(part, "correlation in 10 samples, wrong", WRONG_CORRELATION, inside, one_of_them, 3),
         _number(part, "correlation in 10 samples, right", RIGHT_CORRELATION, outside, none, 3),
     ]

@@ -84,7 +84,7 @@ def _all_features(
             study.scores[k - 1],
             float(identity[k - 1]),
             (study.scores[k - 1] - DIGIT, study.scores[k - 1] + DIGIT),
-            digits=4 if study.scores[0] > 1 else 6,
+            digits=6 if study.scores[0] > 1 else 7,
         )
         for k in SHOWN
     ]

@@ -1,8 +1,8 @@
 """Reproductions kept on the disk: computed once for the same code, data and libraries.
 
 What is kept is what was shown, text, tables and pictures, under a hash of all that decides it: the
-package's source, the manifests with the hashes of the data, the versions of the libraries, the name and the
-size. Nothing is kept of a reproduction of which a part is missing.
+package's source, the manifests with the hashes of the data, the versions of the libraries, the machine
+(seconds are its), the name and the size. Nothing is kept of a reproduction of which a part is missing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import platform
+import sys
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ._comparison import Picture
 from ._manifest import manifest_folder
+from ._pool import n_workers
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
 
@@ -38,12 +42,16 @@ def content_key(name: str, quick: bool) -> str:
     """The hash of all that decides what a reproduction shows."""
     import knnccv_variants
 
-    digest = hashlib.sha256(f"{name} {quick}".encode())
+    settings = sorted((key, value) for key, value in os.environ.items() if key.startswith("NUMBA_"))
+    machine = platform.node(), platform.machine(), sys.version, n_workers(None), settings
+    digest = hashlib.sha256(repr((name, quick, machine)).encode())
     here = Path(__file__).resolve().parent
     variants = Path(knnccv_variants.__file__).resolve().parent
     files = [*here.rglob("*.py"), *variants.rglob("*.py"), *manifest_folder().rglob("*.*")]
     for path in sorted(files):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        if path.is_file():
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{path.parent.name}/{path.name} {content}\n".encode())
     for library in LIBRARIES:
         try:
             version = importlib.metadata.version(library)
@@ -120,12 +128,12 @@ def find(key: str) -> KeptAnswer | None:
         return KeptAnswer(
             f"{stored['text']}\n{when}", f"{stored['markdown']}{when}\n", stored["csv"], drawn
         )
-    except (OSError, ValueError, KeyError, TypeError, binascii.Error):
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, binascii.Error):
         return None
 
 
 def keep(key: str, answer: Any) -> None:
-    """Keep an answer for later; where nothing can be written or drawn nothing is kept."""
+    """Keep an answer for later; where nothing can be written nothing is kept."""
     if answer.failures:
         return
     try:
@@ -133,17 +141,23 @@ def keep(key: str, answer: Any) -> None:
             (picture.name, picture.caption, base64.b64encode(picture.png()).decode())
             for picture in answer.pictures
         ]
+    except ImportError:  # without matplotlib, whose absence is part of the key
+        drawn = []
+    stored = {
+        "date": datetime.date.today().isoformat(),
+        "text": answer.to_text(),
+        "markdown": answer.to_markdown(),
+        "csv": answer.to_csv(),
+        "pictures": drawn,
+    }
+    try:
         folder = kept_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        stored = {
-            "date": datetime.date.today().isoformat(),
-            "text": answer.to_text(),
-            "markdown": answer.to_markdown(),
-            "csv": answer.to_csv(),
-            "pictures": drawn,
-        }
-        part = folder / f"{key}.{os.getpid()}.part"
-        part.write_text(json.dumps(stored), encoding="utf-8")
-        part.replace(folder / f"{key}.json")
-    except (OSError, ImportError):
+        part = folder / f"{key}.{uuid.uuid4().hex}.part"
+        try:
+            part.write_text(json.dumps(stored), encoding="utf-8")
+            part.replace(folder / f"{key}.json")
+        finally:
+            part.unlink(missing_ok=True)
+    except (OSError, RuntimeError):  # a home folder that nobody has is a RuntimeError
         return

@@ -183,7 +183,8 @@ def screened_cv(
     average : {"pooled", "item", "class"}, default "pooled"
         As for `complete_cv`: "pooled" is the mean of the folds' scores, "class" balances the classes.
     n_repeats : int, default 50
-        Number of random runs.
+        Number of random runs. Designs without chance (`LeaveOut(1)`, `LeaveGroupsOut(p=1)`) need but one,
+        unless `select` has some.
     random_state : int, numpy Generator or None
         Seed of the splits.
     n_jobs : int, optional

@@ -270,7 +270,7 @@ def reproduce(
     from ._comparison import write_answer
 
     if name == "all":
-        book = Book({one: _kept_or_run(one, quick, progress, fresh) for one in REPRODUCTIONS})
+        book = Book({one: _whatever_comes(one, quick, progress, fresh) for one in REPRODUCTIONS})
         if folder is not None:
             book.write(Path(folder), name)
         return book
@@ -278,6 +278,17 @@ def reproduce(
     if folder is not None:
         write_answer(answer, Path(folder), name)
     return answer
+
+
+def _whatever_comes(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:
+    """An answer, or one that tells why there is none: the others are not lost for it."""
+    from ._comparison import Comparison
+
+    try:
+        return _kept_or_run(name, quick, progress, fresh)
+    except Exception as error:  # noqa: BLE001, RUF100 - whatever it is, the others are worth having
+        failure = f"{type(error).__name__}: {error}"
+        return Comparison(REPRODUCTIONS[name].title, "not computed", (), failures=(failure,))
 
 
 def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -186,3 +187,42 @@ def test_the_markdown_of_pages():
     assert "<p>text</p>" in shown
     assert "<ul><li>a</li><li>b</li></ul>" in shown
     assert '<td>1</td><td class="differs">differs</td>' in shown
+
+
+def test_an_error_in_one_part_leaves_the_others(comparison, monkeypatch, capsys, tmp_path):
+    def breaks(*_):
+        msg = "out of order"
+        raise RuntimeError(msg)
+
+    table = {
+        "good": reproduce.Reproduction("Good", lambda *_: comparison),
+        "broken": reproduce.Reproduction("Broken", breaks),
+    }
+    monkeypatch.setattr(reproduce, "REPRODUCTIONS", table)
+    assert main(["reproduce", "all", "--out", str(tmp_path / "out")]) == 1
+    out, err = capsys.readouterr()
+    assert "A title" in out
+    assert "broken: RuntimeError: out of order" in err
+    with pytest.raises(RuntimeError, match="out of order"):
+        reproduce.reproduce("broken")
+
+
+def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(
+        reproduce, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", lambda *_: comparison)}
+    )
+    with pytest.warns(UserWarning, match=r"no pictures of good: .*knnccv\[plot\]"):
+        reproduce.reproduce("all", folder=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "No picture (pictures need matplotlib" in page
+    assert (tmp_path / "good.csv").exists()
+    kept = reproduce.reproduce("good")
+    assert "Kept since" in kept.to_text()
+    assert kept.pictures == ()
+
+
+def test_a_home_that_nobody_has(comparison, monkeypatch):
+    monkeypatch.setenv("KNNCCV_CACHE_DIR", "~nobody-of-that-name/x")
+    _kept.keep("key", comparison)
+    assert _kept.find("key") is None

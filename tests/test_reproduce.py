@@ -273,7 +273,10 @@ def test_the_report_of_wm_table1(wm_report):
             assert float(line["difference"]) == float(line["knnccv"]) - float(line["paper"])
     mean = {line["column"]: float(line["knnccv"]) for line in lines[120:123]}
     assert mean["cvc"] == pytest.approx(report.ours("cvc").mean())
-    assert [line["verdict"] for line in lines[120:124]] == ["agrees", "", "", "holds"]
+    off = {column: mean[column] - report.printed(column).mean() for column in mean}
+    expected = ["agrees" if abs(off[column]) <= 0.5 else "differs" for column in ("static", "lcv", "cvc")]
+    assert [line["verdict"] for line in lines[120:124]] == [*expected, "holds"]
+    assert expected[0] == "agrees"
     gain = float(lines[124]["knnccv"])
     assert gain == pytest.approx(mean["cvc"] - mean["lcv"])
     assert lines[124]["verdict"] == ("holds" if gain > 0 else "does not hold")
