@@ -84,7 +84,7 @@ def _all_features(
             study.scores[k - 1],
             float(identity[k - 1]),
             (study.scores[k - 1] - DIGIT, study.scores[k - 1] + DIGIT),
-            digits=6 if study.scores[0] > 1 else 7,
+            digits=4 if study.scores[0] > 1 else 6,
         )
         for k in SHOWN
     ]
