@@ -6,7 +6,7 @@ import csv
 import io
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,18 +141,15 @@ class Comparison:
         """For a terminal of 100 columns."""
         header = ["", "paper", "knnccv", "allowed", "verdict"]
         body = [line.cells() for line in self.lines]
-        widths = [max(len(cells[i]) for cells in (header, *body)) for i in range(len(header))]
+        widths = column_widths([header, *body])
         text = [self.title]
         part = None
         for line, cells in zip(self.lines, body, strict=True):
             if line.part != part:
                 part = line.part
-                text += ["", part, _padded(header, widths)]
-            text.append(_padded(cells, widths))
-        text.append("")
-        for note in self._remarks():
-            text += textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
-        return "\n".join(text)
+                text += ["", part, padded(header, widths, (0, 4))]
+            text.append(padded(cells, widths, (0, 4)))
+        return "\n".join([*text, "", *wrapped(self._remarks())])
 
     def to_markdown(self) -> str:
         """As a Markdown document, without the pictures."""
@@ -212,6 +209,22 @@ def write_answer(answer: Any, folder: Path, name: str) -> None:
     (folder / f"{name}.csv").write_text(answer.to_csv(), encoding="utf-8")
 
 
-def _padded(cells: list[str], widths: list[int]) -> str:
-    sides = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:4], widths[1:4], strict=True))]
-    return "  ".join([*sides, cells[4]]).rstrip()
+def column_widths(grid: list[list[str]]) -> list[int]:
+    """How wide the columns of a table are."""
+    return [max(map(len, column)) for column in zip(*grid, strict=True)]
+
+
+def padded(cells: list[str], widths: list[int], left: Sequence[int]) -> str:
+    """A row of a table for a terminal, the columns in `left` flush left and the others right."""
+    pairs = enumerate(zip(cells, widths, strict=True))
+    shown = [cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in pairs]
+    return "  ".join(shown).rstrip()
+
+
+def wrapped(notes: Iterable[str]) -> list[str]:
+    """Notes as the items of a list, for a terminal of 100 columns."""
+    return [
+        line
+        for note in notes
+        for line in textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    ]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ._comparison import Picture
+from ._comparison import Picture, column_widths, padded, wrapped
 from .reproduce import Cell, PaperTable, Row
-
-WIDTH = 100
 
 CSV_HEADER = (
     "experiment",
@@ -68,20 +65,13 @@ class Report:
     def to_text(self) -> str:
         """For a terminal of 100 columns."""
         header, *body = self._grid()
-        widths = [max(len(line[i]) for line in (header, *body)) for i in range(len(header))]
+        widths = column_widths([header, *body])
         lines = [self._title(), ""]
         for i, cells in enumerate((header, *body)):
             if i and cells[0]:
                 lines.append("")
-            padded = [
-                cell.ljust(width) if column < 2 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
-        lines.append("")
-        for note in self._remarks():
-            lines += textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
-        return "\n".join(lines)
+            lines.append(padded(cells, widths, (0, 1)))
+        return "\n".join([*lines, "", *wrapped(self._remarks())])
 
     def to_markdown(self) -> str:
         """As a Markdown document."""

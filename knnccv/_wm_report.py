@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._comparison import Picture
+from ._comparison import Picture, column_widths, padded, wrapped
 from ._wm_table import COLUMNS, EXACT, LARGEST_OFF, LEFT_OUT, N_FOLDS, PAPER, SetResult
 from .kernel import Array
 
-WIDTH = 100
 TITLE = "Table 1 of Wilson & Martinez: generalisation accuracy in %"
 SOURCE = (
     "D. R. Wilson & T. R. Martinez, Combining Cross-Validation and Confidence to Measure Fitness, "
@@ -83,18 +81,10 @@ class WilsonMartinezReport:
     def to_text(self) -> str:
         """For a terminal of 100 columns."""
         header, *body = self._grid()
-        widths = [max(len(line[i]) for line in (header, *body)) for i in range(len(header))]
+        widths = column_widths([header, *body])
         lines = [TITLE, ""]
-        for cells in (header, *body):
-            padded = [
-                cell.rjust(width) if column else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
-        lines.append("")
-        for note in self._remarks():
-            lines += textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
-        return "\n".join(lines)
+        lines += [padded(cells, widths, (0,)) for cells in (header, *body)]
+        return "\n".join([*lines, "", *wrapped(self._remarks())])
 
     def to_markdown(self) -> str:
         """As a Markdown document."""

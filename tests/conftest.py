@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mirror as local
+import pooch  # noqa: F401 - now, or its log would keep the stream of the first test that asks for it
 import pytest
 
 from knnccv import _fetch

@@ -32,17 +32,22 @@ def _only_this_machine(monkeypatch, tmp_path):
     assert socket.getaddrinfo("127.0.0.1", 80)
 
 
+def ask_only(patch, mirror, folder):
+    """Leave no way but to the mirror."""
+    patch.setenv("KNNCCV_DATA_URL", mirror.url)
+    patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
+    patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
+    patch.setattr(_fetch, "public_sources", lambda _: [])
+    for name in ("NO_PROXY", "no_proxy"):
+        patch.setenv(name, "127.0.0.1,localhost")
+
+
 @pytest.fixture(scope="module")
 def report(mirror, tmp_path_factory):
     """The quick table, with the files that it wrote."""
     folder = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_DATA_URL", mirror.url)
-        patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
-        patch.setattr(_fetch, "public_sources", lambda _: [])
-        for name in ("NO_PROXY", "no_proxy"):
-            patch.setenv(name, "127.0.0.1,localhost")
+        ask_only(patch, mirror, folder)
         return reproduce.reproduce(
             "tr-table1", quick=True, folder=folder / "new" / "out"
         ), folder / "new" / "out"
@@ -185,12 +190,7 @@ def wm_report(mirror, tmp_path_factory):
     """Table 1 of Wilson and Martinez, computed once, with the files that it wrote."""
     folder = tmp_path_factory.mktemp("wm")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_DATA_URL", mirror.url)
-        patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
-        patch.setattr(_fetch, "public_sources", lambda _: [])
-        for name in ("NO_PROXY", "no_proxy"):
-            patch.setenv(name, "127.0.0.1,localhost")
+        ask_only(patch, mirror, folder)
         return reproduce.reproduce("wm-table1", quick=True, folder=folder), folder
 
 
