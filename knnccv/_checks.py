@@ -140,7 +140,10 @@ def check_finite(name: str, data: Array, first_row: int = 0) -> None:
         if not finite.all():
             at = tuple(int(i) for i in np.argwhere(~finite)[0])
             shown = (at[0] + start + first_row, *at[1:])
-            msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite"
+            # Missing features have distances of their own; missing distances or costs have no remedy.
+            is_feature = name == "X" and np.isnan(piece[at])
+            hint = "; knnccv.hvdm.HEOM measures tables with missing values" if is_feature else ""
+            msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite{hint}"
             raise ValueError(msg)
 
 

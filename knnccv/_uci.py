@@ -112,7 +112,10 @@ def find_set(name: object) -> UciSet:
         raise TypeError(msg)
     if name not in sets:
         folded = {known.casefold(): known for known in sets}
-        closest = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.4)
+        wanted = name.casefold()
+        closest = difflib.get_close_matches(wanted, folded, n=1)
+        if not closest and len(wanted) > 2:
+            closest = [known for known in folded if wanted in known]
         hint = f"; did you mean {folded[closest[0]]!r}?" if closest else ""
         msg = f"there is no UCI set {name!r}; there are: {', '.join(map(repr, sets))}{hint}"
         raise ValueError(msg)

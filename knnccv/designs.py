@@ -21,6 +21,16 @@ from ._checks import check_integer
 from ._labels import Coded
 from .kernel import Array
 
+_ARGUMENTS = {
+    "KFold": "5",
+    "StratifiedKFold": "5",
+    "Subsample": "0.5",
+    "StratifiedSubsample": "0.5",
+    "LeaveOut": "1",
+    "LeaveGroupsOut": "groups",
+}
+"""By class of design, the arguments that an error shows as an example."""
+
 
 @dataclass(frozen=True)
 class TrainingSets:
@@ -406,7 +416,7 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
         return cv
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return folds(int(cv))
-    if type(cv).__module__.startswith("sklearn."):
+    if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
         msg = (
             f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
             "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
@@ -414,9 +424,17 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
         raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
-        f"StratifiedKFold, LeaveOut, LeaveGroupsOut), got {cv!r}"
+        f"StratifiedKFold, LeaveOut, LeaveGroupsOut), got {_shown(cv)}"
     )
     raise TypeError(msg)
+
+
+def _shown(cv: Any) -> str:
+    """What was given as a design; where it is the class of one, with how a design is made of it."""
+    if not (isinstance(cv, type) and issubclass(cv, Design)):
+        return repr(cv)
+    arguments = _ARGUMENTS.get(cv.__name__, "...")
+    return f"the class {cv.__name__}; give one of its designs, such as {cv.__name__}({arguments})"
 
 
 def _group(

@@ -184,7 +184,7 @@ class _View(Mapping[str, Variant]):
 
 def _unknown(name: str) -> str:
     names = variant_names()
-    closest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    closest = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
     return f"there is no variant {name!r}; there are: {', '.join(names)}{hint}"
 

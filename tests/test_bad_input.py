@@ -22,6 +22,7 @@ import sklearn.model_selection
 import knnccv
 from knnccv import (
     KFold,
+    LeaveGroupsOut,
     LeaveOut,
     Neighbors,
     StratifiedKFold,
@@ -142,8 +143,12 @@ class SecondNN(Nameless):
 
 ARGUMENTS = {
     # X: numbers
-    "X-nan": (lambda: {"X": changed(DATA, (3, 1), NAN)}, ValueError, r"X\[3, 1\] is nan; .* finite"),
-    "X-inf": (lambda: {"X": changed(DATA, (3, 1), INF)}, ValueError, r"X\[3, 1\] is inf; .* finite"),
+    "X-nan": (
+        lambda: {"X": changed(DATA, (3, 1), NAN)},
+        ValueError,
+        r"X\[3, 1\] is nan; .* finite.*hvdm\.HEOM",
+    ),
+    "X-inf": (lambda: {"X": changed(DATA, (3, 1), INF)}, ValueError, r"X\[3, 1\] is inf; .* finite$"),
     "X-minus-inf": (
         lambda: {"X": changed(DATA, (0, 0), -INF)},
         ValueError,
@@ -505,7 +510,33 @@ ARGUMENTS = {
         TypeError,
         r"cv is scikit-learn's KFold\(.*use knnccv's own",
     ),
-    "cv-class": (lambda: {"cv": KFold}, TypeError, "cv must be a number of folds or a design .*KFold"),
+    "cv-class": (
+        lambda: {"cv": KFold},
+        TypeError,
+        r"cv must be a number of folds or a design .*class KFold; .* such as KFold\(5\)$",
+    ),
+    "cv-class-StratifiedKFold": (
+        lambda: {"cv": StratifiedKFold},
+        TypeError,
+        r"such as StratifiedKFold\(5\)$",
+    ),
+    "cv-class-Subsample": (lambda: {"cv": Subsample}, TypeError, r"such as Subsample\(0\.5\)$"),
+    "cv-class-StratifiedSubsample": (
+        lambda: {"cv": StratifiedSubsample},
+        TypeError,
+        r"such as StratifiedSubsample\(0\.5\)$",
+    ),
+    "cv-class-LeaveOut": (lambda: {"cv": LeaveOut}, TypeError, r"such as LeaveOut\(1\)$"),
+    "cv-class-LeaveGroupsOut": (
+        lambda: {"cv": LeaveGroupsOut},
+        TypeError,
+        r"such as LeaveGroupsOut\(groups\)$",
+    ),
+    "cv-sklearn-class": (
+        lambda: {"cv": sklearn.model_selection.KFold},
+        TypeError,
+        r"cv is scikit-learn's <class .*use knnccv's own",
+    ),
     "cv-list-of-splits": (
         lambda: {"cv": [(np.arange(6), np.arange(6, 12))]},
         TypeError,
@@ -923,7 +954,7 @@ ARGUMENTS = {
     "precomputed-nan": (
         lambda: {"X": changed(DISTANCES, (2, 5), NAN), "metric": "precomputed"},
         ValueError,
-        r"distances\[2, 5\] is nan; every value must be finite",
+        r"distances\[2, 5\] is nan; every value must be finite$",
     ),
     "precomputed-inf": (
         lambda: {"X": changed(DISTANCES, (2, 5), INF), "metric": "precomputed"},
@@ -1791,6 +1822,12 @@ CALLS = {
         lambda: get_variant("rnak"),
         ValueError,
         "no variant 'rnak'.*did you mean 'rank'",
+    ),
+    "get_variant-confidance": (lambda: get_variant("confidance"), ValueError, "did you mean 'confidence'"),
+    "get_variant-nonsense": (
+        lambda: get_variant("nonsense"),
+        ValueError,
+        "no variant 'nonsense'; there are: [^;]*$",
     ),
     "get_variant-none": (
         lambda: get_variant(None),

@@ -184,6 +184,8 @@ class TestNames:
             ("heart (swiss)", "did you mean 'Heart \\(Swiss\\)'\\?"),
             ("LED Creator 17", "did you mean 'LED Creator\\+17'\\?"),
             ("Soybean", "did you mean 'Soybean \\(Large\\)'\\?"),
+            ("liver", "did you mean 'Liver \\(Bupa\\)'\\?"),
+            ("nonsense", "there is no UCI set 'nonsense'; there are: .*'Zoo'$"),
             ("Heart (More)", "there is no UCI set 'Heart \\(More\\)'"),
             ("Iris ", "there is no UCI set 'Iris '"),
             ("", "there is no UCI set ''; there are: .*'Zoo'$"),
