@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import __version__
-from ._table import read_table
+from ._table import Table, read_table
 from .designs import Design, KFold, StratifiedKFold, StratifiedSubsample
 from .driver import complete_cv
 from .kernel import Array, Variant
@@ -89,19 +89,22 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     table = read_table(args.file, args.target, delimiter=args.delimiter, header=args.header, drop=args.drop)
     y = table.y
     if rule.target == "values" and y.dtype.kind == "U":  # large numbers are kept as text, lest labels merge
-        y = _numbers(y, rule, table.target_name)
+        y = _numbers(y, rule, table)
     return Data(table.source, table.X, y, table.notes)
 
 
-def _numbers(cells: Array, rule: Variant, column: str) -> Array:
+def _numbers(cells: Array, rule: Variant, table: Table) -> Array:
     values = np.empty(len(cells))
     for i, cell in enumerate(cells.tolist()):
         try:
             values[i] = float(cell)
         except ValueError:
+            remedy = "choose another by --target, or a variant for classes, such as knn"
+            if i == 0 and not table.has_header:
+                remedy = f"--header if the first line names the columns; else {remedy}"
             msg = (
-                f"variant {rule.name!r} needs a number as every item's target, but column {column!r} holds "
-                f"{cell!r}; choose another by --target, or a variant for classes, such as knn"
+                f"variant {rule.name!r} needs a number as every item's target, but column "
+                f"{table.target_name!r} holds {cell!r}; {remedy}"
             )
             raise ValueError(msg) from None
     return values

@@ -1,4 +1,4 @@
-"""Tables of delimited text as the command line takes them: features, and one column of labels.
+"""Tables of delimited text as the command line takes them: features, a column of labels, one of groups.
 
 Every cell is checked, because a value that is misread gives a score that looks right. What cannot be
 used is reported with its line in the file and its column.
@@ -7,15 +7,16 @@ used is reported with its line in the file and its column.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._table_columns import Columns, column_notes, header_note
 
 if TYPE_CHECKING:
     from .kernel import Array
@@ -27,7 +28,6 @@ MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """How missing values are written, in small letters."""
 
 _SNIFFED = 200  # rows that tell the delimiter
-_SHOWN = 20  # columns that an error lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,12 @@ class Table:
         The names of the columns, or their numbers where the file has no header.
     target_name : str
         That of the target.
+    has_header : bool
+        Whether the first row named the columns.
+    groups : ndarray of shape (n_items,), or None
+        The group of every item: numbers where all are, else text; None if no column was asked for.
+    groups_name : str or None
+        The name of their column.
     notes : tuple of str
         What the user should know.
     """
@@ -55,6 +61,9 @@ class Table:
     y: Array
     feature_names: tuple[str, ...]
     target_name: str
+    has_header: bool
+    groups: Array | None = None
+    groups_name: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -65,48 +74,6 @@ class _Row(NamedTuple):
     cells: list[str]
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The columns of a file, found by name or by number."""
-
-    source: str
-    width: int
-    names: tuple[str, ...] | None
-
-    def name(self, index: int) -> str:
-        """What a message calls the column: its name, or its number where it has none."""
-        return (self.names[index] if self.names else "") or str(index)
-
-    def find(self, wanted: str) -> int:
-        """The number of the column that `wanted` names, or is the number of."""
-        if self.names and wanted in self.names:
-            if self.names.count(wanted) > 1:
-                at = [i for i, name in enumerate(self.names) if name == wanted]
-                msg = f"{self.source} has several columns {wanted!r}; give a number of {at}"
-                raise ValueError(msg)
-            return self.names.index(wanted)
-        try:
-            index = int(wanted)
-        except ValueError:
-            msg = f"{self.source} has no column {wanted!r}{self.listing(wanted)}"
-            raise ValueError(msg) from None
-        if not -self.width <= index < self.width:
-            msg = f"{self.source} has no column {index}{self.listing()}"
-            raise ValueError(msg)
-        return index % self.width
-
-    def listing(self, wanted: str | None = None) -> str:
-        """What there is, for the end of a message."""
-        if self.names is None:
-            hint = "" if wanted is None else "; --header if the first line names the columns"
-            return f": its columns have no names, only numbers from 0 to {self.width - 1}{hint}"
-        shown = [name or "(unnamed)" for name in self.names[:_SHOWN]]
-        more = f" and {self.width - _SHOWN} more" if self.width > _SHOWN else ""
-        listed = f"; it has: {', '.join(shown)}{more}, numbered from 0"
-        closest = difflib.get_close_matches(wanted or "", self.names, n=1, cutoff=0.5)
-        return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
-
-
 def read_table(
     source: str,
     target: str | None,
@@ -114,6 +81,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     drop: Sequence[str] = (),
+    groups: str | None = None,
 ) -> Table:
     """Read a table of delimited text.
 
@@ -130,6 +98,8 @@ def read_table(
         Whether the first row names the columns. Default: it does if none of its cells is a number.
     drop : sequence of str
         Columns to leave out.
+    groups : str, optional
+        The column of the groups, which is no feature either.
 
     Returns
     -------
@@ -153,6 +123,7 @@ def read_table(
     except csv.Error as error:
         msg = f"{name} cannot be split at {_called(mark)}: {error}"
         raise ValueError(msg) from None
+    is_undecided = header is None
     columns, rows = _take_header(rows, name, header)
     if target is None:
         msg = f"--target must say which column of {name} holds the labels{columns.listing()}"
@@ -162,12 +133,22 @@ def read_table(
     if label in left_out:
         msg = f"column {columns.name(label)!r} is the target; it cannot be left out by --drop"
         raise ValueError(msg)
-    features = [i for i in range(columns.width) if i != label and i not in left_out]
+    grouping = None if groups is None else columns.find(groups)
+    if grouping == label:
+        msg = f"column {columns.name(label)!r} is the target; it cannot hold the --groups, too"
+        raise ValueError(msg)
+    features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
     if not features:
-        msg = f"{name} has no feature: of {columns.width} columns, none is left beside the target"
+        beside = "the target" if grouping is None else "the target and the groups"
+        msg = f"{name} has no feature: of {columns.width} columns, none is left beside {beside}"
         raise ValueError(msg)
     _check_shape(rows, columns, mark)
-    return _convert(rows, columns, features, label)
+    table = _convert(rows, columns, features, label, grouping)
+    if columns.names is None and is_undecided:
+        first = [_number(cell) for cell in rows[0].cells]
+        note = header_note(columns, rows[0].line, first, label, table.y)
+        return replace(table, notes=(*table.notes, note)) if note else table
+    return table
 
 
 def _read_text(source: str) -> tuple[str, str]:
@@ -244,16 +225,16 @@ def _sniff(text: str, source: str) -> str:
     return found
 
 
-def _take_header(rows: list[_Row], source: str, header: bool | None) -> tuple[_Columns, list[_Row]]:
+def _take_header(rows: list[_Row], source: str, header: bool | None) -> tuple[Columns, list[_Row]]:
     first = rows[0].cells
     if header is None:
         header = not any(_looks_numeric(cell) for cell in first)
     if not header:
-        return _Columns(source, len(first), None), rows
-    return _Columns(source, len(first), tuple(first)), rows[1:]
+        return Columns(source, len(first), None), rows
+    return Columns(source, len(first), tuple(first)), rows[1:]
 
 
-def _check_shape(rows: list[_Row], columns: _Columns, mark: str) -> None:
+def _check_shape(rows: list[_Row], columns: Columns, mark: str) -> None:
     if len(rows) < 2:
         below = "" if columns.names is None else " below the header"
         msg = f"{columns.source} must have at least 2 rows{below}, got {len(rows)}"
@@ -267,7 +248,9 @@ def _check_shape(rows: list[_Row], columns: _Columns, mark: str) -> None:
             raise ValueError(msg)
 
 
-def _convert(rows: list[_Row], columns: _Columns, features: list[int], label: int) -> Table:
+def _convert(
+    rows: list[_Row], columns: Columns, features: list[int], label: int, grouping: int | None
+) -> Table:
     import numpy as np
 
     X = np.empty((len(rows), len(features)))
@@ -277,23 +260,28 @@ def _convert(rows: list[_Row], columns: _Columns, features: list[int], label: in
             if value is None or not math.isfinite(value):
                 raise ValueError(_complaint(row, i, columns, is_first=at == 0))
             X[at, j] = value
-    labels = [row.cells[label] for row in rows]
-    for row, cell in zip(rows, labels, strict=True):
-        if cell.lower() in MISSING:
-            raise ValueError(_complaint(row, label, columns))
     return Table(
         columns.source,
         X,
-        _labels(labels),
+        _named(rows, columns, label, "target"),
         tuple(columns.name(i) for i in features),
         columns.name(label),
-        tuple(
-            f"column {i} of {columns.source} has no name and is taken as a feature; if it numbers the "
-            f"rows, leave it out by --drop {i}"
-            for i in features
-            if columns.names and not columns.names[i]
-        ),
+        columns.names is not None,
+        None if grouping is None else _named(rows, columns, grouping, "group"),
+        None if grouping is None else columns.name(grouping),
+        column_notes(columns, features, X),
     )
+
+
+def _named(rows: list[_Row], columns: Columns, index: int, what: str) -> Array:
+    """The column of the targets or the groups, which every item needs."""
+    for row in rows:
+        cell = row.cells[index]
+        if cell.lower() in MISSING:
+            shown = f" ({cell})" if cell else ""
+            msg = f"{_place(row, index, columns)}: the {what} is missing{shown}; every item needs one"
+            raise ValueError(msg)
+    return _labels([row.cells[index] for row in rows])
 
 
 def _labels(cells: list[str]) -> Any:
@@ -323,17 +311,28 @@ def _looks_numeric(cell: str) -> bool:
     return _number(cell.replace(",", ".", 1)) is not None
 
 
-def _complaint(row: _Row, index: int, columns: _Columns, *, is_first: bool = False) -> str:
+def _place(row: _Row, index: int, columns: Columns) -> str:
+    return f"{columns.source}, line {row.line}, column {columns.name(index)!r}"
+
+
+def _complaint(row: _Row, index: int, columns: Columns, *, is_first: bool = False) -> str:
     cell = row.cells[index]
-    where = f"{columns.source}, line {row.line}, column {columns.name(index)!r}"
+    where = _place(row, index, columns)
+    is_header = is_first and columns.names is None
     if cell.lower() in MISSING:
         shown = f" ({cell})" if cell else ""
-        return f"{where}: the value is missing{shown}; every item needs one, or --drop the column"
+        remedy = (
+            "--header if the first line names the columns"
+            if is_header
+            else f"--drop {columns.option(index)} leaves the column out, "
+            "and knnccv.hvdm.HEOM measures tables with missing values in Python"
+        )
+        return f"{where}: the value is missing{shown}; {remedy}"
     if _number(cell) is not None:
         return f"{where}: {cell} is not finite"
-    hint = "; --drop the column if it is no feature"
+    hint = f"; --drop {columns.option(index)} if it is no feature"
     if _looks_numeric(cell):
         hint = "; write a decimal point instead of the comma"
-    elif is_first and columns.names is None:
+    elif is_header:
         hint = "; --header if the first line names the columns"
     return f"{where}: {cell!r} is no number{hint}"

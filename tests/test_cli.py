@@ -30,7 +30,7 @@ from knnccv._table import read_table
 from knnccv.datasets import load_wine, uci_names
 from knnccv_variants.nearest import NN
 
-ROWS = [(x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
+ROWS = [(2 * x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
 PLAIN = "x,y,label\n" + "".join(f"{x},{y},{c}\n" for x, y, c in ROWS)
 QUICK = ("--variant", "nn", "--repeats", "2")
 
@@ -198,7 +198,7 @@ def test_the_votes_as_probabilities(run, score, words):
     assert "%" not in out
 
 
-HOMES = [(x, (7 * x) % 5, (x * x) / 4) for x in range(12)]
+HOMES = [(2 * x, (7 * x) % 5, (x * x) / 4) for x in range(12)]
 PRICES = "x,y,price\n" + "".join(f"{x},{y},{price}\n" for x, y, price in HOMES)
 
 
@@ -431,6 +431,125 @@ def test_a_column_without_a_name_is_pointed_out(run, write):
     assert run("score", path, "--target", "label", *QUICK, "--drop", "0")[2] == ""
 
 
+def table(names, *columns):
+    """A table with these columns, of text."""
+    header = [",".join(names)] if names else []
+    return "\n".join([*header, *(",".join(map(str, cells)) for cells in zip(*columns, strict=True))]) + "\n"
+
+
+X, LABEL = [row[0] for row in ROWS], [row[2] for row in ROWS]
+SHUFFLED = [5, 0, 3, 1, 9, 2, 11, 4, 10, 6, 8, 7]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "parts"),
+    [
+        ("id", range(1, 13), ("column 'id' counts the rows (1, 2, 3, …)", "--drop id leaves it out")),
+        ("year", range(1990, 2002), ("column 'year' counts the rows (1990, 1991, 1992, …)",)),
+        ("", range(12), ("column 0 of", "has no name and counts the rows (0, 1, 2, …)", "--drop 0 leaves")),
+        ("", SHUFFLED, ("column 0 of", "if it numbers the rows, leave it out by --drop 0")),
+        ("my id", range(12), ("--drop 'my id' leaves it out",)),
+        ("-1", range(12), ("column '-1' counts", "--drop 0 leaves it out")),
+        ("x", range(12), ("column 'x' counts", "--drop 0 leaves it out")),  # two are called x
+        ("patient_id", SHUFFLED, ("column 'patient_id' has a different number in every row", "--drop")),
+        ("PassengerId", SHUFFLED, ("column 'PassengerId' has a different number",)),
+        ("ID", [10 * x for x in SHUFFLED], ("column 'ID' has a different number",)),
+    ],
+)
+def test_a_column_that_numbers_the_rows_is_pointed_out(run, write, name, values, parts):
+    path = write(table((name, "x", "label"), values, X, LABEL))
+    question = ("score", path, "--target", "label", *QUICK, "--json")
+    status, out, err = run(*question)
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("knnccv: note: ")
+    for part in parts:
+        assert part in err
+    assert json.loads(out)["n_features"] == 2
+    status, out, err = run(*question, "--drop", "0")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["n_features"] == 1
+
+
+def test_a_number_of_the_rows_without_a_header_is_pointed_out(run, write):
+    err = run("score", write(table((), range(3, 15), X, LABEL)), "--target", "2", *QUICK)[2]
+    assert "column '0' counts the rows (3, 4, 5, …); it is used as a feature; --drop 0 leaves it out" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("id", [1, 2, 3, 4] * 3),  # one that repeats may be a feature
+        ("id", [x + 0.5 for x in range(12)]),
+        ("fluid", SHUFFLED),
+        ("height", SHUFFLED),
+        ("height", range(10, 34, 2)),
+    ],
+)
+def test_features_are_not_taken_for_numbers_of_the_rows(run, write, name, values):
+    path = write(table((name, "x", "label"), values, X, LABEL))
+    assert run("score", path, "--target", "label", *QUICK)[2] == ""
+
+
+def test_the_target_may_count_the_rows_and_so_may_a_tiny_table(run, write):
+    path = write(table(("x", "price"), X, range(12)))
+    assert run("score", path, "--target", "price", "--variant", "regression", "--repeats", "0")[2] == ""
+    assert read_table(str(write("x,label\n0,a\n1,a\n2,b\n3,b\n")), "label").notes == ()
+
+
+NUMBERED = [[(3 * x) % 7 / 2 for x in range(12)], X, [(5 * x) % 12 / 4 for x in range(12)]]
+
+
+@pytest.mark.parametrize(
+    ("first", "labels", "part"),
+    [
+        ("0,1,2,target", LABEL, "line 1 of {} is taken as an item, but looks like a header (0, 1, 2, …)"),
+        ("1,2,3,4", [0, 1] * 6, "looks like a header (1, 2, 3, …)"),
+        ("0,1,2,3", [0, 1] * 6, "looks like a header (0, 1, 2, …)"),
+        ("1100,1102,1104,species", LABEL, "the only one with 'species' in column '3'"),
+        ("1100,1102,1104,7", [0, 1] * 6, "the only one with '7' in column '3'"),
+    ],
+)
+def test_a_header_of_numbers_is_pointed_out(run, write, first, labels, part):
+    path = write(first + "\n" + table((), *NUMBERED, labels))
+    question = ("score", path, "--target", "-1", *QUICK, "--json")
+    status, out, err = run(*question)
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("knnccv: note: line 1 of ")
+    assert part.format(path) in err
+    assert "--header if it names the columns, --no-header if not" in err
+    assert json.loads(out)["n_items"] == 13
+    assert run(*question, "--no-header")[2] == ""
+    status, out, err = run(*question, "--header")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["n_items"] == 12
+
+
+@pytest.mark.parametrize(
+    ("first", "labels"),
+    [
+        ("0,1,3,a", LABEL),
+        ("0.5,1,2,a", LABEL),
+        ("1100,1102,1104,c", [*LABEL[:-1], "d"]),  # another class is as small
+        ("1100,1102,1104,7", range(12)),
+    ],
+)
+def test_an_item_is_not_taken_for_a_header(write, first, labels):
+    assert read_table(str(write(first + "\n" + table((), *NUMBERED, labels))), "-1").notes == ()
+
+
+def test_a_header_of_numbers_above_the_numbers_of_regression(run, write):
+    path = write("1100,1102,1104,price\n" + table((), *NUMBERED, [x / 3 for x in range(12)]))
+    said = refused(run, "score", path, "--target", "-1", "--variant", "regression")
+    assert "column '3' holds 'price'" in said
+    assert "--header if the first line names the columns" in said
+
+
+def test_a_header_of_numbers_above_an_index(run, write):
+    said = refused(run, "score", write(",0,1,c\n0,1,3,a\n1,7,9,b\n"), "--target", "3")
+    assert "line 1, column '0': the value is missing" in said
+    assert "--header if the first line names the columns" in said
+
+
 # What it refuses
 
 
@@ -445,13 +564,19 @@ def test_a_column_without_a_name_is_pointed_out(run, write):
         ("x\n1\n2\n", (), ("one column only",)),
         ("x,c\n1,a\n2\n", (), ("line 3: 2 cells expected", "got 1", "commas")),
         ("x,c\n1,a\n2,b,3\n", (), ("line 3: 2 cells expected", "got 3")),
-        ("x,c\n1,a\n,b\n", (), ("line 3, column 'x'", "missing")),
+        ("x,c\n1,a\n,b\n", (), ("line 3, column 'x'", "value is missing", "--drop x", "knnccv.hvdm.HEOM")),
+        ("a b,x,c\n1,2,a\nNA,1,b\n", (), ("line 3, column 'a b'", "--drop 'a b'", "knnccv.hvdm.HEOM")),
         ("x,c\n1,a\nNA,b\n", (), ("line 3, column 'x'", "missing (NA)")),
         ("x,c\n1,a\n?,b\n", (), ("line 3, column 'x'", "missing (?)")),
         ("x,c\n1,a\nnan,b\n", (), ("missing (nan)",)),
         ("x,c\n1,a\n\n2,a\nnull,b\n", (), ("line 5", "missing (null)")),
         ("x,c\n1,a\n2,\n", (), ("line 3, column 'c'", "missing")),
         ("x,c\n1,a\ninf,b\n", (), ("line 3, column 'x'", "inf is not finite")),
+        (
+            "x,c\n1,a\n2,NA\n",
+            (),
+            ("line 3, column 'c'", "the target is missing (NA); every item needs one"),
+        ),
         ("x,c\n1,a\n2 m,b\n", (), ("line 3, column 'x'", "'2 m' is no number", "--drop")),
         ("x,c\n1,a\n1_0,b\n", (), ("'1_0' is no number",)),
         ('x,y,c\n1,"3\n4",a\n1,b,b\n', (), ("line 2, column 'y'",)),
@@ -478,6 +603,13 @@ def test_tables_that_cannot_be_used(run, write, text, options, parts):
     for part in parts:
         assert part in said
     assert str(path) in said or "--d" in said
+
+
+def test_a_missing_target_is_no_column_to_drop(run, write):
+    for text in ("x,c\n1,a\n2,\n", "x,c\n1,?\n2,b\n"):
+        said = refused(run, "score", write(text), "--target", "c")
+        assert "--drop" not in said
+        assert "HEOM" not in said
 
 
 def test_the_columns_are_listed_where_no_target_was_named(run, write):
@@ -523,6 +655,8 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--variant", "knn", "--n-neighbors", "0"), "between 1 and"),
         (("--variant", "regression", "--cv", "5", "--stratify"), "no classes to stratify by"),
         (("--variant", "rnk"), "did you mean 'rank'?"),
+        (("--variant", "confidance"), "did you mean 'confidence'?"),
+        (("--variant", "nonsense"), "there are: confidence, knn, nn, rank, regression\n"),
         (("--parameter", "loss"), "must be NAME=VALUE"),
         (("--parameter", "loss=x"), "matrix of real numbers"),
         (("--parameter", "los=[[0]]"), "its parameters: loss"),
