@@ -281,7 +281,8 @@ def _named(rows: list[_Row], columns: Columns, index: int, what: str) -> Array:
             shown = f" ({cell})" if cell else ""
             msg = f"{_place(row, index, columns)}: the {what} is missing{shown}; every item needs one"
             raise ValueError(msg)
-    return _labels([row.cells[index] for row in rows])
+    values: Array = _labels([row.cells[index] for row in rows])
+    return values
 
 
 def _labels(cells: list[str]) -> Any:

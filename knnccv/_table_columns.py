@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 20  # columns that an error lists
 _FEWEST = 5  # rows; in a smaller table features count the rows by chance
 _KEY = re.compile(r"(?i:(.*[\W_])?(id|index|idx|row|no|nr|number)\.?|#)|.*[a-z]I[dD]")
-"""Names of columns that identify rows: id, patient_id, PassengerId, row, Unnamed index, no., …"""
+"""Names of columns that identify rows: id, patient_id, PassengerId, row, no., #, …"""
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,11 @@ def header_note(
         A note if the line holds column numbers from 0 or 1, or the only label that occurs once.
     """
     numbers = [value for value in first if value is not None]
-    counts = Counter(y.tolist())
     own = y.tolist()[0]
-    if (
-        len(numbers) > 2
-        and numbers[0] in (0, 1)
-        and numbers == [numbers[0] + i for i in range(len(numbers))]
-    ):
+    single = [label for label, count in Counter(y.tolist()).items() if count == 1]
+    if len(numbers) > 2 and numbers in [[start + i for i in range(len(numbers))] for start in (0.0, 1.0)]:
         looks = f"but looks like a header ({_beginning(numbers[:3])})"
-    elif len(y) >= _FEWEST and [key for key, count in counts.items() if count == 1] == [own]:
+    elif len(y) >= _FEWEST and single == [own]:
         looks = f"the only one with {str(own)!r} in column {columns.name(target)!r}"
     else:
         return None

@@ -449,7 +449,7 @@ SHUFFLED = [5, 0, 3, 1, 9, 2, 11, 4, 10, 6, 8, 7]
         ("", range(12), ("column 0 of", "has no name and counts the rows (0, 1, 2, …)", "--drop 0 leaves")),
         ("", SHUFFLED, ("column 0 of", "if it numbers the rows, leave it out by --drop 0")),
         ("my id", range(12), ("--drop 'my id' leaves it out",)),
-        ("-1", range(12), ("column '-1' counts", "--drop 0 leaves it out")),
+        ("-x", range(12), ("column '-x' counts", "--drop 0 leaves it out")),
         ("x", range(12), ("column 'x' counts", "--drop 0 leaves it out")),  # two are called x
         ("patient_id", SHUFFLED, ("column 'patient_id' has a different number in every row", "--drop")),
         ("PassengerId", SHUFFLED, ("column 'PassengerId' has a different number",)),
