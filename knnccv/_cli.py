@@ -6,13 +6,13 @@ Nothing heavy is imported before a command runs, so that ``--help`` answers at o
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import sys
 import textwrap
 from typing import Any
 
 from . import reproduce
+from ._options import check_file_options, choose_design, natural, parameters, size
 
 Commands = Any  # argparse names the type of add_subparsers() in private
 
@@ -26,18 +26,24 @@ designs (one of them; the answer is the mean over all splits that the design adm
   --per-class 3                ... of 3 items of every class
   --per-class a=3,b=5          ... of 3 items of class a and 5 of class b
   --leave-out P                all test sets of P items
+  --groups patient             all test sets of one patient's items: leave one group out
+  --groups patient --leave-out P
+                               ... of P patients (P of 2 and more: for rules of one neighbor)
 
 examples:
   knnccv score
   knnccv score --variant rank --rank 3 --per-class 5
   knnccv score iris.csv --target species --n-neighbors 3 --cv 10
   knnccv score - --target -1 --no-header --variant nn --ties index --train-size 0.5 < iris.data
+  knnccv score iris.csv --target species --standardize --confusion --per-item items.csv
+  knnccv score scans.csv --target diagnosis --groups patient --variant nn
   knnccv score homes.csv --target price --variant regression --n-neighbors 7 --train-size 0.8
 """
 
 EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and beyond a string of all its digits; exact (with --exact) is
-a string "numerator/denominator". What is not defined (the deviation of a single run) is null."""
+a string "numerator/denominator". What is not defined (the deviation of a single run), or was not asked
+for, is null. confusion has the classes, and a matrix whose rows, the true classes, sum to 1."""
 
 
 def add_score(commands: Commands) -> None:
@@ -47,7 +53,7 @@ def add_score(commands: Commands) -> None:
         help="exact score of a rule on a table, beside what a few random runs would have said",
         description="Exact mean score of a nearest-neighbour rule over all splits of a table, beside "
         "what a few random runs of the same experiment would have said. Without a file: the bundled "
-        "wine data.",
+        "wine data, standardized.",
         epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -70,6 +76,12 @@ def add_score(commands: Commands) -> None:
         "--header",
         action=argparse.BooleanOptionalAction,
         help="the first row names the columns (default: it does if it holds no number)",
+    )
+    data.add_argument(
+        "--standardize",
+        action=argparse.BooleanOptionalAction,
+        help="scale every feature to zero mean and unit standard deviation over all items; constant ones "
+        "are 0 (default: only the bundled data)",
     )
     rule = parser.add_argument_group("the rule")
     rule.add_argument(
@@ -99,9 +111,17 @@ def add_score(commands: Commands) -> None:
     )
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
-    design.add_argument("--train-size", type=_size, metavar="SIZE", help="items, or a fraction of them")
+    design.add_argument("--train-size", type=size, metavar="SIZE", help="items, or a fraction of them")
     design.add_argument("--per-class", metavar="N", help="training items of every class")
-    design.add_argument("--leave-out", type=int, metavar="P", help="leave P items out")
+    design.add_argument(
+        "--leave-out", type=int, metavar="P", help="leave P items out, or P groups with --groups"
+    )
+    design.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="leave whole groups out: items with the same text or number in this column, which is then no "
+        "feature, are tested together or train together",
+    )
     design.add_argument(
         "--stratify",
         action=argparse.BooleanOptionalAction,
@@ -116,11 +136,22 @@ def add_score(commands: Commands) -> None:
     runs = parser.add_argument_group("the computation")
     runs.add_argument("--exact", action="store_true", help="rational numbers: slow, for small tables")
     runs.add_argument(
-        "--repeats", type=_natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
+        "--repeats", type=natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
     )
-    runs.add_argument("--seed", type=_natural, default=0, help="of the random runs (default: 0)")
+    runs.add_argument("--seed", type=natural, default=0, help="of the random runs (default: 0)")
     runs.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
     runs.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    runs.add_argument(
+        "--confusion",
+        action="store_true",
+        help="also print how often each class is given to the items of each class, on average (nn, knn)",
+    )
+    runs.add_argument(
+        "--per-item",
+        metavar="FILE",
+        help="also write a CSV file with the number (from 0), label, score and weight of every item; no "
+        "score where an item is never tested",
+    )
     runs.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_score)
 
@@ -171,18 +202,24 @@ COMMANDS = (add_score, add_datasets, add_reproduce)
 def run_score(args: argparse.Namespace) -> int:
     """Print the exact score and what random runs say."""
     cv = choose_design(args)
-    _check_file_options(args)
+    check_file_options(args)
     if args.p is not None and args.metric != "minkowski":
         msg = f"--p belongs to --metric minkowski, not to {args.metric}"
         raise ValueError(msg)
-    from . import _score
+    from . import _score, _score_details
+    from ._score_data import read_data
 
-    given = _parameters(args)
+    given = parameters(args)
     rule = _score.rule_for(args.variant, given)
-    data = _score.read_data(args, rule)
-    for note in data.notes:
-        print(f"knnccv: note: {note}", file=sys.stderr)
-    answer = _score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+    if args.confusion:
+        _score_details.check_confusion(rule)
+    with _score_details.items_file(args.per_item, args.file) as items:
+        data = read_data(args, rule)
+        for note in data.notes:
+            print(f"knnccv: note: {note}", file=sys.stderr)
+        answer = _score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+        if items is not None:
+            _score_details.write_items(items, answer.complete)
     print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
     return 0
 
@@ -219,136 +256,3 @@ def run_reproduce(args: argparse.Namespace) -> int:
     for failure in report.failures:
         print(f"knnccv: error: {failure}", file=sys.stderr)
     return 1 if report.failures else 0
-
-
-def choose_design(args: argparse.Namespace) -> Any:
-    """The design that the options describe; class labels of --per-class are still text.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the options contradict each other, or a size is not allowed.
-    """
-    given = [
-        option
-        for option in ("cv", "train_size", "per_class", "leave_out")
-        if getattr(args, option) is not None
-    ]
-    if len(given) > 1:
-        named = ["--" + option.replace("_", "-") for option in given]
-        msg = f"{' and '.join(named)} are different designs; give one of them"
-        raise ValueError(msg)
-    chosen = given[0] if given else "cv"
-    _check_stratify(chosen, args)
-    from .designs import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
-
-    if chosen == "train_size":
-        size = args.train_size
-        return StratifiedSubsample(size) if args.stratify else Subsample(size)
-    if chosen == "per_class":
-        return StratifiedSubsample(per_class=_per_class(args.per_class))
-    if chosen == "leave_out":
-        return LeaveOut(args.leave_out)
-    n_splits = 5 if args.cv is None else args.cv
-    if args.stratify is None:  # complete_cv knows which rules are stratified by default
-        StratifiedKFold(n_splits)  # to check the number before any file is read
-        return n_splits
-    return StratifiedKFold(n_splits) if args.stratify else KFold(n_splits)
-
-
-def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
-    if chosen == "per_class" and args.stratify is False:
-        msg = "--per-class is stratified; it cannot be given with --no-stratify"
-        raise ValueError(msg)
-    if chosen == "leave_out" and args.stratify:
-        msg = "--leave-out cannot be stratified; use --per-class or --train-size with --stratify"
-        raise ValueError(msg)
-    if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
-        msg = (
-            f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
-            "for a number of items of every class use --per-class"
-        )
-        raise ValueError(msg)
-
-
-def _check_file_options(args: argparse.Namespace) -> None:
-    if args.file is not None:
-        return
-    needless = {
-        "--target": args.target is not None,
-        "--drop": bool(args.drop),
-        "--delimiter": args.delimiter is not None,
-        "--header/--no-header": args.header is not None,
-    }
-    for option, present in needless.items():
-        if present:
-            msg = f"{option} describes a file, but none was given"
-            raise ValueError(msg)
-
-
-def _parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
-    """By name, the option that gave a parameter of the variant, and its value."""
-    given: dict[str, tuple[str, Any]] = {}
-    for name in ("n_neighbors", "rank"):
-        value = getattr(args, name)
-        if value is not None:
-            given[name] = ("--" + name.replace("_", "-"), value)
-    for pair in args.parameter:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier():
-            msg = f"--parameter must be NAME=VALUE, got {pair!r}"
-            raise ValueError(msg)
-        if name in given:
-            msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
-            raise ValueError(msg)
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text
-        given[name] = (f"--parameter {name}", value)
-    return given
-
-
-def _per_class(text: str) -> int | dict[str, int]:
-    if "=" not in text:
-        return _count(text, text)
-    counts: dict[str, int] = {}
-    for pair in text.split(","):
-        label, equals, count = pair.rpartition("=")
-        label = label.strip()
-        if not equals:
-            msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
-            raise ValueError(msg)
-        if label in counts:
-            msg = f"--per-class names class {label!r} twice: {text!r}"
-            raise ValueError(msg)
-        counts[label] = _count(count, text)
-    return counts
-
-
-def _count(number: str, text: str) -> int:
-    try:
-        return int(number)
-    except ValueError:
-        msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
-        raise ValueError(msg) from None
-
-
-def _size(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        msg = f"must be a number of items or a fraction in (0, 1), got {text!r}"
-        raise argparse.ArgumentTypeError(msg) from None
-
-
-def _natural(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else -1
-    if number < 0:
-        msg = f"must be an integer of at least 0, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return number

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from . import __version__
-from ._table import Table, read_table
+from ._groups import LeaveGroupsOut
+from ._score_data import Data
+from ._score_details import confusion_as_json, confusion_lines, scores_as_json
 from .designs import Design, KFold, StratifiedKFold, StratifiedSubsample
 from .driver import complete_cv
 from .kernel import Array, Variant
@@ -46,16 +48,6 @@ SAFE_INTEGER = 2**53
 _LISTED = 4  # classes that the text names one by one
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is scored."""
-
-    source: str
-    X: Array
-    y: Array
-    notes: tuple[str, ...] = ()
-
-
 def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
     """The variant of that name, if it takes the parameters that the options give.
 
@@ -73,43 +65,6 @@ def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
     return rule
 
 
-def read_data(args: argparse.Namespace, rule: Variant) -> Data:
-    """The table that the options name, or the bundled one.
-
-    Raises
-    ------
-    ValueError
-        If the table cannot be used, or the rule wants numbers for a target that is text.
-    """
-    if args.file is None:
-        from .datasets import load_wine
-
-        wine = load_wine()
-        return Data("wine (bundled; no file was given)", wine.X, wine.y)
-    table = read_table(args.file, args.target, delimiter=args.delimiter, header=args.header, drop=args.drop)
-    y = table.y
-    if rule.target == "values" and y.dtype.kind == "U":  # large numbers are kept as text, lest labels merge
-        y = _numbers(y, rule, table)
-    return Data(table.source, table.X, y, table.notes)
-
-
-def _numbers(cells: Array, rule: Variant, table: Table) -> Array:
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells.tolist()):
-        try:
-            values[i] = float(cell)
-        except ValueError:
-            remedy = "choose another by --target, or a variant for classes, such as knn"
-            if i == 0 and not table.has_header:
-                remedy = f"--header if the first line names the columns; else {remedy}"
-            msg = (
-                f"variant {rule.name!r} needs a number as every item's target, but column "
-                f"{table.target_name!r} holds {cell!r}; {remedy}"
-            )
-            raise ValueError(msg) from None
-    return values
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The exact score, and the random runs beside it."""
@@ -121,6 +76,8 @@ class Answer:
     cv: Any
     metric: str
     seed: int
+    confusion: Array | None = None
+    per_item: str | None = None
 
     @property
     def measure(self) -> str:
@@ -145,6 +102,8 @@ class Answer:
             "data": self.data.source,
             "n_items": len(self.data.X),
             "n_features": self.data.X.shape[1],
+            "standardized": self.data.standardized,
+            "groups": self.data.groups_name,
             "classes": _classes(self.data.y) if self.has_classes else None,
             "variant": found.variant,
             "parameters": {name: _plain(value) for name, value in found.parameters.items()},
@@ -164,6 +123,9 @@ class Answer:
             "log10_n_train_sets": math.log10(found.n_train_sets),
             "depth": found.depth,
             "tied": found.tied,
+            "per_class": None if self.confusion is None else scores_as_json(found.per_class()),
+            "confusion": None if self.confusion is None else confusion_as_json(self._names, self.confusion),
+            "per_item": self.per_item,
             "seconds": found.seconds,
             "random_runs": None if self.runs is None else _runs_as_json(self.runs, self.seed),
         }
@@ -173,12 +135,20 @@ class Answer:
         found = self.complete
         rule = found.variant + _listed(found.parameters)
         ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
+        # Where groups are left out, the classifications of all splits count alike, and so all items do.
+        average = "item" if self.data.groups is not None and found.average == "pooled" else found.average
         lines = [
             ("Data", _data_line(self.data)),
+            *([("", "features standardized over all items")] if self.data.standardized else []),
             ("", _class_line(_classes(self.data.y)) if self.has_classes else _target_line(self.data.y)),
+            *(
+                []
+                if self.data.groups is None
+                else [("", _group_line(self.data.groups, self.data.groups_name))]
+            ),
             ("Rule", f"{rule}, {self.metric} distance,"),
             ("", f"equally near items {ties[found.ties]}"),
-            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[found.average]}"),
+            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
             ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
             self._score_line(),
         ]
@@ -189,9 +159,18 @@ class Answer:
             lines.append(("Ties", self._tied_line()))
         timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
         lines.append(("Time", timed))
+        if self.per_item is not None:
+            lines.append(("Items", f"the scores of all items are in {self.per_item}"))
         if self.runs is not None:
             lines += self._runs_lines(self.runs)
-        return "\n".join(f"{name:<15}{text}".rstrip() for name, text in lines)
+        shown = [f"{name:<15}{text}".rstrip() for name, text in lines]
+        if self.confusion is not None:
+            shown += ["", *confusion_lines(self._names, self.confusion, 15)]
+        return "\n".join(shown)
+
+    @property
+    def _names(self) -> list[str]:
+        return list(_classes(self.data.y))
 
     def _score_line(self) -> tuple[str, str]:
         found = self.complete
@@ -249,7 +228,9 @@ def compute(
     args: argparse.Namespace, data: Data, rule: Variant, parameters: dict[str, Any], cv: Any
 ) -> Answer:
     """Ask for the exact score, and for the random runs."""
-    if rule.target == "classes":
+    if data.groups is not None:
+        cv = LeaveGroupsOut(data.groups, cv.p)
+    elif rule.target == "classes":
         cv = _with_labels(cv, data.y)
     asked: dict[str, Any] = {
         "metric": args.metric,
@@ -262,13 +243,14 @@ def compute(
     }
     _compile(rule, cv, args.ties)
     complete = complete_cv(data.X, data.y, rule, cv, exact=args.exact, **asked)
+    confusion = complete.confusion(normalize="true") if args.confusion else None
     runs = None
     if args.repeats:
         runs = monte_carlo_cv(
             data.X, data.y, rule, cv, n_repeats=args.repeats, random_state=args.seed, **asked
         )
     metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
-    return Answer(data, complete, runs, rule, cv, metric, args.seed)
+    return Answer(data, complete, runs, rule, cv, metric, args.seed, confusion, args.per_item)
 
 
 def _compile(rule: Variant, cv: Any, ties: str | None) -> None:
@@ -278,6 +260,8 @@ def _compile(rule: Variant, cv: Any, ties: str | None) -> None:
     tiny: Any = 2
     if isinstance(cv, Design):
         tiny = StratifiedKFold(2) if isinstance(cv, StratifiedKFold | StratifiedSubsample) else KFold(2)
+    if isinstance(cv, LeaveGroupsOut):
+        tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
     # What this data or these defaults do not suit is compiled later, and errors are told then.
     with contextlib.suppress(ValueError, TypeError):
         complete_cv(X, y, rule, tiny, ties=ties)
@@ -314,6 +298,13 @@ def _data_line(data: Data) -> str:
     return f"{data.source}: {n_items} items, {_plural(n_features, 'feature')}"
 
 
+def _group_line(groups: Array, column: str | None) -> str:
+    sizes = np.unique(groups, return_counts=True)[1]
+    least, most = sizes.min(), sizes.max()
+    spread = f"{least}" if least == most else f"{least} to {most}"
+    return f"{len(sizes)} groups of {spread} items (column {column!r})"
+
+
 def _target_line(y: Array) -> str:
     return f"targets from {y.min():g} to {y.max():g}, mean {y.mean():g}, variance {y.var():g}"
 
@@ -341,6 +332,8 @@ def _describe(cv: Any, design: str) -> str:
     if isinstance(cv, KFold | StratifiedKFold):
         stratified = "stratified " if isinstance(cv, StratifiedKFold) else ""
         return f"{stratified}{cv.n_splits}-fold cross-validation"
+    if isinstance(cv, LeaveGroupsOut):
+        return "leave one group out" if cv.p == 1 else f"leave {cv.p} groups out"
     size = getattr(cv, "train_size", None)
     if size is None:
         return f"leave {cv.p} out"

@@ -144,6 +144,9 @@ def read_table(
         raise ValueError(msg)
     _check_shape(rows, columns, mark)
     table = _convert(rows, columns, features, label, grouping)
+    if table.groups is not None and (table.groups == table.groups[0]).all():
+        msg = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
+        raise ValueError(msg)
     if columns.names is None and is_undecided:
         first = [_number(cell) for cell in rows[0].cells]
         note = header_note(columns, rows[0].line, first, label, table.y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -14,18 +15,21 @@ import pytest
 
 from knnccv import (
     KFold,
+    LeaveGroupsOut,
     LeaveOut,
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
     __version__,
     _cli,
+    _score,
     complete_cv,
     monte_carlo_cv,
     register,
     unregister,
 )
 from knnccv.__main__ import main
+from knnccv._score_data import standardized
 from knnccv._table import read_table
 from knnccv.datasets import load_wine, uci_names
 from knnccv_variants.nearest import NN
@@ -70,19 +74,35 @@ def stdin(monkeypatch, text):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
+def table(names, *columns):
+    """A table with these columns, of text."""
+    header = [",".join(names)] if names else []
+    return "\n".join([*header, *(",".join(map(str, cells)) for cells in zip(*columns, strict=True))]) + "\n"
+
+
+FIRST, LABEL = [row[0] for row in ROWS], [row[2] for row in ROWS]
+
+
+def scaled(X):
+    """Zero mean and unit standard deviation of every column."""
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
 # What score says
 
 
 def test_score_without_a_file_is_the_wine_data_and_the_default_question(run):
     wine = load_wine()
-    exact = complete_cv(wine.X, wine.y)
+    X = scaled(wine.X)
+    exact = complete_cv(X, wine.y)
     status, out, err = run("score", "--repeats", "3", "--seed", "1")
     assert (status, err) == (0, "")
     assert "wine (bundled; no file was given): 178 items, 13 features\n" in out
+    assert "features standardized over all items\n" in out
     assert "3 classes (1: 59, 2: 71, 3: 48)" in out
     assert f"{100 * exact.score:.4f} %" in out
     assert "stratified 5-fold cross-validation" in out
-    runs = monte_carlo_cv(wine.X, wine.y, n_repeats=3, random_state=1)
+    runs = monte_carlo_cv(X, wine.y, n_repeats=3, random_state=1)
     assert f"{100 * runs.score:.2f} % ± {100 * runs.std:.2f} %" in out
     assert f"± {100 * runs.standard_error:.2f} %" in out
     assert "3 random runs of the same design (seed 1)" in out
@@ -91,7 +111,8 @@ def test_score_without_a_file_is_the_wine_data_and_the_default_question(run):
 
 def test_json_holds_what_the_library_found(run):
     wine = load_wine()
-    found = complete_cv(wine.X, wine.y, "nn", Subsample(100))
+    X = scaled(wine.X)
+    found = complete_cv(X, wine.y, "nn", Subsample(100))
     status, out, _ = run("score", *QUICK, "--train-size", "100", "--json")
     answer = json.loads(out)
     assert status == 0
@@ -101,7 +122,9 @@ def test_json_holds_what_the_library_found(run):
     assert answer["design"] == "Subsample(train_size=100)"
     assert answer["measure"] == "accuracy"
     assert answer["classes"] == {"1": 59, "2": 71, "3": 48}
-    runs = monte_carlo_cv(wine.X, wine.y, "nn", Subsample(100), n_repeats=2, random_state=0)
+    assert (answer["standardized"], answer["groups"]) == (True, None)
+    assert (answer["confusion"], answer["per_class"], answer["per_item"]) == (None, None, None)
+    runs = monte_carlo_cv(X, wine.y, "nn", Subsample(100), n_repeats=2, random_state=0)
     assert answer["random_runs"]["scores"] == runs.scores.tolist()
     assert answer["random_runs"]["standard_error"] == runs.standard_error
 
@@ -156,7 +179,7 @@ def test_a_long_fraction_is_not_printed_but_told(run):
 def test_designs(run, options, design, words):
     wine = load_wine()
     question = ("score", "--variant", "nn", "--repeats", "0", *options)
-    expected = complete_cv(wine.X, wine.y, "nn", design)
+    expected = complete_cv(scaled(wine.X), wine.y, "nn", design)
     assert json.loads(run(*question, "--json")[1])["score"] == expected.score
     assert words in run(*question)[1]
 
@@ -179,7 +202,7 @@ def test_designs(run, options, design, words):
 def test_rules(run, options, asked):
     wine = load_wine()
     answer = json.loads(run("score", "--repeats", "0", *options, "--json")[1])
-    assert answer["score"] == complete_cv(wine.X, wine.y, **asked).score
+    assert answer["score"] == complete_cv(scaled(wine.X), wine.y, **asked).score
     assert answer["measure"] == ("expected loss" if "loss" in asked else "accuracy")
     assert answer["ties"] == asked.get("ties", "random")
 
@@ -187,7 +210,7 @@ def test_rules(run, options, asked):
 @pytest.mark.parametrize(("score", "words"), [("share", "share of the votes"), ("brier", "Brier score")])
 def test_the_votes_as_probabilities(run, score, words):
     wine = load_wine()
-    exact = complete_cv(wine.X, wine.y, "confidence", n_neighbors=3, score=score)
+    exact = complete_cv(scaled(wine.X), wine.y, "confidence", n_neighbors=3, score=score)
     question = ("score", "--variant", "confidence", "--n-neighbors", "3", "--parameter", f"score={score}")
     answer = json.loads(run(*question, "--repeats", "0", "--json")[1])
     assert (answer["score"], answer["measure"]) == (exact.score, words)
@@ -341,6 +364,226 @@ def test_a_missing_extra_is_named(run, monkeypatch):
     assert "pip install 'knnccv[progress]'" in refused(run, "score", *QUICK, "--progress")
 
 
+# Scaled features, groups, confusions, items
+
+
+def test_bundled_data_unscaled(run):
+    wine = load_wine()
+    out = run("score", *QUICK, "--no-standardize")[1]
+    assert f"({complete_cv(wine.X, wine.y, 'nn').score:.12f}" in out
+    assert "178 items, 13 features\n" in out
+    assert "standardized" not in out
+
+
+def test_a_file_is_standardized_where_that_is_asked_for(run, write):
+    X = np.array([[x, 1000 * y + 3, 0.1] for x, y, _ in ROWS])  # the last column is constant
+    y = [row[2] for row in ROWS]
+    question = ("score", write(table("abcd", *X.T.tolist(), y)), "--target", "d", *QUICK, "--json")
+    known = np.column_stack([scaled(X[:, :2]), np.zeros(12)])
+    for option, features in (((), X), (("--no-standardize",), X), (("--standardize",), known)):
+        answer = json.loads(run(*question, *option)[1])
+        assert answer["score"] == complete_cv(features, y, "nn").score
+        assert answer["standardized"] is (features is known)
+    assert "features standardized over all items\n" in run(*question[:-1], "--standardize")[1]
+
+
+def test_regression_standardizes_features_and_no_targets(run, write):
+    X, y = np.array([row[:2] for row in HOMES]), np.array([row[2] for row in HOMES])
+    question = ("score", write(PRICES), "--target", "price", "--variant", "regression", "--standardize")
+    answer = json.loads(run(*question, "--repeats", "0", "--json")[1])
+    assert answer["score"] == complete_cv(scaled(X), y, "regression").score
+    assert "targets from 0 to 30.25" in run(*question)[1]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-200, 1e300, 2.0**-1070])
+def test_standardized_columns_of_any_magnitude(factor):
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    X = np.random.default_rng(0).integers(-9, 10, (50, 3)).astype(float)
+    expected = preprocessing.StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(standardized(X * [1, factor, -factor]), expected * [1, 1, -1], atol=1e-14)
+
+
+def test_constant_columns_stay_at_zero():
+    X = np.array([[0.1, 1e300, 0.0, -7.0]] * 7)
+    np.testing.assert_array_equal(standardized(X), np.zeros((7, 4)))
+
+
+GROUPS = ["u", "v", "v", "w", "w", "w", "u", "v", "x", "x", "w", "u"]
+GROUPED = table(("x", "y", "who", "label"), *zip(*[row[:2] for row in ROWS], strict=True), GROUPS, LABEL)
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "p", "words"),
+    [
+        ((), {}, 1, "leave one group out"),
+        (("--leave-out", "1", "--no-stratify"), {}, 1, "leave one group out"),
+        (("--variant", "nn", "--leave-out", "2"), {"variant": "nn"}, 2, "leave 2 groups out"),
+        (("--variant", "rank", "--rank", "2"), {"variant": "rank", "rank": 2}, 1, "all items count alike"),
+        (("--average", "class"), {"average": "class"}, 1, "all classes count alike"),
+        (("--ties", "index", "--drop", "who"), {"ties": "index"}, 1, "leave one group out"),
+    ],
+)
+def test_groups(run, write, options, asked, p, words):
+    X = np.array([row[:2] for row in ROWS])
+    design = LeaveGroupsOut(GROUPS, p)
+    exact = complete_cv(X, LABEL, cv=design, **asked)
+    runs = monte_carlo_cv(X, LABEL, cv=design, n_repeats=3, random_state=7, **asked)
+    question = ("score", write(GROUPED), "--target", "label", "--groups", "who", *options)
+    status, out, err = run(*question, "--repeats", "3", "--seed", "7", "--json")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["score"] == exact.score
+    assert answer["random_runs"]["scores"] == runs.scores.tolist()
+    assert (answer["groups"], answer["design"]) == ("who", f"LeaveGroupsOut(4 groups, p={p})")
+    assert (answer["n_features"], answer["n_train_sets"]) == (2, exact.n_train_sets)
+    out = run(*question)[1]
+    assert words in out
+    assert "4 groups of 2 to 4 items (column 'who')" in out
+
+
+def test_groups_are_numbers_where_all_are_and_serve_regression_and_exact_scores(run, write):
+    numbers = {"u": "1", "v": "2.0", "w": "3", "x": "10"}
+    cells = [numbers[g] if i % 2 else numbers[g].removesuffix(".0") for i, g in enumerate(GROUPS)]
+    path = write(table(("x", "price", "who"), FIRST, [x / 4 for x in FIRST], cells))
+    question = ("score", path, "--target", "price", "--variant", "regression", "--groups", "-1", "--exact")
+    answer = json.loads(run(*question, "--repeats", "1", "--json")[1])
+    features = np.array(FIRST, dtype=float)[:, None]
+    found = complete_cv(features, features[:, 0] / 4, "regression", LeaveGroupsOut(GROUPS), exact=True)
+    assert answer["exact"] == f"{found.exact.numerator}/{found.exact.denominator}"
+    assert answer["groups"] == "who"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "parts"),
+    [
+        ("x,g,c\n1,u,a\n2,,b\n", ("--groups", "g"), ("line 3, column 'g'", "the group is missing")),
+        ("x,g,c\n1,u,a\n2,NA,b\n", ("--groups", "1"), ("the group is missing (NA); every item needs one",)),
+        ("x,g,c\n1,u,a\n2,u,b\n", ("--groups", "g"), ("column 'g'", "one group only", "at least 2")),
+        ("x,g,c\n1,1,a\n2,1.0,b\n", ("--groups", "g"), ("one group only",)),
+        ("x,g,c\n1,u,a\n2,v,b\n", ("--groups", "c"), ("column 'c' is the target", "--groups")),
+        ("x,g,c\n1,u,a\n2,v,b\n", ("--groups", "gg"), ("no column 'gg'", "did you mean 'g'?")),
+        ("g,c\nu,a\nv,b\n", ("--groups", "g"), ("none is left beside the target and the groups",)),
+        ("x,g,c\n1,u,a\n2,v,b\n", ("--groups", "g", "--leave-out", "2"), ("between 1 and 1", "groups")),
+    ],
+)
+def test_groups_that_cannot_be(run, write, text, options, parts):
+    said = refused(run, "score", write(text), "--target", "c", *QUICK, *options)
+    for part in parts:
+        assert part in said
+    assert "--drop" not in said
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", [False, True])
+def test_confusion(run, n_classes, loss, write):
+    wine = load_wine()
+    y = np.minimum(wine.y, n_classes)
+    matrix = (1 - np.eye(n_classes, dtype=int)).tolist()
+    asked = {"variant": "nn", "loss": matrix} if loss else {"variant": "nn"}
+    path = write(table((), *wine.X[:, :3].T.tolist(), y.tolist()))
+    exact = complete_cv(wine.X[:, :3], y, cv=KFold(5), **asked)
+    shares = exact.confusion(normalize="true")
+    question = ("score", path, "--target", "-1", "--variant", "nn", "--cv", "5", "--no-stratify")
+    question = (*question, "--repeats", "0", "--confusion")
+    question = (*question, "--parameter", f"loss={matrix}") if loss else question
+    answer = json.loads(run(*question, "--json")[1])
+    names = [str(name) for name in range(1, n_classes + 1)]
+    assert answer["confusion"]["classes"] == names
+    assert answer["confusion"]["normalize"] == "true"
+    assert answer["confusion"]["matrix"] == shares.tolist()
+    assert answer["per_class"] == {str(name): score for name, score in exact.per_class().items()}
+    lines = run(*question)[1].splitlines()
+    start = next(i for i, line in enumerate(lines) if "expected confusion matrix" in line.lower())
+    assert lines[start + 1].split() == names
+    for name, row, line in zip(names, shares, lines[start + 2 :], strict=False):
+        assert line.split() == [name, *(f"{100 * share:.2f}" for share in row)]
+    assert max(map(len, lines[1:])) <= 100
+
+
+def test_confusion_of_a_class_that_is_never_tested(run, write):
+    path = write("x,c\n0,a\n1,a\n2,b\n3,b\n")
+    question = ("score", path, "--target", "c", "--variant", "nn", "--per-class", "a=1,b=2", "--confusion")
+    answer = json.loads(run(*question, "--repeats", "0", "--json")[1])
+    assert answer["confusion"]["matrix"] == [[0.75, 0.25], [None, None]]
+    assert answer["per_class"] == {"a": 0.75, "b": None}
+    assert [line.split() for line in run(*question, "--repeats", "0")[1].splitlines()][-2:] == [
+        ["a", "75.00", "25.00"],
+        ["b", "-", "-"],
+    ]
+
+
+def test_confusion_of_rational_scores(run, write):
+    question = ("score", write(PLAIN), "--target", "label", *QUICK, "--leave-out", "3")
+    found = json.loads(run(*question, "--confusion", "--exact", "--json")[1])["confusion"]["matrix"]
+    rounded = json.loads(run(*question, "--confusion", "--json")[1])["confusion"]["matrix"]
+    np.testing.assert_allclose(found, rounded, rtol=1e-12)
+
+
+def items_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["item", "label", "score", "weight"]
+    assert [row[0] for row in rows] == [str(i) for i in range(len(rows))]
+    return rows
+
+
+def test_items_in_a_file(run, write, tmp_path):
+    labels = ['a "quoted", β', "b"]
+    y = [labels[label == "b"] for label in LABEL]
+    found = complete_cv(np.array([row[:2] for row in ROWS]), y, "nn")
+    path = write(PLAIN.replace(",a\n", ',"a ""quoted"", β"\n'))
+    items = tmp_path / "items.csv"
+    items.write_text("something long and old\n" * 50)
+    question = ("score", path, "--target", "label", *QUICK, "--per-item", items)
+    assert json.loads(run(*question, "--json")[1])["per_item"] == str(items)
+    rows = items_of(items)
+    assert [row[1] for row in rows] == y
+    assert [float(row[2]) for row in rows] == found.per_item.tolist()
+    assert [float(row[3]) for row in rows] == found.weights.tolist()
+    out = run(*question)[1]
+    assert f"the scores of all items are in {items}" in out
+
+
+def test_items_that_are_never_tested_have_no_score(run, write, tmp_path):
+    items = tmp_path / "items.csv"
+    question = ("score", write("x,c\n0,7\n1,7\n2,8\n3,8\n"), "--target", "c", *QUICK, "--per-item", items)
+    assert run(*question, "--per-class", "7=1,8=2")[0] == 0
+    rows = items_of(items)
+    assert [row[1] for row in rows] == ["7", "7", "8", "8"]
+    assert [row[2:] for row in rows][2:] == [["", "0.0"]] * 2
+
+
+def test_items_of_regression(run, write, tmp_path):
+    items = tmp_path / "items.csv"
+    question = ("score", write(PRICES), "--target", "price", "--variant", "regression", "--per-item", items)
+    assert run(*question, "--repeats", "0")[0] == 0
+    rows = items_of(items)
+    assert [float(row[1]) for row in rows] == [row[2] for row in HOMES]
+    found = complete_cv(np.array([row[:2] for row in HOMES]), [row[2] for row in HOMES], "regression")
+    assert [float(row[2]) for row in rows] == found.per_item.tolist()
+
+
+def test_a_file_for_items_is_left_as_it_was_where_there_is_no_answer(run, write, tmp_path):
+    path, items = write(PLAIN), tmp_path / "items.csv"
+    question = ("score", path, "--target", "label", *QUICK, "--per-item", items)
+    refused(run, *question, "--train-size", "50")
+    assert not items.exists()
+    items.write_text("old")
+    refused(run, *question, "--train-size", "50")
+    assert items.read_text() == "old"
+    assert "--per-item would overwrite the table" in refused(run, *question[:-1], path)
+    assert path.read_text() == PLAIN
+
+
+def test_a_file_for_items_that_cannot_be_written_is_found_before_anything_is_computed(
+    run, write, monkeypatch
+):
+    monkeypatch.setattr(_score, "complete_cv", None)
+    question = ("score", write(PLAIN), "--target", "label", *QUICK)
+    assert "No such file" in refused(run, *question, "--per-item", "missing-folder/items.csv")
+    assert "predicts no class" in refused(run, *question[:-4], "--variant", "rank", "--confusion")
+
+
 # What it reads
 
 
@@ -431,13 +674,6 @@ def test_a_column_without_a_name_is_pointed_out(run, write):
     assert run("score", path, "--target", "label", *QUICK, "--drop", "0")[2] == ""
 
 
-def table(names, *columns):
-    """A table with these columns, of text."""
-    header = [",".join(names)] if names else []
-    return "\n".join([*header, *(",".join(map(str, cells)) for cells in zip(*columns, strict=True))]) + "\n"
-
-
-X, LABEL = [row[0] for row in ROWS], [row[2] for row in ROWS]
 SHUFFLED = [5, 0, 3, 1, 9, 2, 11, 4, 10, 6, 8, 7]
 
 
@@ -457,7 +693,7 @@ SHUFFLED = [5, 0, 3, 1, 9, 2, 11, 4, 10, 6, 8, 7]
     ],
 )
 def test_a_column_that_numbers_the_rows_is_pointed_out(run, write, name, values, parts):
-    path = write(table((name, "x", "label"), values, X, LABEL))
+    path = write(table((name, "x", "label"), values, FIRST, LABEL))
     question = ("score", path, "--target", "label", *QUICK, "--json")
     status, out, err = run(*question)
     assert (status, err.count("\n")) == (0, 1)
@@ -471,7 +707,7 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(run, write, name, values,
 
 
 def test_a_number_of_the_rows_without_a_header_is_pointed_out(run, write):
-    err = run("score", write(table((), range(3, 15), X, LABEL)), "--target", "2", *QUICK)[2]
+    err = run("score", write(table((), range(3, 15), FIRST, LABEL)), "--target", "2", *QUICK)[2]
     assert "column '0' counts the rows (3, 4, 5, …); it is used as a feature; --drop 0 leaves it out" in err
 
 
@@ -486,17 +722,17 @@ def test_a_number_of_the_rows_without_a_header_is_pointed_out(run, write):
     ],
 )
 def test_features_are_not_taken_for_numbers_of_the_rows(run, write, name, values):
-    path = write(table((name, "x", "label"), values, X, LABEL))
+    path = write(table((name, "x", "label"), values, FIRST, LABEL))
     assert run("score", path, "--target", "label", *QUICK)[2] == ""
 
 
 def test_the_target_may_count_the_rows_and_so_may_a_tiny_table(run, write):
-    path = write(table(("x", "price"), X, range(12)))
+    path = write(table(("x", "price"), FIRST, range(12)))
     assert run("score", path, "--target", "price", "--variant", "regression", "--repeats", "0")[2] == ""
     assert read_table(str(write("x,label\n0,a\n1,a\n2,b\n3,b\n")), "label").notes == ()
 
 
-NUMBERED = [[(3 * x) % 7 / 2 for x in range(12)], X, [(5 * x) % 12 / 4 for x in range(12)]]
+NUMBERED = [[(3 * x) % 7 / 2 for x in range(12)], FIRST, [(5 * x) % 12 / 4 for x in range(12)]]
 
 
 @pytest.mark.parametrize(
@@ -669,6 +905,18 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--drop", "x"), "--drop describes a file"),
         (("--delimiter", ","), "--delimiter describes a file"),
         (("--no-header",), "--header/--no-header describes a file"),
+        (("--groups", "x"), "--groups describes a file"),
+        (("--groups", "x", "--cv", "5"), "--groups is a design of its own; it cannot be given with --cv"),
+        (("--groups", "x", "--train-size", "9"), "cannot be given with --train-size"),
+        (("--groups", "x", "--per-class", "2"), "cannot be given with --per-class"),
+        (("--groups", "x", "--stratify"), "--groups cannot be stratified"),
+        (("--groups", "x", "--leave-out", "0"), "--leave-out must be at least 1, got 0"),
+        (("--confusion", "--variant", "rank"), "variant 'rank' predicts no class"),
+        (("--confusion", "--variant", "confidence"), "predicts no class that --confusion could count"),
+        (("--confusion", "--variant", "regression"), "variant 'regression' predicts no class"),
+        (("--per-item", "-"), "--per-item needs the name of a file"),
+        (("--per-item", "missing-folder/items.csv"), "missing-folder/items.csv: No such file"),
+        (("--per-item", "/"), "/: Is a directory"),
     ],
 )
 def test_options_that_cannot_be(run, options, part):
