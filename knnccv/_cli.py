@@ -28,7 +28,7 @@ designs (one of them; the answer is the mean over all splits that the design adm
   --leave-out P                all test sets of P items
   --groups patient             all test sets of one patient's items: leave one group out
   --groups patient --leave-out P
-                               ... of P patients (P of 2 and more: for rules of one neighbor)
+                               ... of P patients
 
 examples:
   knnccv score

@@ -138,14 +138,7 @@ class Answer:
         # Where groups are left out, the classifications of all splits count alike, and so all items do.
         average = "item" if self.data.groups is not None and found.average == "pooled" else found.average
         lines = [
-            ("Data", _data_line(self.data)),
-            *([("", "features standardized over all items")] if self.data.standardized else []),
-            ("", _class_line(_classes(self.data.y)) if self.has_classes else _target_line(self.data.y)),
-            *(
-                []
-                if self.data.groups is None
-                else [("", _group_line(self.data.groups, self.data.groups_name))]
-            ),
+            *self._data_lines(),
             ("Rule", f"{rule}, {self.metric} distance,"),
             ("", f"equally near items {ties[found.ties]}"),
             ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
@@ -171,6 +164,16 @@ class Answer:
     @property
     def _names(self) -> list[str]:
         return list(_classes(self.data.y))
+
+    def _data_lines(self) -> list[tuple[str, str]]:
+        data = self.data
+        lines = [("Data", _data_line(data))]
+        if data.standardized:
+            lines.append(("", "features standardized over all items"))
+        lines.append(("", _class_line(_classes(data.y)) if self.has_classes else _target_line(data.y)))
+        if data.groups is not None:
+            lines.append(("", _group_line(data.groups, data.groups_name)))
+        return lines
 
     def _score_line(self) -> tuple[str, str]:
         found = self.complete
@@ -301,8 +304,8 @@ def _data_line(data: Data) -> str:
 def _group_line(groups: Array, column: str | None) -> str:
     sizes = np.unique(groups, return_counts=True)[1]
     least, most = sizes.min(), sizes.max()
-    spread = f"{least}" if least == most else f"{least} to {most}"
-    return f"{len(sizes)} groups of {spread} items (column {column!r})"
+    spread = f"{least} to {most} items" if least < most else _plural(least, "item")
+    return f"{len(sizes)} groups of {spread} (column {column!r})"
 
 
 def _target_line(y: Array) -> str:

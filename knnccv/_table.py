@@ -123,7 +123,6 @@ def read_table(
     except csv.Error as error:
         msg = f"{name} cannot be split at {_called(mark)}: {error}"
         raise ValueError(msg) from None
-    is_undecided = header is None
     columns, rows = _take_header(rows, name, header)
     if target is None:
         msg = f"--target must say which column of {name} holds the labels{columns.listing()}"
@@ -147,7 +146,7 @@ def read_table(
     if table.groups is not None and (table.groups == table.groups[0]).all():
         msg = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
         raise ValueError(msg)
-    if columns.names is None and is_undecided:
+    if header is None and columns.names is None:
         first = [_number(cell) for cell in rows[0].cells]
         note = header_note(columns, rows[0].line, first, label, table.y)
         return replace(table, notes=(*table.notes, note)) if note else table
