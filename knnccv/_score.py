@@ -206,6 +206,11 @@ class Answer:
         n_runs = len(runs.scores)
         title = f"{n_runs} random run{'s' if n_runs > 1 else ''} of the same design (seed {self.seed})"
         lines = [("", ""), (title, "")]
+        if self.data.groups is not None and len(set(_sizes(self.data.groups))) > 1:
+            over = "; one run can exceed 100 %" if percent else ""
+            lines.append(
+                (f"  weighted by the sizes of their test sets, so that their mean is unbiased{over}", "")
+            )
         if n_runs == 1:
             lines.append(("  score", shown(runs.score)))
         else:
@@ -302,10 +307,16 @@ def _data_line(data: Data) -> str:
 
 
 def _group_line(groups: Array, column: str | None) -> str:
-    sizes = np.unique(groups, return_counts=True)[1]
-    least, most = sizes.min(), sizes.max()
+    sizes = _sizes(groups)
+    least, most = min(sizes), max(sizes)
     spread = f"{least} to {most} items" if least < most else _plural(least, "item")
     return f"{len(sizes)} groups of {spread} (column {column!r})"
+
+
+def _sizes(groups: Array) -> list[int]:
+    """How many items every group has."""
+    sizes: list[int] = np.unique(groups, return_counts=True)[1].tolist()
+    return sizes
 
 
 def _target_line(y: Array) -> str:

@@ -439,6 +439,14 @@ def test_groups(run, write, options, asked, p, words):
     out = run(*question)[1]
     assert words in out
     assert "4 groups of 2 to 4 items (column 'who')" in out
+    assert "weighted by the sizes of their test sets" in out
+
+
+def test_groups_of_one_size(run, write):
+    path = write(table(("x", "who", "label"), FIRST, range(12), LABEL))
+    out = run("score", path, "--target", "label", "--groups", "who", *QUICK)[1]
+    assert "12 groups of 1 item (column 'who')" in out
+    assert "weighted" not in out
 
 
 def test_groups_are_numbers_where_all_are_and_serve_regression_and_exact_scores(run, write):
