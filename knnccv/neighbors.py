@@ -18,9 +18,10 @@ import numpy as np
 
 from ._checks import check_bool, check_integer
 from ._pool import check_pool, for_each
-from ._search.given import as_matrix, lists_of_graph, lists_of_indices
+from ._search.given import lists_of_graph, lists_of_indices
 from ._search.metrics import Metric, Ranking, ranking
 from ._search.select import nearest_of
+from ._search.square import as_matrix
 from .kernel import Array
 
 CACHE_BYTES = 2**29
@@ -211,13 +212,14 @@ class Neighbors:
         Parameters
         ----------
         D : array of shape (n_items, n_items)
-            ``D[x, j]``: how unlike item j is to the tested item x. It need not be symmetric; the
-            diagonal is not looked at, but must be finite as the rest. Not copied.
+            ``D[x, j]``: how unlike item j is to the tested item x. It need not be symmetric. The
+            diagonal is not looked at and may be NaN or infinite; all else must be finite. Not copied.
 
         Raises
         ------
         ValueError, TypeError
-            If it is no square matrix of at least two finite real rows.
+            If it is no square matrix of at least two finite real rows, or holds similarities: every row's
+            largest value is on the diagonal.
         """
         matrix = as_matrix(D)
         return cls(len(matrix), len(matrix) - 1, "precomputed", matrix=matrix)

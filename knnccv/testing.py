@@ -103,6 +103,7 @@ def _problem(rng: np.random.Generator, target: str) -> tuple[Array, Array]:
     n_classes = int(rng.integers(1, 4))
     levels = int(rng.choice([2, 4, 1000]))
     distances = rng.integers(0, levels, (n_items, n_items)).astype(float)
+    np.fill_diagonal(distances, 0)  # or it might look like one of similarities
     if target == "values":
         return distances, rng.integers(-4, 4 * n_classes, n_items)
     y = np.unique(rng.integers(0, n_classes, n_items), return_inverse=True)[1]

@@ -961,10 +961,15 @@ ARGUMENTS = {
         ValueError,
         r"distances\[2, 5\] is inf; every value must be finite",
     ),
-    "precomputed-inf-on-diagonal": (
-        lambda: {"X": changed(DISTANCES, (3, 3), INF), "metric": "precomputed"},
+    "precomputed-similarities": (
+        lambda: {"X": 1 / (1 + DISTANCES), "metric": "precomputed"},
         ValueError,
-        r"distances\[3, 3\] is inf; every value must be finite",
+        r"takes distances.*similarities.*1 - S or S\.max\(\) - S.*NaN or the smallest",
+    ),
+    "precomputed-inf-beside-an-inf-on-the-diagonal": (
+        lambda: {"X": changed(DISTANCES, (3, [3, 5]), INF), "metric": "precomputed"},
+        ValueError,
+        r"distances\[3, 5\] is inf; every value must be finite",
     ),
     "precomputed-strings": (
         lambda: {"X": DISTANCES.astype(str), "metric": "precomputed"},

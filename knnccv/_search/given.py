@@ -1,4 +1,4 @@
-"""Checks of what users give in place of data: matrices, lists and graphs."""
+"""Checks of what users give in place of data: lists and graphs."""
 
 from __future__ import annotations
 
@@ -10,31 +10,6 @@ from .._checks import as_reals, check_finite, rectangular
 from ..kernel import Array, jit
 
 ROWS = 2**14
-
-
-def as_matrix(D: Any) -> Array:
-    """Dissimilarities as a square array of finite real numbers, not copied where that can be helped.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are something else.
-    """
-    if hasattr(D, "tocsr"):
-        msg = "the distances are a sparse matrix; use Neighbors.from_graph"
-        raise TypeError(msg)
-    must = "distances must be real numbers"
-    matrix = rectangular(D, must)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
-        raise ValueError(msg)
-    if np.ma.is_masked(D) or matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8:
-        return as_reals("distances", D if np.ma.isMaskedArray(D) else matrix, must)
-    # By blocks of rows: the matrix may be larger than what memory has room for twice.
-    step = max(1, 2**21 // len(matrix))
-    for start in range(0, len(matrix), step):
-        check_finite("distances", matrix[start : start + step], start)
-    return matrix
 
 
 def lists_of_indices(

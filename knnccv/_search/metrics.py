@@ -19,6 +19,7 @@ import numpy as np
 from .._checks import as_reals, check_finite, check_real, rectangular
 from .._selectors import refuse_fitted
 from ..kernel import Array
+from .square import warn_of_distances
 
 Metric = str | Callable[[Array, Array], float]
 
@@ -133,14 +134,17 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     if keep_single and raw.dtype == np.float32 and not np.ma.isMaskedArray(X):
         single = np.ascontiguousarray(raw, dtype=np.float32)
         check_finite("X", single)
+        warn_of_distances(single)
         return single
     try:
-        return as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
+        data = as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
     except TypeError as error:
         if raw.dtype.kind not in "OUST":
             raise
         msg = f"{error}; neighbours of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
         raise TypeError(msg) from error
+    warn_of_distances(data)
+    return data
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
