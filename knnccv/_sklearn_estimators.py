@@ -11,7 +11,7 @@ import numpy as np
 
 from ._checks import check_integer
 from ._labels import code_labels
-from ._search.metrics import ALIASES, NAMES
+from ._search.metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES
 from ._selectors import WRONG_WAY
 from .kernel import Array
 from .neighbors import Neighbors
@@ -112,40 +112,53 @@ def _weighted(weights: Any, k: int, regression: bool) -> bool:
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
     """The neighbours under the estimator's metric."""
-    metric, params = estimator.metric, dict(estimator.metric_params or {})
-    if hasattr(X, "tocsr"):
-        msg = "X is sparse; pass X.toarray()"
+    metric, params = _metric_of(estimator)
+    name = metric if isinstance(metric, str) else ""
+    if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
+        msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
         raise InexactError(msg)
-    if isinstance(metric, str) and metric in ("minkowski", "p"):
-        p = params.pop("p", estimator.p if metric == "minkowski" else 2)
-        weights = params.pop("w", None)
-        if not params and weights is None:
-            names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-            if p in names:
-                return Neighbors.from_data(X, names[p])
-            return Neighbors.from_data(X, "minkowski", metric_params={"p": p})
-        params |= {"p": p} if weights is None else {"p": p, "w": weights}
-        return _measured(X, "minkowski", params)
-    if isinstance(metric, str) and metric == "precomputed":
+    if name == "precomputed":
         return Neighbors.from_distances(X)
-    if isinstance(metric, str) and metric == "infinity":
-        metric = "chebyshev"
     if callable(metric) and not hasattr(metric, "pairwise"):
         return Neighbors.from_data(X, partial(metric, **params) if params else metric)
-    if isinstance(metric, str) and metric in _KNOWN and not params:
-        return Neighbors.from_data(X, metric)
+    given = not _missing_parameters(name, params)
+    if name in _KNOWN and given and set(params) <= set(PARAMETERS.get(name, ())):
+        return Neighbors.from_data(X, name, metric_params=params)
     return _measured(X, metric, params)
+
+
+def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
+    """The metric by the name that knnccv has for it, if it has one, and its parameters."""
+    metric, params = estimator.metric, dict(estimator.metric_params or {})
+    if not isinstance(metric, str):
+        return metric, params
+    if metric in ("minkowski", "p"):
+        params.setdefault("p", estimator.p if metric == "minkowski" else 2)
+        if params.get("w") is None:
+            params.pop("w", None)
+        names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
+        return (
+            (names[params["p"]], {})
+            if [*params] == ["p"] and params["p"] in names
+            else ("minkowski", params)
+        )
+    return ("chebyshev" if metric == "infinity" else metric), params
+
+
+def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
+    """Whether scikit-learn would take a parameter from the items that are compared."""
+    needed = _FITTED_METRICS.get(name, ())
+    return bool(needed) and not any(one in params for one in needed)
 
 
 def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
     """By scikit-learn's own distances, all at once."""
     from sklearn.metrics import pairwise_distances
 
-    needed = _FITTED_METRICS.get(metric, ()) if isinstance(metric, str) else ()
-    if needed and not any(name in params for name in needed):
+    if isinstance(metric, str) and _missing_parameters(metric, params):
         msg = (
-            f"metric {metric!r} without {' or '.join(needed)} in metric_params takes it from the items "
-            "compared, so that distances would depend on the split"
+            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params takes it "
+            "from the items compared, so that distances would depend on the split"
         )
         raise InexactError(msg)
     if len(X) > _MOST_ITEMS:

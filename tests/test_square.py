@@ -93,7 +93,7 @@ def test_the_diagonal_is_not_looked_at(own, dtype):
 
 
 def test_single_entries_of_the_diagonal():
-    X, y = problem()
+    X, _ = problem()
     D = cdist(X, X)
     D[4, 4] = np.nan
     D[7, 7] = np.inf
@@ -129,9 +129,7 @@ def test_distances_of_any_kind_are_no_similarities():
         rng.random((30, 30)),
         rng.integers(0, 2, (30, 30)),
         np.array([[5.0, 1.0], [2.0, 7.0]]),  # two items have one order
-        np.array(
-            [[3.0, 1.0, 2.0], [2.0, 4.0, 1.0], [5.0, 2.0, 6.0]]
-        ),  # a few values that are not looked at
+        np.array([[3.0, 1.0, 2.0], [2.0, 4.0, 1.0], [5.0, 2.0, 6.0]]),  # by chance
     ):
         assert Neighbors.from_distances(D).n_items == len(D)
 

@@ -3,7 +3,7 @@
 Ranking happens on a surrogate where the distance itself would blur the order: squared euclidean
 distances, since the square root maps neighbouring doubles to one; for cosine and correlation, squared
 distances of rows brought to one length, in which proportional rows are equal to the last bit and rows at
-small angles do not cancel.
+small angles do not cancel. Great circles rank by the chord.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 from .._checks import as_reals, check_finite, check_real, rectangular
 from .._selectors import refuse_fitted
 from ..kernel import Array
+from .measures import arcs, braycurtis, factors_of, on_sphere, quadratic, tanimoto, with_squares
+from .scale import SQUARES, SUMS, safely_scaled, shifted
 from .square import warn_of_distances
 
 Metric = str | Callable[[Array, Array], float]
@@ -34,7 +36,14 @@ NAMES = (
     "correlation",
     "hamming",
     "jaccard",
+    "tanimoto",
+    "canberra",
+    "braycurtis",
+    "mahalanobis",
+    "haversine",
 )
+PARAMETERS = {"minkowski": ("p",), "mahalanobis": ("V", "VI")}
+SPARSE_NAMES = ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto")
 PIECE = 4096  # rows
 _FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 # The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
@@ -94,17 +103,30 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
         raise ValueError(msg)
     if name not in NAMES:
         raise ValueError(_unknown(metric))
-    p = given.pop("p", 2.0) if name == "minkowski" else None
+    own = {key: given.pop(key) for key in PARAMETERS.get(name, ()) if key in given}
     _no_params(given, f"metric {metric!r}")
     if name == "minkowski":
-        return _scaled(check_features(X), "minkowski", p=_check_p(p))
+        return _scaled(check_features(X), "minkowski", p=_check_p(own.get("p", 2.0)))
     if name in _DEGREES:
         return _scaled(check_features(X, keep_single=True), name)
     if name == "hamming":
         return Ranking(check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged)
     data = check_features(X)
     if name == "jaccard":
-        return Ranking(_booleans(data), partial(_cdist, "jaccard", {}), _unchanged)
+        return Ranking(_present(data), partial(_cdist, "jaccard", {}), _unchanged)
+    if name == "tanimoto":
+        scaled, _ = safely_scaled(data, name, *SQUARES)
+        return Ranking(with_squares(scaled), tanimoto, _unchanged)
+    if name == "canberra":
+        return Ranking(safely_scaled(data, name, *SUMS)[0], partial(_cdist, name, {}), _unchanged)
+    if name == "braycurtis":
+        return Ranking(safely_scaled(data, name, *SUMS)[0], braycurtis, _unchanged)
+    if name == "mahalanobis":
+        factors, power = factors_of(own, data.shape[1])
+        scaled, shift = safely_scaled(data, name, *SQUARES)
+        return Ranking(scaled, partial(quadratic, factors), partial(_root, shift + power))
+    if name == "haversine":
+        return Ranking(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
     return _angular(data, centred=name == "correlation")
 
 
@@ -150,39 +172,19 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
     degree = _DEGREES[name]
-    largest, smallest = _span(data)
-    # Powers and their sums must neither overflow nor vanish: the largest value goes to the upper limit if
-    # it is beyond, or if the smallest is so small that powers of differences might be lost.
+    # Powers and their sums must neither overflow nor vanish.
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
     low = 50 - limit if degree == 2 or "p" in kwargs else -2000
-    shift = largest - limit if largest > limit or smallest < low else 0
-    scaled = np.ldexp(data, -shift) if shift else data
-    if shift and (np.ldexp(scaled, shift) != data).any():
-        msg = f"X spans too many orders of magnitude for metric {name!r}: 2**{smallest} to 2**{largest}"
-        raise ValueError(msg)
+    scaled, shift, smallest = shifted(data, name, limit, low)
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
     if name == "minkowski":
         return Ranking(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
-    if degree == 2 and smallest - shift < low:
+    if degree == 2 and smallest < low:
         return Ranking(scaled, partial(_guarded, function, {}, 1.0), unscale)
     return Ranking(
         scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
     )
-
-
-def _span(data: Array) -> tuple[int, int]:
-    """The binary exponents of the largest and the smallest absolute value other than 0."""
-    largest, smallest = 0.0, np.inf
-    for start in range(0, len(data), PIECE):
-        size = np.abs(data[start : start + PIECE])
-        largest = max(largest, float(size.max()))
-        smallest = min(smallest, float(size.min(where=size > 0, initial=np.inf)))
-    return _exponent(largest), _exponent(min(smallest, largest))
-
-
-def _exponent(largest: float) -> int:
-    return int(np.frexp(largest)[1]) if largest > 0 else 0
 
 
 def _angular(data: Array, *, centred: bool) -> Ranking:
@@ -214,13 +216,16 @@ def _angles(some: Array, every: Array) -> Array:
     return values
 
 
-def _booleans(data: Array) -> Array:
-    bad = (data != 0) & (data != 1)
-    if bad.any():
-        row, column = (int(at) for at in np.argwhere(bad)[0])
-        msg = f"metric 'jaccard' needs 0 or 1 everywhere, got X[{row}, {column}] = {data[row, column]}"
+def _present(data: Array) -> Array:
+    """Which features an item has."""
+    if data.all() and (data != 1).any():
+        msg = (
+            "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
+            "'tanimoto' and 'braycurtis' compare amounts"
+        )
         raise ValueError(msg)
-    return data.astype(bool)
+    present: Array = data != 0
+    return present
 
 
 # Plain functions under `partial`, not closures: a Ranking must travel to other processes.

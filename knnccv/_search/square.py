@@ -13,7 +13,7 @@ from ..kernel import Array
 BLOCK_VALUES = 2**21  # of a matrix that may be larger than what memory has room for twice
 TILE = 512
 FEWEST = 3  # two items have one order
-# In a few rows a diagonal that is not looked at may be the largest by chance; a symmetric matrix is no chance.
+# In a few rows a diagonal that is not looked at may be the largest by chance; symmetry is no chance.
 FEW = 10
 
 
@@ -45,8 +45,8 @@ def as_matrix(D: Any) -> Array:
     if _holds_similarities(matrix):
         msg = (
             "metric 'precomputed' takes distances, but every item's largest value is its own, on the "
-            "diagonal, as in a matrix S of similarities; pass distances, as 1 - S or S.max() - S, or, if these "
-            "are distances, put NaN or the smallest value on the diagonal, which is not looked at"
+            "diagonal, as in a matrix S of similarities; pass distances, as 1 - S or S.max() - S, or, if "
+            "these are distances, put NaN or the smallest value on the diagonal, which is not looked at"
         )
         raise ValueError(msg)
     return matrix
@@ -60,9 +60,9 @@ def warn_of_distances(X: Array) -> None:
     if X.min() < 0 or not X.any() or not _symmetric(X):
         return
     msg = (
-        f"X is square and symmetric with zeros on the diagonal, as distances are, but is taken for the "
-        f'features of {n_items} items; pass metric="precomputed" (or Neighbors.from_distances(X)) if it holds '
-        "distances"
+        "X is square and symmetric with zeros on the diagonal, as distances are, but is taken for the "
+        f'features of {n_items} items; pass metric="precomputed", or Neighbors.from_distances(X), if it '
+        "holds distances"
     )
     warnings.warn(msg, UserWarning, stacklevel=5)
 
