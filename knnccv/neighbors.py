@@ -191,6 +191,9 @@ class Neighbors:
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
             raise ValueError(msg)
+        if prepared.nearest is not None and (algorithm == "tree" or device is not None):
+            msg = "sparse X has an engine of its own: leave algorithm and device out, or pass X.toarray()"
+            raise ValueError(msg)
         if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
             msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
             raise ValueError(msg)
@@ -405,6 +408,8 @@ class Neighbors:
                 self._on_device.proposals if self._on_device is not None else None,
                 self._ranking.remeasure,
             )
+        elif self._ranking is not None and self._ranking.nearest is not None:
+            found = self._ranking.nearest(rows, depth)
         else:
             found = nearest_of(self._values(rows), rows, depth)
         items, ranked, open_end = found
@@ -474,8 +479,10 @@ class Neighbors:
         return lists is not None and depth <= lists.items.shape[1]
 
     def _engine(self, depth: int) -> str:
-        """Which engine serves lists of this depth: "tree", "product" or "plain"."""
+        """Which engine serves lists of this depth: "tree", "product", "sparse" or "plain"."""
         kind = self._ranking.kind if self._ranking is not None else ""
+        if self._ranking is not None and self._ranking.nearest is not None:
+            return "sparse"
         if kind and self._algorithm == "tree":
             return "tree"
         if self._ranking is not None and self._ranking.embed is not None:

@@ -69,14 +69,18 @@ class Ranking:
         metric's of `data`.
     remeasure : callable, optional
         ``remeasure(rows, found)`` → surrogate values of the items ``found[r]`` beside item ``rows[r]``.
+    nearest : callable, optional
+        ``nearest(rows, depth)`` → lists as those of `select.nearest_of`, where the data have a search of
+        their own; `compare` does not serve then.
     """
 
-    data: Array
+    data: Any
     compare: Callable[[Array, Array], Array]
     to_distance: Callable[[Array], Array]
     kind: str = ""
     embed: Callable[[], Any] | None = None
     remeasure: Callable[[Array, Array], Array] | None = None
+    nearest: Callable[[Array, int], tuple[Array, Array, Array]] | None = None
 
 
 def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:
@@ -96,6 +100,8 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     refuse_fitted("metric", metric)
     if callable(metric):
         _no_params(given, "a callable metric")
+        if hasattr(X, "tocsr"):
+            raise TypeError(_dense_only("a callable metric"))
         return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
     if name == "precomputed":
@@ -105,6 +111,8 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
         raise ValueError(_unknown(metric))
     own = {key: given.pop(key) for key in PARAMETERS.get(name, ()) if key in given}
     _no_params(given, f"metric {metric!r}")
+    if hasattr(X, "tocsr"):
+        return _sparse(X, name)
     if name == "minkowski":
         return _scaled(check_features(X), "minkowski", p=_check_p(own.get("p", 2.0)))
     if name in _DEGREES:
@@ -142,7 +150,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     """
     refuse_fitted("X", X)
     if hasattr(X, "tocsr"):
-        msg = "X is a sparse matrix; pass X.toarray(), or a neighbour graph through Neighbors.from_graph(X)"
+        msg = "X is a sparse matrix; pass X.toarray()"
         raise TypeError(msg)
     must = "X must hold real numbers"
     raw = rectangular(X, must)
@@ -167,6 +175,29 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
         raise TypeError(msg) from error
     warn_of_distances(data)
     return data
+
+
+def _sparse(X: Any, name: str) -> Ranking:
+    """How sparse rows are compared."""
+    if name not in SPARSE_NAMES:
+        raise TypeError(_dense_only(f"metric {name!r}"))
+    from .sparse import compare, sparse_search
+
+    kind = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
+    data, nearest, shift = sparse_search(X, kind, _unit_rows)
+    to_distance: Callable[[Array], Array] = _unchanged
+    if name == "euclidean":
+        to_distance = partial(_root, shift)
+    elif name == "cosine":
+        to_distance = partial(_times_power, -1)
+    elif name in _DEGREES:
+        to_distance = partial(_times_power, _DEGREES[name] * shift)
+    return Ranking(data, compare, to_distance, nearest=nearest)
+
+
+def _dense_only(what: str) -> str:
+    served = ", ".join(SPARSE_NAMES)
+    return f"X is a sparse matrix, which {what} does not take, only {served}; pass X.toarray()"
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
@@ -195,17 +226,23 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
         # The mean times their number: exact for moderate integers, as proportional rows must stay so.
         centred_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
         data = np.where(constant[:, None], 0.0, centred_rows)
-    largest = np.abs(data).max(axis=1, keepdims=True)
-    zero = largest[:, 0] == 0
-    # Proportional rows give the same quotients to the last bit.
-    rows = data / np.where(largest == 0, 1.0, largest)
-    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+    zero = ~data.any(axis=1)
+    rows = _unit_rows(data)
     to_distance = partial(_times_power, -1)
     if not zero.any():
         return Ranking(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
     # A constant column tells rows without a direction apart, whose distance to everything is 1.
     rows = np.column_stack([rows, zero.astype(float)])
     return Ranking(rows, _angles, to_distance)
+
+
+def _unit_rows(data: Array) -> Array:
+    """Rows of one length, but for zeros; proportional ones are equal."""
+    largest = np.abs(data).max(axis=1, keepdims=True)
+    # Proportional rows give the same quotients to the last bit.
+    rows: Array = data / np.where(largest == 0, 1.0, largest)
+    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+    return rows
 
 
 def _angles(some: Array, every: Array) -> Array:
