@@ -152,28 +152,29 @@ class Neighbors:
 
         Parameters
         ----------
-        X : array of shape (n_items, n_features)
+        X : array or scipy sparse matrix of shape (n_items, n_features)
             Finite real numbers. Not copied if it is C-contiguous float64: leave it as it is while the
-            neighbours are in use.
+            neighbours are in use. Sparse data are never made dense as a whole; they serve "euclidean",
+            "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto", with the same lists.
         metric : str or callable, default "euclidean"
-            "euclidean" ("l2"), "sqeuclidean", "manhattan" ("cityblock", "l1"), "chebyshev", "minkowski",
-            "cosine", "correlation", "hamming", "jaccard" (0/1 data), or ``metric(tested, other)`` →
-            float, which need be neither symmetric nor a metric. A row without a direction (zero under
-            cosine, constant under correlation) is at distance 1 from every other.
+            A name from the table in the notes, or ``metric(tested, other)`` → float, which need be
+            neither symmetric nor a metric.
         n_neighbors : int, optional
             Never look deeper than this (1 to n_items - 1). Default: as deep as the question needs.
         metric_params : mapping, optional
-            ``{"p": ...}`` for minkowski (default 2).
+            ``{"p": ...}`` for minkowski (default 2); ``{"V": covariance}`` or ``{"VI": inverse}``, one of
+            them required, for mahalanobis.
         algorithm : {"auto", "brute", "tree"}, default "auto"
-            How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan and chebyshev
-            metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean distances
-            matrix products speed up. The orders and the ties are the same, to the last bit.
+            How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan, chebyshev and
+            haversine metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean
+            distances matrix products speed up. The orders and the ties are the same, to the last bit. Sparse
+            data have an engine of their own.
         device : str or torch.device, optional
             Where matrix products are computed and searched: "cuda", "cuda:1", "cpu", … (needs PyTorch:
-            ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine and correlation
-            metrics; what it proposes is measured again in double precision, so that orders and ties are
-            the same, to the last bit. Fewer than 1,000 items, and lists deeper than an eighth of all
-            items, are compared by the CPU. Processes of an executor each open the device for themselves
+            ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine, correlation and
+            haversine metrics on dense data; what it proposes is measured again in double precision, so that
+            orders and ties are the same, to the last bit. Fewer than 1,000 items, and lists deeper than an
+            eighth of all items, are compared by the CPU. Processes of an executor each open the device for themselves
             (for CUDA they must not be forked). Default: no device, and PyTorch is not looked for.
 
         Raises
@@ -182,6 +183,30 @@ class Neighbors:
             If the data, the metric or a parameter is not as above, or there is no such device.
         ImportError
             If `device` is given and PyTorch is missing.
+
+        Warns
+        -----
+        UserWarning
+            If X is square and symmetric with zeros on the diagonal, as distances are, or sparse and square
+            with an empty diagonal, as neighbour graphs are.
+
+        Notes
+        -----
+        The metrics are those of scipy and scikit-learn:
+
+        - "euclidean" ("l2"), "sqeuclidean", "manhattan" ("l1", "cityblock"), "chebyshev", "minkowski".
+        - "cosine", "correlation". A row without a direction (zero under cosine, constant under correlation)
+          is at distance 1 from every other.
+        - "hamming": the share of features that differ.
+        - "jaccard": of the features that are not 0 in both, the share that are 0 in one. Of counts only
+          their presence is compared.
+        - "tanimoto": ``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``, which for 0/1 data is "jaccard". (The other
+          form for counts, 1 - sum of minima / sum of maxima, ranks as "braycurtis" does.)
+        - "canberra", the sum of ``|x - y| / (|x| + |y|)``, and "braycurtis", ``sum |x - y| / sum |x + y|``.
+          0 / 0 counts as 0, so that two empty rows are equal.
+        - "mahalanobis": V is never taken from X, since distances would then depend on the split. A pair
+          costs n_features squared.
+        - "haversine": the angle between two places on a sphere, of latitude and longitude in radians.
         """
         prepared = ranking(X, metric, metric_params)
         n_items = len(prepared.data)
@@ -195,7 +220,8 @@ class Neighbors:
             msg = "sparse X has an engine of its own: leave algorithm and device out, or pass X.toarray()"
             raise ValueError(msg)
         if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
-            msg = f"algorithm 'tree' serves the euclidean, manhattan and chebyshev metrics, not {metric!r}"
+            served = "euclidean, manhattan, chebyshev and haversine"
+            msg = f"algorithm 'tree' serves the {served} metrics, not {metric!r}"
             raise ValueError(msg)
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
         if device is not None:

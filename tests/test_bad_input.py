@@ -256,11 +256,15 @@ ARGUMENTS = {
         "X must hold real numbers, got dtype",
     ),
     "X-sparse": (
-        lambda: {"X": sp.csr_matrix(DATA)},
+        lambda: {"X": sp.csr_matrix(DATA), "metric": "chebyshev"},
         TypeError,
-        r"X is a sparse matrix; pass X.toarray\(\)",
+        r"X is a sparse matrix, which metric 'chebyshev' does not take, only .*; pass X.toarray\(\)",
     ),
-    "X-sparse-array": (lambda: {"X": sp.coo_array(DATA)}, TypeError, "X is a sparse matrix"),
+    "X-sparse-nan": (
+        lambda: {"X": sp.coo_array(changed(DATA, (7, 1), NAN))},
+        ValueError,
+        r"X\[7, 1\] is nan; every value must be finite",
+    ),
     "X-masked": (lambda: {"X": masked(DATA, (2, 1))}, ValueError, "masked entries in (X|distances)"),
     # X: shapes
     "X-1-D": (
@@ -871,9 +875,9 @@ ARGUMENTS = {
         "minkowski",
     ),
     "jaccard-on-counts": (
-        lambda: {"X": np.arange(24).reshape(12, 2), "metric": "jaccard"},
+        lambda: {"X": DATA, "metric": "jaccard"},
         ValueError,
-        r"metric 'jaccard' needs 0 or 1 everywhere, got X\[1, 0\] = 2",
+        "metric 'jaccard' compares which values are 0, and X has none.*'tanimoto'",
     ),
     "callable-nan": (
         lambda: {"metric": returning(NAN)},

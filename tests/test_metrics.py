@@ -187,7 +187,8 @@ def test_every_name_is_known_to_expected_score(metric):
     params = {"VI": VI} if metric == "mahalanobis" else None
     vote = neighbors.KNeighborsClassifier(3, metric=metric, metric_params=params)
     found = expected_score(vote, X, y, cv=Folds(4, shuffle=True))
-    wanted = complete_cv(X, y, "knn", KFold(4), metric=metric, metric_params=params, n_neighbors=3, ties="index")
+    near = Neighbors.from_data(X, metric, metric_params=params)
+    wanted = complete_cv(near, y, "knn", KFold(4), n_neighbors=3, ties="index")
     assert found.exact
     assert found.score == wanted.score
 

@@ -616,14 +616,22 @@ def test_mistakes_are_told(changed, error, message):
         expected_score(asked.pop("estimator"), asked.pop("X"), asked.pop("y"), **asked)
 
 
-def test_sparse_data_are_sampled():
+def test_sparse_data_are_sampled_where_their_metric_is_not_served():
     from scipy.sparse import csr_array
 
     X, y = data()
-    with pytest.raises(ValueError, match=r"X is sparse; pass X.toarray\(\)"):
-        expected_score(KNeighborsClassifier(3), csr_array(X), y, cv=FOLDS)
-    found = expected_score(KNeighborsClassifier(3), csr_array(X), y, cv=FOLDS, method="auto", n_repeats=2)
-    assert not found.exact
+    found = expected_score(KNeighborsClassifier(3), csr_array(X), y, cv=FOLDS)
+    assert found.score == expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS).score
+    for options in (
+        {"p": 3},
+        {"metric": "precomputed"},
+        {"metric": "minkowski", "metric_params": {"w": X[0]}},
+    ):
+        with pytest.raises(ValueError, match=r"X is sparse, which is exact for .*; pass X.toarray\(\)"):
+            expected_score(KNeighborsClassifier(3, **options), csr_array(X), y, cv=FOLDS)
+    vote = KNeighborsClassifier(3, metric="precomputed")
+    graph = csr_array(pairwise_distances(X))
+    assert not expected_score(vote, graph, y, cv=FOLDS, method="auto", n_repeats=2).exact
 
 
 def test_stratified_regression_is_sampled():

@@ -69,7 +69,8 @@ def check_served(metric: str, kind: str) -> None:
             "magnitude; leave the device out"
         )
     else:
-        msg = f"device serves the euclidean, sqeuclidean, cosine and correlation metrics, not {metric!r}"
+        served = "euclidean, sqeuclidean, cosine, correlation and haversine"
+        msg = f"device serves the {served} metrics, not {metric!r}"
     raise ValueError(msg)
 
 

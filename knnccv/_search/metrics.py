@@ -184,7 +184,7 @@ def _sparse(X: Any, name: str) -> Ranking:
     from .sparse import compare, sparse_search
 
     kind = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
-    data, nearest, shift = sparse_search(X, kind, _unit_rows)
+    data, nearest, shift = sparse_search(X, kind)
     to_distance: Callable[[Array], Array] = _unchanged
     if name == "euclidean":
         to_distance = partial(_root, shift)
@@ -226,23 +226,17 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
         # The mean times their number: exact for moderate integers, as proportional rows must stay so.
         centred_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
         data = np.where(constant[:, None], 0.0, centred_rows)
-    zero = ~data.any(axis=1)
-    rows = _unit_rows(data)
+    largest = np.abs(data).max(axis=1, keepdims=True)
+    zero = largest[:, 0] == 0
+    # Proportional rows give the same quotients to the last bit.
+    rows = data / np.where(largest == 0, 1.0, largest)
+    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
     to_distance = partial(_times_power, -1)
     if not zero.any():
         return Ranking(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
     # A constant column tells rows without a direction apart, whose distance to everything is 1.
     rows = np.column_stack([rows, zero.astype(float)])
     return Ranking(rows, _angles, to_distance)
-
-
-def _unit_rows(data: Array) -> Array:
-    """Rows of one length, but for zeros; proportional ones are equal."""
-    largest = np.abs(data).max(axis=1, keepdims=True)
-    # Proportional rows give the same quotients to the last bit.
-    rows: Array = data / np.where(largest == 0, 1.0, largest)
-    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
-    return rows
 
 
 def _angles(some: Array, every: Array) -> Array:
