@@ -53,7 +53,7 @@ def loo_curve(
 
     Parameters
     ----------
-    X : array of shape (n_items, n_features), or Neighbors
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
         As for `complete_cv`.
     y : array of shape (n_items,) or (n_items, n_outputs)
         Real targets; for "knn" class labels.

@@ -63,7 +63,7 @@ def surface(
 
     Parameters
     ----------
-    X : array of shape (n_items, n_features), or Neighbors
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
         As for `complete_cv`.
     y : array of shape (n_items,)
         Class labels; real targets for "regression".

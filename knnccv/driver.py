@@ -108,7 +108,7 @@ def complete_cv(
 
     Parameters
     ----------
-    X : array of shape (n_items, n_features), or Neighbors
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
         The items. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested item.
         Distances must not depend on the split: scale or transform before, or not at all.
     y : array of shape (n_items,), or (n_items, n_outputs) for "regression"

@@ -167,15 +167,16 @@ class Neighbors:
         algorithm : {"auto", "brute", "tree"}, default "auto"
             How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan, chebyshev and
             haversine metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean
-            distances matrix products speed up. The orders and the ties are the same, to the last bit. Sparse
-            data have an engine of their own.
+            distances matrix products speed up. The orders and the ties are the same, to the last bit.
+            Sparse data have an engine of their own.
         device : str or torch.device, optional
             Where matrix products are computed and searched: "cuda", "cuda:1", "cpu", … (needs PyTorch:
             ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine, correlation and
             haversine metrics on dense data; what it proposes is measured again in double precision, so that
             orders and ties are the same, to the last bit. Fewer than 1,000 items, and lists deeper than an
-            eighth of all items, are compared by the CPU. Processes of an executor each open the device for themselves
-            (for CUDA they must not be forked). Default: no device, and PyTorch is not looked for.
+            eighth of all items, are compared by the CPU. Processes of an executor each open the device for
+            themselves (for CUDA they must not be forked). Default: no device, and PyTorch is not looked
+            for.
 
         Raises
         ------

@@ -122,7 +122,7 @@ def expected_score(
         Weights "uniform", any metric; weights "distance" with ``n_neighbors=1``, or 2 in a classifier where
         no differently labelled items tie in distance. Earlier steps of a pipeline must be stateless (as
         Normalizer, Binarizer, FunctionTransformer), or see `transductive`. Other estimators: `method`.
-    X : array of shape (n_items, n_features)
+    X : array or sparse matrix of shape (n_items, n_features)
         The items; square where ``metric="precomputed"``.
     y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
         Labels or values.

@@ -616,6 +616,7 @@ def test_mistakes_are_told(changed, error, message):
         expected_score(asked.pop("estimator"), asked.pop("X"), asked.pop("y"), **asked)
 
 
+@pytest.mark.filterwarnings("ignore:Precomputed sparse input was not sorted")
 def test_sparse_data_are_sampled_where_their_metric_is_not_served():
     from scipy.sparse import csr_array
 
