@@ -83,6 +83,19 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
     )
 
 
+def kind_weights(question: Question, exact: bool) -> Array:
+    """What every kind of training sets counts for an item, (n_kinds, n_items): 1 over all kinds.
+
+    0 for an item that is never tested; Fractions where `exact`.
+    """
+    by_class = np.array(question.item_weights, dtype=object)
+    total = by_class.sum(axis=0)
+    total[total == 0] = Fraction(1)
+    shares = by_class / total
+    weights: Array = (shares if exact else shares.astype(float))[:, question.labels.codes]
+    return weights
+
+
 def _rounding(question: Question, kind: TrainingSets, depth: int) -> float:
     """What rounding may do to the score, for one kind of training sets.
 

@@ -25,7 +25,7 @@ from ._checks import check_bool, check_tol
 from ._groups import LeaveGroupsOut
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
-from ._summary import Scores, summarise
+from ._summary import Scores, kind_weights, summarise
 from ._supervised import warn_of_labels
 from .kernel import (
     CONSTRAINTS,
@@ -206,14 +206,31 @@ class Asked:
 
     def answer(self, keep: bool, executor: Submits | None = None, progress: bool = False) -> CompleteCV:
         """The answer; with `keep` the neighbours keep their lists."""
+        found = self._scores(keep, executor, progress)
+        linear = type(self.question.variant).over_kinds is Variant.over_kinds
+        if len(self.question.kinds) > 1 and not linear:
+            found = replace(found, scores=self._over_kinds(found.scores, executor))
+        answer = summarise(self.question, found)
+        return uncertified(answer) if self.neighbors.approximate else answer
+
+    def _over_kinds(self, scores: Array, executor: Submits | None) -> Array:
+        """The scores as the variant wants several kinds of training sets to be averaged."""
+        question = self.question
+
+        def ask(**parameters: Any) -> Array:
+            other = replace(question, parameters={**question.parameters, **parameters})
+            return replace(self, question=other)._scores(True, executor).scores
+
+        return question.variant.over_kinds(
+            scores, kind_weights(question, self.exact), ask, question.values.shape[1], **question.parameters
+        )
+
+    def _scores(self, keep: bool, executor: Submits | None, progress: bool = False) -> Scores:
         if self.exact:
             from ._exact import exact_scores
 
-            found = exact_scores(self.question, self.neighbors)
-        else:
-            found = _float_scores(self, keep, executor, progress)
-        answer = summarise(self.question, found)
-        return uncertified(answer) if self.neighbors.approximate else answer
+            return exact_scores(self.question, self.neighbors)
+        return _float_scores(self, keep, executor, progress)
 
 
 @dataclass(frozen=True)

@@ -334,6 +334,39 @@ class Variant(ABC):
         """`largest_score` where it depends on the targets, `values` of shape (n_items, n_outputs)."""
         return self.largest_score(**parameters)
 
+    def over_kinds(
+        self,
+        scores: Array,
+        weights: Array,
+        ask: Callable[..., Array],
+        n_outputs: int,
+        **parameters: Any,
+    ) -> Array:
+        """The scores of several kinds of training sets, as their weighted mean should take them.
+
+        For rules whose score over all training sets is no mean of that over each kind (folds that differ in
+        size), such as a variance.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_kinds, n_items)
+            What the kernels found; Fractions in exact mode.
+        weights : ndarray of shape (n_kinds, n_items)
+            What the kinds count for an item; they sum to 1 over the kinds.
+        ask : callable
+            ``ask(**parameters)`` gives the scores, (n_kinds, n_items), under other parameters.
+        n_outputs : int
+            How many real targets an item has.
+        **parameters
+            The variant's.
+
+        Returns
+        -------
+        ndarray of shape (n_kinds, n_items)
+            `scores` by default.
+        """
+        return scores
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The numbers that the kernel needs, as ``task.number``."""
         return Tables()

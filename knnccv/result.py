@@ -237,15 +237,17 @@ class CompleteCV:
     def bias2(self) -> Array:
         """Regression: squared bias of every item, ndarray of shape (n_items,).
 
-        The squared difference of the mean prediction, over the training sets, and the item's targets. With
-        `variance` it adds up to ``per_item``. Like `prediction` it is computed when first asked for, from
-        the data; a copied or unpickled result leaves those behind and raises ValueError.
+        The squared difference of the mean prediction, `prediction`, and the item's targets. With `variance`
+        it adds up to ``per_item``. Both are over all training sets that test the item, which count as in
+        ``per_item``: all alike, or where folds differ in size, as `average` says. Like `prediction` it is
+        computed when first asked for, from the data; a copied or unpickled result leaves those behind and
+        raises ValueError.
         """
         return self._part("bias2").per_item
 
     @functools.cached_property
     def variance(self) -> Array:
-        """Regression: variance of every item's prediction over the training sets, (n_items,)."""
+        """Regression: variance of every item's prediction, ndarray of shape (n_items,); see `bias2`."""
         return self._part("variance").per_item
 
     @functools.cached_property

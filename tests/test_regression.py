@@ -103,6 +103,71 @@ def test_bias_variance_and_prediction_equal_the_enumeration(seed, ties):
         assert found.per_item[x] == pytest.approx(float(bias2 + variance), rel=1e-12, abs=1e-12)
 
 
+def moments(distances, y, listed, average, ties, k):
+    """For every item the mean prediction over all training sets that test it, its bias² and variance."""
+    found = []
+    tests = naive.classifications(listed)
+    for x in range(len(y)):
+        _, groups = naive.neighbor_order(distances[x], x)
+        predictions, weights = [], []
+        for training, tested, weight in tests:
+            if tested != x:
+                continue
+            kept = [[j for j in group if j in training] for group in groups]
+            orders = naive.equally_likely_orders([group for group in kept if group], k, ties)
+            for order in orders:
+                predictions.append(naive.predict_regression(order, y, k))
+                weights.append((weight if average == "pooled" else Fraction(1)) / len(orders))
+        total = sum(weights)
+        mean = [
+            sum(w * p for w, p in zip(weights, column, strict=True)) / total
+            for column in zip(*predictions, strict=True)
+        ]
+        bias2 = sum((m - t) ** 2 for m, t in zip(mean, naive.as_outputs(y[x]), strict=True))
+        spread = [
+            w * sum((p - m) ** 2 for p, m in zip(prediction, mean, strict=True))
+            for w, prediction in zip(weights, predictions, strict=True)
+        ]
+        found.append((mean, bias2, sum(spread) / total))
+    return found
+
+
+@pytest.mark.parametrize("average", ["pooled", "item"])
+@pytest.mark.parametrize("seed", range(30))
+def test_bias_and_variance_over_folds_of_unequal_sizes(seed, average):
+    """Those of the mean prediction over all training sets, not the mean of each size's."""
+    distances, y = problem(seed)
+    n_items = len(y)
+    n_splits = next(k for k in (2, 3, 4) if n_items % k)
+    k = 1 + seed // 4 % 2
+    ties = ("index", "random")[seed // 2 % 2]
+    listed = naive.kfold(n_items, n_splits)
+    expected = moments(distances.tolist(), y.tolist(), listed, average, ties, k)
+    asked = {"metric": "precomputed", "ties": ties, "average": average, "n_neighbors": k}
+    floating = complete_cv(distances, y, "regression", KFold(n_splits), **asked)
+    for x, (mean, bias2, variance) in enumerate(expected):
+        np.testing.assert_allclose(floating.prediction[x], np.squeeze(np.array(mean, float)), atol=1e-13)
+        assert floating.bias2[x] == pytest.approx(float(bias2), rel=1e-11, abs=1e-12)
+        assert floating.variance[x] == pytest.approx(float(variance), rel=1e-11, abs=1e-12)
+    np.testing.assert_allclose(floating.bias2 + floating.variance, floating.per_item, rtol=1e-12)
+    for part, at in (("bias2", 1), ("variance", 2)):
+        rational = complete_cv(distances, y, "regression", KFold(n_splits), part=part, exact=True, **asked)
+        assert list(rational.per_item_exact) == [each[at] for each in expected]
+        assert getattr(floating, part) == pytest.approx(rational.per_item, abs=1e-12)
+        weights = naive.item_weights(y.tolist(), listed, average)
+        assert rational.exact == sum(w * each[at] for w, each in zip(weights, expected, strict=True))
+
+
+def test_bias_over_unequal_folds_does_not_suffer_from_offsets():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(101, 2)), rng.integers(0, 50, 101)
+    plain = complete_cv(X, y, "regression", KFold(5))
+    moved = complete_cv(X, y + 2.0**40, "regression", KFold(5))
+    np.testing.assert_array_equal(moved.bias2, plain.bias2)
+    np.testing.assert_array_equal(moved.variance, plain.variance)
+    assert (plain.variance > 0).all()
+
+
 def test_a_split_is_that_of_scikit_learn():
     neighbors = pytest.importorskip("sklearn.neighbors")
     rng = np.random.default_rng(0)
@@ -136,6 +201,21 @@ def test_lists_that_end_early_are_bounded():
         near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(depth))
         short = complete_cv(near, y, "regression", Subsample(0.3))
         assert 0 < abs(short.score - whole.score) <= short.error_bound
+
+
+@pytest.mark.parametrize("design", [Subsample(20), KFold(3)], ids=str)
+@pytest.mark.parametrize("part", ["error", "bias2", "variance", "prediction", "bias"])
+def test_the_parts_of_lists_that_end_early_are_bounded(part, design):
+    """Where all near items have the other target, the mean prediction is off as far as it can be."""
+    n_items = 40
+    y = np.arange(n_items) % 2
+    alike = y[:, None] == y
+    near = Neighbors.from_distances(np.random.default_rng(0).random((n_items, n_items)) + 9 * alike)
+    whole = complete_cv(near, y, "regression", design, n_neighbors=1, part=part)
+    for depth in (1, 2, 4, 10):
+        short = Neighbors.from_lists(*near.kneighbors(depth))
+        found = complete_cv(short, y, "regression", design, n_neighbors=1, part=part)
+        assert abs(found.score - whole.score) <= found.error_bound + whole.error_bound
 
 
 def test_five_means_five_plain_folds():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from knnccv.kernel import Array, Tables, Task, Variant, jit
 
 from ._inclusion import inclusion_weights, mean_inclusion
 
-PARTS = ("error", "bias2", "variance", "prediction")
-ERROR, BIAS2, VARIANCE, PREDICTION = range(4)
+PARTS = ("error", "bias2", "variance", "prediction", "bias")
+ERROR, BIAS2, VARIANCE, PREDICTION, BIAS = range(5)
 
 
 @jit
@@ -55,13 +56,15 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
         start = end
     if part == PREDICTION:
         return values[target, output] * unit + mean[output] / k
-    bias = zero
+    if part == BIAS:
+        return mean[output] / k
+    bias2 = zero
     for o in range(n_outputs):
-        bias += mean[o] * mean[o]
+        bias2 += mean[o] * mean[o]
     if part == BIAS2:
-        return bias / (k * k)
+        return bias2 / (k * k)
     if part == VARIANCE:
-        return max(squares - bias, zero) / (k * k)
+        return max(squares - bias2, zero) / (k * k)
     return max(squares, zero) / (k * k)
 
 
@@ -75,11 +78,12 @@ class Regression(Variant):
     ----------
     n_neighbors : int
         K, 1 to the size of the training set.
-    part : {"error", "bias2", "variance", "prediction"}
-        What is averaged over the training sets: the squared error; or the parts of it, the squared
-        difference of the mean prediction and y, and the prediction's variance; or the prediction itself.
+    part : {"error", "bias2", "variance", "prediction", "bias"}
+        What is told of the predictions over all training sets: the mean squared error; or the parts of it,
+        the squared difference of the mean prediction and y, and the prediction's variance; or the mean
+        prediction itself; or its difference from y.
     output : int
-        Which output, for the prediction.
+        Which output, for the prediction and the bias.
     """
 
     name = "regression"
@@ -105,10 +109,35 @@ class Regression(Variant):
         check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The square of the diagonal of the box that holds all targets; for the prediction its diagonal."""
+        """The square of the diagonal of the box that holds all targets; the diagonal where not squared.
+
+        What is unknown with probability p moves the mean prediction by p diagonals and its square by 2 p
+        squared ones; a variance is the mean of squares less that.
+        """
         spread = np.ptp(values, axis=0)
         squared = float((spread * spread).sum())
-        return squared**0.5 if parameters["part"] == "prediction" else squared
+        if parameters["part"] in ("prediction", "bias"):
+            return squared**0.5
+        diagonals = {"error": 1, "bias2": 2, "variance": 3}
+        return squared * diagonals[parameters["part"]]
+
+    def over_kinds(
+        self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any
+    ) -> Array:
+        """Bias and variance of the prediction over all training sets, whatever their size.
+
+        The mean over the sizes of each size's squared bias is not the squared bias of the mean prediction,
+        and leaves out how much the sizes' mean predictions differ.
+        """
+        if parameters["part"] not in ("bias2", "variance"):
+            return scores
+        biases = [ask(part="bias", output=output) for output in range(n_outputs)]
+        means = [(weights * bias).sum(axis=0) for bias in biases]
+        if parameters["part"] == "bias2":
+            bias2 = sum(mean * mean for mean in means)
+            return np.array([bias2] * len(scores))
+        between = sum((bias - mean) ** 2 for bias, mean in zip(biases, means, strict=True))
+        return np.asarray(scores + between)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """K, the part and the output; how likely items and pairs are among the K nearest."""
