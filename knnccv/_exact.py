@@ -10,13 +10,16 @@ import numpy as np
 from ._groups import LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
+from ._tails import ties_that_matter
+from .designs import TrainingSets
 from .driver import known_lengths, score_rows
-from .kernel import Array, Labels, as_python
+from .kernel import Array, Constraints, Labels, Tables, as_python, compiled, constraints_for
 from .neighbors import Neighbors
+from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 
-def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
-    """A_x of every item as Fractions.
+def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores:
+    """A_x of every item as Fractions; `tol` is that of floating point, for the ties that count.
 
     Raises
     ------
@@ -26,7 +29,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     if isinstance(question.design, LeaveGroupsOut):
         from ._group_scores import exact_group_scores
 
-        return exact_group_scores(question, neighbors)
+        return exact_group_scores(question, neighbors, tol)
     n_items = neighbors.n_items
     depth = max(_depth_that_matters(question), 1)
     if depth > neighbors.max_depth:
@@ -44,6 +47,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)
+    kinds_of_ties = [_ties_of(question, kind) for kind in question.kinds]
     size = neighbors.block_size(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
@@ -61,7 +65,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
             constraints = question.constraints(task)
             tested = ~never[j, question.labels.codes[rows]]
             out = np.full(int(tested.sum()), None, dtype=object)
-            mixed = np.zeros(len(out), bool)
+            ties = np.empty(len(out), np.int64)
             rows_of_kind(
                 kernel,
                 lists.items[tested],
@@ -72,11 +76,23 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
                 labels,
                 constraints,
                 out,
-                mixed,
+                ties,
             )
             scores[j, rows[tested]] = [rational(score, question) for score in out]
-            tied[rows[tested]] = mixed
+            at = rows[tested]
+            tied[at] |= ties_that_matter(lists.items[tested], ties, at, *kinds_of_ties[j], tol)
     return Scores(scores, np.zeros(scores.shape), tied, depth)
+
+
+def _ties_of(question: Question, kind: TrainingSets) -> tuple[Labels, Constraints, int, Array | None]:
+    """What tells, in floating point, which ties matter."""
+    task, nearest = question.task(kind), question.nearest(kind)
+    table = None
+    if task.stratified:
+        compiled(stratified_tails, STRATIFIED_TAILS)
+    else:
+        table = fixed_tail(task.n_available, task.train_size, nearest)
+    return question.kernel_labels(), constraints_for(task, Tables()), nearest, table
 
 
 def exact_labels(question: Question) -> Labels:

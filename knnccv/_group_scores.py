@@ -57,10 +57,11 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
     constraints,
     out,
     passed,
-    tied,
+    ties,
 ):
     """A_x of every row, T being `n_train` random groups without the item's own; groups passed.
 
+    ``ties`` are the groups passed before the first tie of different labels (as in `score_rows`), or -1.
     ``constraints`` are those of a training set of one item. O(depth), and for tied groups of unequal
     sizes what `_gain_of_urn` says.
     """
@@ -71,19 +72,20 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
     seen = np.empty(n_groups, np.int64)
     members = np.empty(n_groups, np.int64)
     sums = np.full(n_groups, unit * 0)
+    passed_before = np.empty(items.shape[1], np.int64)  # groups, before the tied items at a position
     for r in range(len(targets)):
         own = groups[targets[r]]
         seen[0], places[own] = own, 0  # the own group is never in T, as those passed are not
         n_seen = 1
         score = unit * 0
         none = unit * 1  # P(no group so far is in T)
-        mixed = False
         start = 0
         while start < lengths[r] and none > 0:
             end = start + 1
             while fair and end < lengths[r] and values[r, end] == values[r, start]:
                 end += 1
             before = n_seen
+            passed_before[start:end] = before - 1
             n_items = 0
             first = total = unit * 0
             same = True
@@ -125,18 +127,20 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
                 score += none * _gain_of_urn(members[:new], sums[:new], left, n_train, unit)
             none = still
             start = end
-        last = -1
-        for i in range(lengths[r]):
+        ties[r] = last = -1
+        for i in range(start):
             if groups[items[r, i]] != own:
                 if last >= 0 and values[r, i] == values[r, last]:
                     here, before = items[r, i], items[r, last]
-                    mixed = mixed or labels.classes[here] != labels.classes[before]
+                    mixed = labels.classes[here] != labels.classes[before]
                     for output in range(labels.values.shape[1]):
                         mixed = mixed or labels.values[here, output] != labels.values[before, output]
+                    if mixed:
+                        ties[r] = passed_before[i]
+                        break
                 last = i
         out[r] = score
         passed[r] = n_seen - 1
-        tied[r] = mixed
 
 
 SCORE_NEAREST_MEMBERS = types.void(
@@ -153,7 +157,7 @@ SCORE_NEAREST_MEMBERS = types.void(
     CONSTRAINTS,
     types.Array(types.float64, 1, "C"),
     types.Array(types.int64, 1, "C"),
-    types.Array(types.boolean, 1, "C"),
+    types.Array(types.int64, 1, "C"),
 )
 
 
@@ -223,7 +227,9 @@ class GroupPlan:
 
     With one group left out, ``constraints`` and ``nearest`` are those of every size of training sets, and
     ``size_of`` (n_items,) tells which of these an item has. Else they are those of one nearest item, and
-    ``fixed_tails`` has the probability that none of so many groups is in the training set.
+    ``fixed_tails`` has the probability that none of so many groups is in the training set; in exact mode
+    only whether there is any. Ties of different labels count if their own, ``tie_tails``, is above
+    ``least_tail``.
     """
 
     neighbors: Neighbors
@@ -236,6 +242,8 @@ class GroupPlan:
     n_groups: int
     n_train: int
     fixed_tails: tuple[Array, ...]
+    tie_tails: Array
+    least_tail: float
     fair: bool
     exact: bool = False
 
@@ -269,7 +277,7 @@ class GroupPlan:
         _keep_outside(lists.items, lists.values, lengths, rows, self.groups, nearest, items, values, kept)
         for size in np.unique(size_of):
             at = np.flatnonzero(size_of == size)
-            part, mixed = scores[at], tied[at]
+            part, ties = scores[at], np.empty(len(at), np.int64)
             walk(
                 self.kernel,
                 items[at],
@@ -280,9 +288,10 @@ class GroupPlan:
                 self.labels,
                 self.constraints[size],
                 part,
-                mixed,
+                ties,
             )
-            scores[at], tied[at] = part, mixed
+            scores[at] = part
+            tied[at] = (ties >= 0) & (ties < nearest[at])
         return (kept < nearest).astype(float)
 
     def _score_members(
@@ -290,7 +299,7 @@ class GroupPlan:
     ) -> Array:
         """Fill in scores and ties where T is some of the other groups; the tails."""
         walk = as_python(score_nearest_members) if self.exact else score_nearest_members
-        passed = np.empty(len(rows), np.int64)
+        passed, ties = np.empty((2, len(rows)), np.int64)
         walk(
             self.kernel,
             lists.items,
@@ -305,8 +314,9 @@ class GroupPlan:
             self.constraints[0],
             scores,
             passed,
-            tied,
+            ties,
         )
+        tied[:] = (ties >= 0) & (self.tie_tails[ties] > self.least_tail)
         tails: Array = self.fixed_tails[0][passed]
         return tails
 
@@ -314,7 +324,7 @@ class GroupPlan:
         return as_objects(rows) if self.exact else rows
 
 
-def group_plan(question: Question, neighbors: Neighbors, exact: bool = False) -> GroupPlan:
+def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool = False) -> GroupPlan:
     """What computes the scores of a design of groups.
 
     Raises
@@ -338,6 +348,7 @@ def group_plan(question: Question, neighbors: Neighbors, exact: bool = False) ->
     kernel = compile_kernel(question.variant.kernel_for(tasks[0]), f"variant {question.variant.name!r}")
     train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
     n_groups, n_train = kind.counts[0], kind.n_train[0]
+    tie_tails = fixed_tail(n_groups - 1, n_train, 1)
     certain = np.arange(n_groups) >= kind.n_test_groups  # so many groups passed, one of them trains
     plan = GroupPlan(
         neighbors,
@@ -349,7 +360,9 @@ def group_plan(question: Question, neighbors: Neighbors, exact: bool = False) ->
         groups,
         n_groups,
         n_train,
-        ((~certain).astype(float) if exact else fixed_tail(n_groups - 1, n_train, 1),),
+        ((~certain).astype(float) if exact else tie_tails,),
+        tie_tails,
+        tol / 2,
         question.ties == "random",
         exact,
     )
@@ -358,15 +371,15 @@ def group_plan(question: Question, neighbors: Neighbors, exact: bool = False) ->
     return plan
 
 
-def exact_group_scores(question: Question, neighbors: Neighbors) -> Scores:
-    """A_x of every item as Fractions.
+def exact_group_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores:
+    """A_x of every item as Fractions; `tol` is that of floating point, for the ties that count.
 
     Raises
     ------
     ValueError
         As `group_plan`, or if the neighbour lists end before the last position that can matter.
     """
-    plan = group_plan(question, neighbors, exact=True)
+    plan = group_plan(question, neighbors, tol, exact=True)
     n_items, depth = neighbors.n_items, neighbors.max_depth
     scores = np.full((1, n_items), None, dtype=object)
     tied = np.zeros(n_items, bool)

@@ -27,6 +27,7 @@ from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, kind_weights, summarise
 from ._supervised import warn_of_labels
+from ._tails import fill_tails, ties_that_matter
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -47,29 +48,38 @@ from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 
 @jit
-def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, tied):  # type: ignore[no-untyped-def]
-    """A_x of every row by the kernel, and whether its order ties different labels."""
+def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, ties):  # type: ignore[no-untyped-def]
+    """A_x of every row by the kernel, and at which position its order first ties different labels.
+
+    That is where the tied group begins, or if not `fair`, where the second of two such neighbours is; -1
+    where nothing ties.
+    """
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
     for r in range(len(targets)):
         length = int(lengths[r])
-        mixed = False
+        first = -1
         for i in range(length):
             order[i] = int(items[r, i])
         for i in range(1, length):
             if values[r, i] == values[r, i - 1]:
                 one, other = items[r, i], items[r, i - 1]
-                mixed = mixed or labels.classes[one] != labels.classes[other]
+                mixed = labels.classes[one] != labels.classes[other]
                 for output in range(labels.values.shape[1]):
                     mixed = mixed or labels.values[one, output] != labels.values[other, output]
+                if mixed:
+                    first = i
+                    break
+        while fair and first > 0 and values[r, first] == values[r, first - 1]:
+            first -= 1
         if fair:
             end = length
             for i in range(length - 1, -1, -1):
                 if i + 1 < length and values[r, i] != values[r, i + 1]:
                     end = i + 1
                 group_end[i] = end
-        tied[r] = mixed
+        ties[r] = first
         out[r] = kernel(Order(order[:length], group_end[:length]), labels, targets[r], constraints)
 
 
@@ -83,7 +93,7 @@ SCORE_ROWS = types.void(
     LABELS,
     CONSTRAINTS,
     types.Array(types.float64, 1, "C"),
-    types.Array(types.boolean, 1, "C"),
+    types.Array(types.int64, 1, "C"),
 )
 
 
@@ -229,7 +239,7 @@ class Asked:
         if self.exact:
             from ._exact import exact_scores
 
-            return exact_scores(self.question, self.neighbors)
+            return exact_scores(self.question, self.neighbors, self.tol)
         return _float_scores(self, keep, executor, progress)
 
 
@@ -245,6 +255,7 @@ class _Plan:
     fixed_tails: tuple[Array | None, ...]
     never: Array
     fair: bool
+    tol: float
     tie_order: int = 0
     losses: Array | None = None
 
@@ -268,6 +279,7 @@ class _Plan:
             lists = reordered(lists, lengths, rows, self.labels, self.losses, self.tie_order)
         scores = np.empty((len(self.kernels), len(rows)))
         tails = np.empty((len(self.kernels), len(rows)))
+        ties = np.empty(len(rows), np.int64)
         tied = np.zeros(len(rows), bool)
         for j, kernel in enumerate(self.kernels):
             score_rows(
@@ -280,24 +292,14 @@ class _Plan:
                 self.labels,
                 self.constraints[j],
                 scores[j],
-                tied,
+                ties,
             )
-            table = self.fixed_tails[j]
-            if table is not None:
-                tails[j] = table[lengths]
-            else:
-                stratified_tails(
-                    lists.items,
-                    lengths,
-                    rows,
-                    self.labels,
-                    self.constraints[j],
-                    self.nearest[j],
-                    tails[j],
-                )
+            kind = (self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j])
+            fill_tails(lists.items, lengths, rows, *kind, tails[j])
             untested = self.never[j, self.labels.classes[rows]]
             scores[j, untested] = np.nan
             tails[j, untested] = 0.0
+            tied |= ties_that_matter(lists.items, ties, rows, *kind, self.tol) & ~untested
         return lists if keep_lists else None, scores, tails, tied
 
 
@@ -307,9 +309,9 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
     if isinstance(question.design, LeaveGroupsOut):
         from ._group_scores import group_plan
 
-        plan = group_plan(question, neighbors)
+        plan = group_plan(question, neighbors, tol)
     else:
-        plan = _plan(question, neighbors, asked.tie_order)
+        plan = _plan(question, neighbors, tol, asked.tie_order)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
     if executor is not None:
         plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
@@ -343,7 +345,7 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
     return Scores(scores, tails, tied, deepest)
 
 
-def _plan(question: Question, neighbors: Neighbors, tie_order: int) -> _Plan:
+def _plan(question: Question, neighbors: Neighbors, tol: float, tie_order: int) -> _Plan:
     tasks = [question.task(kind) for kind in question.kinds]
     owner = f"variant {question.variant.name!r}"
     kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
@@ -360,6 +362,7 @@ def _plan(question: Question, neighbors: Neighbors, tie_order: int) -> _Plan:
         ),
         question.never_tested(),
         question.ties == "random" and not tie_order,
+        tol,
         tie_order,
         question.alone() if tie_order else None,
     )

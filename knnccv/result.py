@@ -45,8 +45,10 @@ class CompleteCV:
     depth : int
         How many neighbours of an item were looked at, at most.
     tied : int
-        Items within whose ``depth`` neighbours equally similar ones have different labels: those whose
-        score may depend on how ties are broken.
+        Tested items for which equally similar neighbours that matter have different labels. A neighbour
+        matters if, with a probability above ``tol / 2``, too few of those before it are in the training set
+        to decide; with ``ties="random"`` a group of equally similar ones does if its first does. The same
+        number with and without ``exact=True``.
     exact : Fraction or None
         The score as a rational number, in exact mode.
     per_item_exact : tuple of (Fraction or None), or None

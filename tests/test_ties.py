@@ -6,12 +6,14 @@ from itertools import chain, permutations, product
 import naive
 import numpy as np
 import pytest
-from problems import problem
+from problems import designs, problem
 
 from knnccv import (
     KFold,
     LeaveGroupsOut,
+    LeaveOut,
     Neighbors,
+    StratifiedKFold,
     StratifiedSubsample,
     Subsample,
     complete_cv,
@@ -144,3 +146,96 @@ def test_a_surface_of_one_huge_group():
         for column, size in enumerate([30, 75, 140]):
             cell = complete_cv(X, y, "knn", Subsample(size), n_neighbors=k).score
             assert found.scores[row, column] == pytest.approx(cell, abs=1e-11)
+
+
+def reached(x, start, k, listed):
+    """Whether a training set without x has fewer than k of these items."""
+    sets = {training for outcome in listed.outcomes for training in outcome if x not in training}
+    return any(sum(j in training for j in start) < min(k, len(training)) for training in sets)
+
+
+def is_tied(x, distances, y, k, listed, ties):
+    """Whether neighbours that some training set makes matter tie, and differ in their labels."""
+    order, groups = naive.neighbor_order(distances[x], x)
+    if ties == "random":
+        starts = [order.index(group[0]) for group in groups if len({str(y[j]) for j in group}) > 1]
+    else:
+        pairs = zip(order, order[1:], range(1, len(order)), strict=False)
+        starts = [i for a, b, i in pairs if distances[x][a] == distances[x][b] and str(y[a]) != str(y[b])]
+    return any(reached(x, order[:start], k, listed) for start in starts)
+
+
+@pytest.mark.parametrize("seed", [s for s in range(16) if s % 4])
+def test_tied_equals_the_enumeration_in_both_modes(seed):
+    case = problem(seed)
+    rng = np.random.default_rng(seed)
+    targets = rng.integers(0, 4, (len(case.y), 2))
+    rules = [
+        ("nn", {}),
+        ("knn", {"n_neighbors": 2}),
+        ("rank", {"rank": 3}),
+        ("regression", {"n_neighbors": 1}),
+    ]
+    compared = 0
+    for design, listed in designs(case, seed):
+        smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
+        for variant, setting in rules:
+            y = targets if variant == "regression" else case.y
+            stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
+            k = next(iter(setting.values()), 1)
+            if (variant == "regression" and stratified) or (variant == "knn" and k > smallest):
+                continue
+            for ties in ("index", "random"):
+                asked = {"metric": "precomputed", "ties": ties, **setting}
+                expected = sum(
+                    is_tied(x, case.distances.tolist(), y.tolist(), k, listed, ties) for x in range(len(y))
+                )
+                for exact in (False, True):
+                    found = complete_cv(case.distances, y, variant, design, exact=exact, **asked)
+                    assert found.tied == expected, (variant, design, ties, exact)
+                compared += 1
+    assert compared > 20
+
+
+LEFT_OUT = np.random.default_rng(3).integers(0, 9, 45)
+
+
+@pytest.mark.parametrize("ties", ["index", "random"])
+@pytest.mark.parametrize(
+    "design",
+    [
+        Subsample(0.8),
+        Subsample(30),
+        KFold(7),
+        LeaveOut(1),
+        StratifiedKFold(4),
+        StratifiedSubsample(0.7),
+        StratifiedSubsample(per_class={0: 1, 1: 14, 2: 10}),
+        LeaveGroupsOut(LEFT_OUT),
+        LeaveGroupsOut(LEFT_OUT, 4),
+    ],
+    ids=str,
+)
+def test_tied_does_not_depend_on_the_mode(design, ties):
+    """Far from an item there are more ties, which floating point does not look at and rationals do."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(15, 2)), rng.normal(size=(30, 2)).round(1)])
+    y = rng.permutation(np.repeat([0, 1, 2], [14, 15, 16]))
+    for variant, setting in [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})]:
+        if getattr(design, "p", 1) > 1 and variant != "nn":
+            continue
+        asked = {"ties": ties, **setting}
+        for tol in (1e-12, 1e-3):
+            floating = complete_cv(X, y, variant, design, tol=tol, **asked)
+            exact = complete_cv(X, y, variant, design, tol=tol, exact=True, **asked)
+            assert floating.tied == exact.tied, (variant, tol)
+            assert floating.tied < 45
+
+
+def test_what_is_never_tested_is_not_tied():
+    """Class 0 always trains; of class 1, only two are as near to each other as to an item of it."""
+    X = np.array([[0.0], [1], [1], [1], [5], [6], [7], [8]])
+    y = np.array([0, 0, 1, 1, 1, 1, 1, 1])
+    design = StratifiedSubsample(per_class={0: 2, 1: 3})
+    for exact in (False, True):
+        assert complete_cv(X, y, "nn", design, exact=exact).tied == 2

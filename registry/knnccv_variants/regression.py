@@ -117,7 +117,7 @@ class Regression(Variant):
         spread = np.ptp(values, axis=0)
         squared = float((spread * spread).sum())
         if parameters["part"] in ("prediction", "bias"):
-            return squared**0.5
+            return float(squared**0.5)
         diagonals = {"error": 1, "bias2": 2, "variance": 3}
         return squared * diagonals[parameters["part"]]
 
