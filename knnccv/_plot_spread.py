@@ -86,7 +86,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
             if len(items) > 12:
                 axes.tick_params(axis="x", rotation=90, labelsize="x-small")
         axes.set_xlabel(_which_items(len(items), n_ranges))
-        axes.set_ylabel("score")
+        axes.set_ylabel(getattr(report, "measure", "score"))
         least, highest, score = _apart(report.lowest, report.highest, report.score)
         doubt = "" if report.exact_range else " (not exact)"
         axes.set_title(
@@ -147,7 +147,7 @@ def luck(
     >>> few = knnccv.monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=50, random_state=0)
     >>> axes = knnccv.plot.luck(few, knnccv.complete_cv(wine.X, wine.y, "nn", design))
     >>> axes.get_xlabel()
-    'score of one random run'
+    'accuracy of one random run'
     """
     scores = np.asarray(getattr(random, "scores", random), dtype=float)
     if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
@@ -184,7 +184,7 @@ def luck(
             transform=axes.get_xaxis_transform(),
         )
         axes.axvline(value, color=EXACT_COLOUR, label=f"exact mean over all runs: {value:.4f}", zorder=1.5)
-        axes.set_xlabel("score of one random run")
+        axes.set_xlabel(f"{getattr(random, 'measure', 'score')} of one random run")
         axes.set_ylabel("density" if style.get("density") else "runs")
         if axes.get_yscale() == "linear" and not style.get("density"):
             axes.locator_params(axis="y", integer=True)

@@ -349,7 +349,7 @@ def _neighbors_name(surface: Surface) -> str:
 
 
 def _score_name(surface: Surface) -> str:
-    return "expected loss" if surface.is_loss else "mean score"
+    return surface.measure or ("expected loss" if surface.is_loss else "mean score")
 
 
 def _edges(values: Array) -> Array:

@@ -21,6 +21,11 @@ TIES = ("index", "random")
 AVERAGES = ("pooled", "item", "class")
 
 
+def is_accuracy(measure: str) -> bool:
+    """Whether what is so named is a share of right answers."""
+    return "accuracy" in measure
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked, checked: everything but the neighbours.
@@ -93,6 +98,15 @@ class Question:
     def constraints(self, task: Task) -> Constraints:
         """What the kernel gets for these training sets."""
         return constraints_for(task, self.variant.tables(task, **self.parameters))
+
+    @property
+    def measure(self) -> str:
+        """What the score is, for people to read, as "balanced accuracy" or "mean squared error"."""
+        measure = self.variant.measure(**self.parameters)
+        by_class = self.average == "class" or getattr(self.design, "balanced", False)
+        if not by_class or self.variant.target == "values":
+            return measure
+        return f"balanced {measure}" if is_accuracy(measure) else f"class-mean {measure}"
 
     @property
     def is_loss(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,32 +14,17 @@ from typing import Any
 import numpy as np
 
 from . import __version__
+from ._count import magnitude
 from ._groups import LeaveGroupsOut
+from ._question import is_accuracy
 from ._score_data import Data
 from ._score_details import confusion_as_json, confusion_lines, scores_as_json
 from .designs import Design, KFold, StratifiedKFold, StratifiedSubsample
 from .driver import complete_cv
 from .kernel import Array, Variant
 from .montecarlo import monte_carlo_cv
-from .result import CompleteCV, MonteCarloCV, magnitude
+from .result import CompleteCV, MonteCarloCV
 from .variants import get_variant
-
-ACCURACIES = ("nn", "knn", "rank")
-"""The variants whose score is a share of right answers, unless they are given a loss."""
-
-MEASURES = {
-    "regression": (
-        "part",
-        {
-            "error": "mean squared error",
-            "bias2": "squared bias",
-            "variance": "variance",
-            "prediction": "mean prediction",
-        },
-    ),
-    "confidence": ("score", {"share": "share of the votes", "brier": "Brier score"}),
-}
-"""By variant: the parameter that says what is measured, and what its values measure."""
 
 SAFE_INTEGER = 2**53
 """Larger integers lose digits in most readers of JSON."""
@@ -82,12 +66,7 @@ class Answer:
     @property
     def measure(self) -> str:
         """What the score is."""
-        if self.complete.parameters.get("loss") is not None:
-            return "expected loss"
-        if self.rule.name in MEASURES:
-            which, measures = MEASURES[self.rule.name]
-            return measures.get(self.complete.parameters[which], "score")
-        return "accuracy" if self.rule.name in ACCURACIES else "score"
+        return self.complete.measure
 
     @property
     def has_classes(self) -> bool:
@@ -116,11 +95,9 @@ class Answer:
             "error_bound": found.error_bound,
             "exact": None if found.exact is None else _ratio(found.exact),
             "n_train_sets": (
-                found.n_train_sets
-                if found.n_train_sets <= SAFE_INTEGER
-                else str(Decimal(found.n_train_sets))
+                int(found.n_train_sets) if found.n_train_sets <= SAFE_INTEGER else str(found.n_train_sets)
             ),
-            "log10_n_train_sets": math.log10(found.n_train_sets),
+            "log10_n_train_sets": found.log10_n_train_sets,
             "depth": found.depth,
             "tied": found.tied,
             "per_class": None if self.confusion is None else scores_as_json(found.per_class()),
@@ -178,9 +155,10 @@ class Answer:
     def _score_line(self) -> tuple[str, str]:
         found = self.complete
         certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
-        if self.measure == "accuracy":
-            return "Accuracy", f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
-        shown = f"{found.score:.10g}  ({certified})"
+        if is_accuracy(self.measure):
+            shown = f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
+        else:
+            shown = f"{found.score:.10g}  ({certified})"
         if len(self.measure) < 15:
             return self.measure[0].upper() + self.measure[1:], shown
         return "Score", f"{self.measure} {shown}"
@@ -198,7 +176,7 @@ class Answer:
         return f"{start};\n{'':<15}the score may depend on the order of the rows"
 
     def _runs_lines(self, runs: MonteCarloCV) -> list[tuple[str, str]]:
-        percent = self.measure == "accuracy"
+        percent = is_accuracy(self.measure)
 
         def shown(value: float) -> str:
             return f"{100 * value:.2f} %" if percent else f"{value:.4g}"

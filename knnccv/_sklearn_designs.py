@@ -10,11 +10,11 @@ from itertools import combinations
 
 import numpy as np
 
+from ._count import magnitude
 from ._labels import Coded
 from ._sklearn_estimators import InexactError
 from .designs import Design, TrainingSets, _group
 from .kernel import Array
-from .result import magnitude
 
 MOST_PATTERNS = 1_000
 """Patterns of class counts that are taken one by one."""

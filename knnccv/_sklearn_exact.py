@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._count import magnitude
 from ._groups import LeaveGroupsOut
 from ._labels import code_labels
 from ._sklearn_designs import Folds, StratifiedShuffle
@@ -30,7 +31,7 @@ from ._sklearn_splitters import (
 from .designs import Design
 from .driver import complete_cv
 from .kernel import Array
-from .result import CompleteCV, magnitude
+from .result import CompleteCV
 
 AVERAGES = ("folds", "pooled")
 MOST_SPLITS = 20_000

@@ -78,6 +78,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
         ties=question.ties,
         average=question.average,
         parameters=question.parameters,
+        measure=question.measure,
         classes=labels.classes if question.variant.target == "classes" else np.empty(0),
         labels=question.targets,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -163,6 +163,8 @@ def surface(
                 )
 
         found = _by_cells(ask, cells, progress)
+    unranked = {name: value for name, value in question.parameters.items() if name != axis}
+    of_any = {axis: "R" if axis == "rank" else "K"} if axis else {}
     result = Surface(
         scores=found[0],
         error_bound=found[1],
@@ -174,7 +176,8 @@ def surface(
         stratified=stratified,
         ties=question.ties,
         average=average,
-        parameters={name: value for name, value in question.parameters.items() if name != axis},
+        parameters=unranked,
+        measure=replace(question, parameters=unranked | of_any).measure,
         seconds=time.perf_counter() - started,
     )
     return uncertified(result) if neighbors.approximate else result

@@ -68,6 +68,8 @@ class Surface:
         False where the neighbours are approximate.
     truncation_bound : ndarray of shape (n_K, n_sizes)
         What ``error_bound`` would be if the neighbour lists were right as far as they go.
+    measure : str
+        What the scores are: "accuracy", "balanced accuracy", "expected loss", …
     """
 
     scores: Array
@@ -83,13 +85,14 @@ class Surface:
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     certified: bool = True
+    measure: str = ""
 
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""
         return (
             f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbours "
             f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
-            f"({_range(self.train_sizes)}), {error_line(self)}>"
+            f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
         )
 
     def best(self, train_size: int | None = None) -> Best:

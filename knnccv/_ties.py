@@ -40,6 +40,8 @@ class TieReport:
     error_bound : float
         How much each of the three scores may be off, as in `CompleteCV`: neighbour lists that end too early
         leave more open than any order. Infinite for approximate neighbours.
+    measure : str
+        What the scores are.
     """
 
     n_items: int
@@ -52,6 +54,7 @@ class TieReport:
     per_item_lowest: Array = field(repr=False)
     per_item_highest: Array = field(repr=False)
     error_bound: float = 0.0
+    measure: str = "score"
 
 
 def tie_report(result: CompleteCV, asked: Asked) -> TieReport:
@@ -85,6 +88,7 @@ def tie_report(result: CompleteCV, asked: Asked) -> TieReport:
         per_item_lowest=lowest,
         per_item_highest=highest,
         error_bound=max(result.error_bound, low.error_bound, high.error_bound),
+        measure=result.measure,
     )
 
 

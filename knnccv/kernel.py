@@ -334,6 +334,14 @@ class Variant(ABC):
         """`largest_score` where it depends on the targets, `values` of shape (n_items, n_outputs)."""
         return self.largest_score(**parameters)
 
+    def measure(self, **parameters: Any) -> str:
+        """What the score is, for people to read, such as "top-2 accuracy".
+
+        What contains the word "accuracy" is a share of right answers. Of a surface the number of neighbours
+        is "K", or "R" for a `rank`. By default "expected loss" where there is a `loss`, else "score".
+        """
+        return "expected loss" if parameters.get("loss") is not None else "score"
+
     def over_kinds(
         self,
         scores: Array,

@@ -185,6 +185,7 @@ def monte_carlo_cv(
         ties=question.ties,
         average=average,
         parameters=question.parameters,
+        measure=question.measure,
         seconds=time.perf_counter() - started,
     )
     return uncertified(result) if neighbors.approximate else result

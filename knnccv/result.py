@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ._count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .kernel import Array
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .driver import Asked
 
 Result = TypeVar("Result")
+MOST_EXACT_LOG = 1000  # decimal digits of a number of training sets that takes no time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,10 @@ class CompleteCV:
         the score by more, and rounding is allowed for. 0 in exact mode; infinite where ``certified`` is
         False.
     n_train_sets : int
-        How many different training sets are averaged; an exact integer, computed when first asked for.
+        How many different training sets are averaged; an exact integer, computed when first asked for. As
+        text it is ``3.2e+6018`` where it is long; ``f"{n:d}"`` has all digits.
+    log10_n_train_sets : float
+        Its decimal logarithm.
     kinds : tuple of TrainingSets
         The kinds of training sets that the design has; those of `LeaveGroupsOut` count groups.
     depth : int
@@ -69,6 +74,8 @@ class CompleteCV:
     truncation_bound : float
         What ``error_bound`` would be if the neighbour lists were right as far as they go: rounding, and
         where lists end too early. The same as ``error_bound`` where that is certified.
+    measure : str
+        What the score is: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
     """
 
     score: float
@@ -90,12 +97,22 @@ class CompleteCV:
     seconds: float = 0.0
     certified: bool = True
     truncation_bound: float = 0.0
+    measure: str = "score"
     _asked: ClassVar[Asked | None] = None  # what `confusion` asks again; complete_cv sets it
 
     @functools.cached_property
     def n_train_sets(self) -> int:
         """How many different training sets are averaged (for a million items this takes a second)."""
-        return sum(kind.number for kind in self.kinds)
+        return TrainingSetCount(sum(kind.number for kind in self.kinds))
+
+    @property
+    def log10_n_train_sets(self) -> float:
+        """Decimal logarithm of `n_train_sets`, known at once for any number of items."""
+        logs = [kind.log10_number for kind in self.kinds]
+        most = max(logs)
+        if most < MOST_EXACT_LOG:
+            return math.log10(self.n_train_sets)
+        return most + math.log10(sum(10 ** (value - most) for value in logs))
 
     def __float__(self) -> float:
         return self.score
@@ -107,17 +124,14 @@ class CompleteCV:
         exactly = f", exactly {_short(self.exact)}" if self.exact is not None else ""
         return (
             f"<CompleteCV {self.score:.6g}{exactly}: {self.variant}{_listed(self.parameters)} over "
-            f"{self.design}, {self._magnitude()} training sets, {len(self.per_item)} items, "
-            f"{error_line(self)}, {self.tied} items tied (ties={self.ties!r})>"
+            f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
+            f"{len(self.per_item)} items, {error_line(self)}, {self.tied} items tied (ties={self.ties!r})>"
         )
 
     def _magnitude(self) -> str:
         """As `magnitude` of the number, without the number where that has too many digits."""
-        logs = [kind.log10_number for kind in self.kinds]
-        if max(logs) < 1000:
-            return magnitude(self.n_train_sets)
-        log = max(logs) + math.log10(sum(10 ** (value - max(logs)) for value in logs))
-        return f"about 1e+{round(log)}"
+        log = self.log10_n_train_sets
+        return magnitude(self.n_train_sets) if log < MOST_EXACT_LOG else magnitude_of_log10(log)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the data."""
@@ -160,11 +174,23 @@ class CompleteCV:
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean of `per_class` over the classes that are tested; with a loss, the class-balanced loss.
+        """Mean of `per_class` over the classes that are tested: of accuracy, the mean recall.
 
         It is the score under ``average="class"``, except that where folds differ in size an item counts in
         them as `average` says.
+
+        Raises
+        ------
+        ValueError
+            If the score is no plain accuracy: with a loss, for "rank", "confidence", "regression", and for
+            other rules that do not say that it is one.
         """
+        if self.measure not in ("accuracy", "balanced accuracy"):
+            msg = (
+                f"there is no balanced accuracy, as the score is: {self.measure}; for the mean over the "
+                'classes take complete_cv(..., average="class").score, or the mean of per_class()'
+            )
+            raise ValueError(msg)
         tested = [score for score in self.per_class().values() if not math.isnan(score)]
         return math.fsum(tested) / len(tested)
 
@@ -178,7 +204,8 @@ class CompleteCV:
         ----------
         normalize : {None, "true", "pred", "all"}, default None
             Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
-            ``confusion_matrix`` does. A row or column without any weight is then NaN.
+            ``confusion_matrix`` does. A row or column without any weight is then NaN. None is not as there:
+            it gives shares, no counts, and differs from "all" only where neighbour lists end too early.
 
         Returns
         -------
@@ -359,6 +386,8 @@ class MonteCarloCV(RandomRuns):
         False where the neighbours are approximate.
     truncation_bound : float
         What ``error_bound`` would be if the neighbour lists were right as far as they go.
+    measure : str
+        What the scores are.
     """
 
     error_bound: float = 0.0
@@ -370,11 +399,13 @@ class MonteCarloCV(RandomRuns):
     seconds: float = 0.0
     certified: bool = True
     truncation_bound: float = 0.0
+    measure: str = "score"
 
     def __repr__(self) -> str:
         return (
             f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
-            f"{len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of {self.design}"
+            f"{self.measure} of {len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of "
+            f"{self.design}"
             f"{'' if self.certified else ', ' + error_line(self)}>"
         )
 
@@ -405,39 +436,11 @@ def uncertified(result: Result) -> Result:
     return marked
 
 
-def magnitude(number: int) -> str:
-    """A count for people to read: as it is while short, else as a power of ten.
-
-    Examples
-    --------
-    >>> magnitude(120)
-    '120'
-    >>> magnitude(10**40)
-    '1.0e+40'
-    """
-    if number < 10**6:
-        return str(number)
-    digits = _digits(number)
-    lead = (number // 10 ** (digits - 3) + 5) // 10
-    if lead == 100:
-        lead, digits = 10, digits + 1
-    return f"{lead // 10}.{lead % 10}e+{digits - 1}"
-
-
-def _digits(number: int) -> int:
-    """Decimal digits of a positive integer, also where str() would refuse its length."""
-    guess = int(number.bit_length() * 0.30102999566398120) - 1
-    digits = max(guess, 0)
-    power = 10**digits
-    while power <= number:
-        power *= 10
-        digits += 1
-    return digits
-
-
 def _short(value: Fraction) -> str:
     if value.numerator.bit_length() + value.denominator.bit_length() > 200:
-        return f"a fraction of {_digits(abs(value.numerator) or 1)} by {_digits(value.denominator)} digits"
+        return (
+            f"a fraction of {n_digits(abs(value.numerator) or 1)} by {n_digits(value.denominator)} digits"
+        )
     return str(value)
 
 

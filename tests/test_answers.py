@@ -5,6 +5,7 @@ import itertools
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -21,7 +22,9 @@ from knnccv import (
     Subsample,
     complete_cv,
     get_variant,
+    monte_carlo_cv,
     register,
+    surface,
     unregister,
 )
 from knnccv._question import AVERAGES
@@ -232,9 +235,55 @@ def test_per_class_is_the_mean_over_the_class(design, average, loss):
         assert score == pytest.approx(found.per_item[own].mean(), rel=1e-12)
     total = sum(found.weights[names == name].sum() * score for name, score in classes.items())
     assert total == pytest.approx(found.score, rel=1e-12)
-    assert found.balanced_accuracy == pytest.approx(np.mean(list(classes.values())), rel=1e-14)
+    mean = np.mean(list(classes.values()))
     if average == "class":
-        assert found.balanced_accuracy == pytest.approx(found.score, rel=1e-12)
+        assert mean == pytest.approx(found.score, rel=1e-12)
+    if loss is not None:
+        with pytest.raises(ValueError, match="no balanced accuracy, as the score is: .*expected loss"):
+            _ = found.balanced_accuracy
+    else:
+        assert found.balanced_accuracy == pytest.approx(mean, rel=1e-14)
+
+
+MEASURES = [
+    ("nn", {}, "accuracy", "balanced accuracy"),
+    ("knn", {"loss": LOSS}, "expected loss", "class-mean expected loss"),
+    ("rank", {"rank": 3}, "rank-3 accuracy (CMC at rank 3)", "balanced rank-3 accuracy (CMC at rank 3)"),
+    ("confidence", {}, "share of the votes", "class-mean share of the votes"),
+    ("confidence", {"score": "brier"}, "Brier score", "class-mean Brier score"),
+    ("regression", {}, "mean squared error", "mean squared error"),
+    ("regression", {"part": "variance"}, "variance", "variance"),
+]
+
+
+@pytest.mark.parametrize(("variant", "setting", "plain_name", "by_class"), MEASURES)
+def test_the_score_has_a_name(variant, setting, plain_name, by_class):
+    X, y = smooth(60)
+    for average, name in (("pooled", plain_name), ("item", plain_name), ("class", by_class)):
+        found = complete_cv(X, y, variant, Subsample(30), average=average, **setting)
+        runs = monte_carlo_cv(X, y, variant, Subsample(30), average=average, n_repeats=2, **setting)
+        assert found.measure == runs.measure == name
+        assert f", {name} over " in repr(found)
+        assert f", {name} of 2 random runs" in repr(runs)
+        assert found.tie_report().measure == name
+        if "accuracy" not in name or "rank" in name:
+            with pytest.raises(ValueError, match="no balanced accuracy, as the score is: "):
+                _ = found.balanced_accuracy
+        cells = (
+            {"loss": LOSS} if "loss" in setting else {key: v for key, v in setting.items() if key != "rank"}
+        )
+        curve = surface(X, y, [1, 3] if variant != "nn" else None, [30], variant, average=average, **cells)
+        assert curve.measure == name.replace("3", "R")
+        assert curve.measure in repr(curve)
+
+
+def test_confusion_without_normalize_is_all_but_for_rounding():
+    X, y = smooth(60)
+    found = complete_cv(X, y, "nn", KFold(7))
+    np.testing.assert_allclose(found.confusion(), found.confusion("all"), rtol=1e-12)
+    assert "no counts" in found.confusion.__doc__
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert '"all", as in scikit-learn' not in readme
 
 
 def test_balanced_accuracy_is_scikit_learns():

@@ -129,6 +129,24 @@ def test_json_holds_what_the_library_found(run):
     assert answer["random_runs"]["standard_error"] == runs.standard_error
 
 
+def test_json_of_a_number_too_long_to_read(run, write):
+    rows = "".join(f"{x},{x % 7 % 2}\n" for x in range(15_000))
+    question = (
+        "score",
+        write("x,label\n" + rows),
+        "--target",
+        "label",
+        "--variant",
+        "nn",
+        "--repeats",
+        "0",
+    )
+    answer = json.loads(run(*question, "--train-size", "0.5", "--json")[1])
+    exponent = int(answer["n_train_sets"].split("e+")[1])
+    assert exponent == int(answer["log10_n_train_sets"]) > 4300
+    assert f"{answer['n_train_sets']} different training sets" in run(*question, "--train-size", "0.5")[1]
+
+
 def test_json_of_one_run_and_of_none(run, write):
     path = write(PLAIN)
     one = json.loads(
@@ -203,7 +221,14 @@ def test_rules(run, options, asked):
     wine = load_wine()
     answer = json.loads(run("score", "--repeats", "0", *options, "--json")[1])
     assert answer["score"] == complete_cv(scaled(wine.X), wine.y, **asked).score
-    assert answer["measure"] == ("expected loss" if "loss" in asked else "accuracy")
+    measure = "rank-2 accuracy (CMC at rank 2)" if "rank" in asked else "accuracy"
+    measure = "balanced accuracy" if asked.get("average") == "class" else measure
+    measure = "expected loss" if "loss" in asked else measure
+    assert answer["measure"] == measure
+    out = run("score", "--repeats", "3", *options)[1]
+    assert measure in out.lower().replace("cmc", "CMC")
+    assert f"from the exact {measure}" in out
+    assert (f"{100 * answer['score']:.4f} %" in out) == ("accuracy" in measure)
     assert answer["ties"] == asked.get("ties", "random")
 
 

@@ -321,6 +321,19 @@ def test_luck_shows_the_runs_their_mean_and_the_exact_value():
     }
 
 
+def test_the_axes_name_what_is_measured():
+    wine = knnccv.datasets.load_wine()
+    curves = knnccv.surface(wine.X, wine.y, [1, 3], [40], average="class")
+    assert curves.plot().get_ylabel() == curves.plot("n_neighbors").get_ylabel() == "balanced accuracy"
+    ranks = knnccv.surface(wine.X, wine.y, [1, 3], [40], "rank")
+    assert plot.learning_curve(ranks).get_ylabel() == "rank-R accuracy (CMC at rank R)"
+    result = complete_cv(wine.X, wine.y, "confidence", Subsample(40), score="brier")
+    assert plot.tie_report(result.tie_report()).get_ylabel() == "Brier score"
+    runs = monte_carlo_cv(wine.X, wine.y, "nn", Subsample(40), n_repeats=3, loss=1 - np.eye(3))
+    assert plot.luck(runs, 0.3).get_xlabel() == "expected loss of one random run"
+    assert plot.luck(RUNS, 0.5).get_xlabel() == "score of one random run"
+
+
 def test_bins_hold_equally_many_possible_scores():
     rng = np.random.default_rng(0)
     scores = rng.binomial(89, 0.7, 5000) / 89

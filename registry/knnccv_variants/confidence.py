@@ -13,7 +13,8 @@ from ._ballot import BRIER, SHARE
 from ._inclusion import inclusion_weights, mean_inclusion
 from ._walks import strata_votes
 
-SCORES = ("share", "brier")
+MEASURES = {"share": "share of the votes", "brier": "Brier score"}
+SCORES = tuple(MEASURES)
 
 
 @jit
@@ -104,6 +105,10 @@ class Confidence(Variant):
         limit = "the size of the training set"
         check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_choice("score", parameters["score"], SCORES)
+
+    def measure(self, **parameters: Any) -> str:
+        """The true class's share of the votes, or the Brier score."""
+        return MEASURES[parameters["score"]]
 
     def largest_score(self, **parameters: Any) -> float:
         """1 for a share, 2 for the Brier score."""

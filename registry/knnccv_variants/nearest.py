@@ -150,6 +150,10 @@ class NN(Variant):
         """The loss must be a finite square matrix of the right size."""
         check_loss(parameters["loss"], task.n_classes)
 
+    def measure(self, **parameters: Any) -> str:
+        """Accuracy, or the expected loss."""
+        return "accuracy" if parameters.get("loss") is None else "expected loss"
+
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])

@@ -116,6 +116,11 @@ class Rank(Variant):
         """R must be a positive integer."""
         check_integer("rank", parameters["rank"], 1)
 
+    def measure(self, **parameters: Any) -> str:
+        """The cumulative match characteristic."""
+        rank = parameters["rank"]
+        return f"rank-{rank} accuracy (CMC at rank {rank})"
+
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """Always: one right item is enough."""
         return True

@@ -12,7 +12,14 @@ from knnccv.kernel import Array, Tables, Task, Variant, jit
 
 from ._inclusion import inclusion_weights, mean_inclusion
 
-PARTS = ("error", "bias2", "variance", "prediction", "bias")
+MEASURES = {
+    "error": "mean squared error",
+    "bias2": "squared bias",
+    "variance": "variance",
+    "prediction": "mean prediction",
+    "bias": "bias",
+}
+PARTS = tuple(MEASURES)
 ERROR, BIAS2, VARIANCE, PREDICTION, BIAS = range(5)
 
 
@@ -102,6 +109,10 @@ class Regression(Variant):
         check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_choice("part", parameters["part"], PARTS)
         check_integer("output", parameters["output"], 0)
+
+    def measure(self, **parameters: Any) -> str:
+        """The mean squared error, or which part of it."""
+        return MEASURES[parameters["part"]]
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
         """The output must be there: the kernel would read beyond it."""

@@ -347,6 +347,10 @@ class KNN(Variant):
         check_loss(parameters["loss"], task.n_classes)
         check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
 
+    def measure(self, **parameters: Any) -> str:
+        """Accuracy, or the expected loss."""
+        return "accuracy" if parameters.get("loss") is None else "expected loss"
+
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
