@@ -239,7 +239,7 @@ def test_per_class_is_the_mean_over_the_class(design, average, loss):
     if average == "class":
         assert mean == pytest.approx(found.score, rel=1e-12)
     if loss is not None:
-        with pytest.raises(ValueError, match="no balanced accuracy, as the score is: .*expected loss"):
+        with pytest.raises(ValueError, match=r"no balanced accuracy, as the score is: .*expected loss"):
             _ = found.balanced_accuracy
     else:
         assert found.balanced_accuracy == pytest.approx(mean, rel=1e-14)

@@ -144,7 +144,7 @@ def test_json_of_a_number_too_long_to_read(run, write):
     answer = json.loads(run(*question, "--train-size", "0.5", "--json")[1])
     exponent = int(answer["n_train_sets"].split("e+")[1])
     assert exponent == int(answer["log10_n_train_sets"]) > 4300
-    assert f"{answer['n_train_sets']} different training sets" in run(*question, "--train-size", "0.5")[1]
+    assert f"{answer['n_train_sets']} different training sets" in run(*question)[1]
 
 
 def test_json_of_one_run_and_of_none(run, write):
