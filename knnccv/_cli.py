@@ -42,9 +42,9 @@ examples:
 
 EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and beyond a string such as "3.2e+6018"; log10_n_train_sets is
-its decimal logarithm. exact (with --exact) is a string "numerator/denominator". What is not defined (the
-deviation of a single run), or was not asked for, is null. confusion has the classes, and a matrix whose rows,
-the true classes, sum to 1."""
+its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
+and a matrix whose rows, the true classes, sum to 1. What is not defined (the deviation of a single run), or
+was not asked for, is null."""
 
 
 def add_score(commands: Commands) -> None:
