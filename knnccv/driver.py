@@ -23,6 +23,7 @@ from numba import types
 
 from ._checks import check_bool, check_tol
 from ._groups import LeaveGroupsOut
+from ._light import compile_first, first_kernel, light_kernels, not_served
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, kind_weights, summarise
@@ -250,6 +251,7 @@ class _Plan:
     neighbors: Neighbors
     labels: Labels
     kernels: tuple[Kernel, ...]
+    light: tuple[Kernel | None, ...]
     constraints: tuple[Constraints, ...]
     nearest: tuple[int, ...]
     fixed_tails: tuple[Array | None, ...]
@@ -261,8 +263,7 @@ class _Plan:
 
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
-        for kernel in self.kernels:
-            compile_kernel(kernel, "the plan")
+        compile_first(self.light, self.kernels, "the plan")
         compiled(score_rows, SCORE_ROWS)
         if any(table is None for table in self.fixed_tails):
             compiled(stratified_tails, STRATIFIED_TAILS)
@@ -282,18 +283,15 @@ class _Plan:
         ties = np.empty(len(rows), np.int64)
         tied = np.zeros(len(rows), bool)
         for j, kernel in enumerate(self.kernels):
-            score_rows(
-                kernel,
-                lists.items,
-                lists.values,
-                lengths,
-                rows,
-                self.fair,
-                self.labels,
-                self.constraints[j],
-                scores[j],
-                ties,
-            )
+            first = first_kernel(self.light[j], kernel)
+            self._score(first, j, lists, lengths, rows, scores[j], ties)
+            left = not_served(scores[j]) if first is not kernel else rows[:0]
+            if len(left):
+                rest = lists.cut(left, lists.items.shape[1])
+                found = np.empty(len(left))
+                full = compile_kernel(kernel, "the plan")
+                self._score(full, j, rest, lengths[left], rows[left], found, np.empty(len(left), np.int64))
+                scores[j, left] = found
             kind = (self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j])
             fill_tails(lists.items, lengths, rows, *kind, tails[j])
             untested = self.never[j, self.labels.classes[rows]]
@@ -301,6 +299,13 @@ class _Plan:
             tails[j, untested] = 0.0
             tied |= ties_that_matter(lists.items, ties, rows, *kind, self.tol) & ~untested
         return lists if keep_lists else None, scores, tails, tied
+
+    def _score(
+        self, kernel: Kernel, j: int, lists: Lists, lengths: Array, rows: Array, out: Array, ties: Array
+    ) -> None:
+        """Have the kernel score the rows as training sets of kind j."""
+        args = lists.items, lists.values, lengths, rows, self.fair, self.labels, self.constraints[j]
+        score_rows(kernel, *args, out, ties)
 
 
 def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: bool) -> Scores:
@@ -347,14 +352,17 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
 
 def _plan(question: Question, neighbors: Neighbors, tol: float, tie_order: int) -> _Plan:
     tasks = [question.task(kind) for kind in question.kinds]
-    owner = f"variant {question.variant.name!r}"
-    kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
+    kernels = tuple(question.variant.kernel_for(task) for task in tasks)
+    constraints = tuple(question.constraints(task) for task in tasks)
+    light = light_kernels(question.variant, tasks, constraints)
+    compile_first(light, kernels, f"variant {question.variant.name!r}")
     nearest = tuple(question.nearest(kind) for kind in question.kinds)
     plan = _Plan(
         neighbors,
         question.kernel_labels(),
         kernels,
-        tuple(question.constraints(task) for task in tasks),
+        light,
+        constraints,
         nearest,
         tuple(
             None if task.stratified else fixed_tail(task.n_available, task.train_size, k)

@@ -417,6 +417,10 @@ class Variant(ABC):
             raise ValueError(msg)
         return kernel
 
+    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
+        """A kernel that compiles faster and answers infinity where `kernel_for`'s must be asked, if any."""
+        return None
+
     def __repr__(self) -> str:
         name = getattr(self, "name", None)
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"

@@ -18,6 +18,7 @@ from numba import types
 
 from ._checks import check_integer
 from ._groups import LeaveGroupsOut
+from ._light import compile_first, first_kernel, light_kernels, not_served
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._supervised import warn_of_labels
@@ -38,7 +39,7 @@ from .kernel import (
     compiled,
     jit,
 )
-from .neighbors import Neighbors, as_neighbors
+from .neighbors import Lists, Neighbors, as_neighbors
 from .result import MonteCarloCV, uncertified
 
 TOLERANCE = 1e-12
@@ -202,6 +203,7 @@ class _Plan:
     neighbors: Neighbors
     labels: Labels
     kernels: tuple[Kernel, ...]
+    light: tuple[Kernel | None, ...]
     constraints: tuple[Constraints, ...]
     nearest: tuple[int, ...]
     shares: Array
@@ -211,8 +213,7 @@ class _Plan:
 
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
-        for kernel in self.kernels:
-            compile_kernel(kernel, "the plan")
+        compile_first(self.light, self.kernels, "the plan")
         compiled(score_trials, SCORE_TRIALS)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
@@ -227,21 +228,15 @@ class _Plan:
             if not self.fair and self.neighbors.ordered_by_index:
                 certain[:] = True
             for j, kernel in enumerate(self.kernels):
-                score_trials(
-                    kernel,
-                    lists.items,
-                    lists.values,
-                    lists.lengths,
-                    certain,
-                    rows[waiting],
-                    self.fair,
-                    self.fold_of,
-                    self.kind_of == j,
-                    self.nearest[j],
-                    self.labels,
-                    self.constraints[j],
-                    part,
-                )
+                first = first_kernel(self.light[j], kernel)
+                self._score(first, j, lists, certain, rows[waiting], part)
+                left = not_served(part) if first is not kernel else rows[:0]
+                if len(left):
+                    rest = lists.cut(left, lists.items.shape[1])
+                    found = part[left]
+                    full = compile_kernel(kernel, "the plan")
+                    self._score(full, j, rest, certain[left], rows[waiting[left]], found)
+                    part[left] = found
             scores[waiting] = part
             unknown = np.isnan(part).any(axis=1)
             waiting = waiting[unknown]
@@ -255,6 +250,24 @@ class _Plan:
         known = ~np.isnan(scores)
         return np.where(known, scores * share, 0.0), np.where(known, 0.0, share).sum(axis=1)
 
+    def _score(self, kernel: Kernel, j: int, lists: Lists, certain: Array, rows: Array, out: Array) -> None:
+        """Have the kernel score the rows in the runs whose training sets are of kind j."""
+        score_trials(
+            kernel,
+            lists.items,
+            lists.values,
+            lists.lengths,
+            certain,
+            rows,
+            self.fair,
+            self.fold_of,
+            self.kind_of == j,
+            self.nearest[j],
+            self.labels,
+            self.constraints[j],
+            out,
+        )
+
 
 def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
     fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
@@ -267,14 +280,17 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
         tasks = [_trial_task(question, kind) for kind in question.kinds]
-    owner = f"variant {question.variant.name!r}"
-    kernels = tuple(compile_kernel(question.variant.kernel_for(task), owner) for task in tasks)
+    kernels = tuple(question.variant.kernel_for(task) for task in tasks)
+    constraints = tuple(question.constraints(task) for task in tasks)
+    light = light_kernels(question.variant, tasks, constraints)
+    compile_first(light, kernels, f"variant {question.variant.name!r}")
     n_nearest = question.variant.n_nearest(**question.parameters)
     plan = _Plan(
         neighbors,
         question.kernel_labels(),
         kernels,
-        tuple(question.constraints(task) for task in tasks),
+        light,
+        constraints,
         tuple(min(n_nearest, task.train_size) for task in tasks),
         shares,
         fold_of,

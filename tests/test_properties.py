@@ -386,6 +386,22 @@ def test_warm_compiles_everything():
         "knnccv.warm()\n"
         "cold = [kernel.__name__ for kernel in kernels if not kernel.signatures]\n"
         "assert not cold, cold\n"
+        "import numpy as np\n"
+        "from knnccv._compiling import Compiling\n"
+        "from knnccv import KFold, StratifiedKFold, complete_cv, monte_carlo_cv, surface\n"
+        "rng = np.random.default_rng(0)\n"
+        "with Compiling('compiled after all') as compiling:\n"
+        "    for shape in ((90, 3), (1100, 3), (1100, 20)):\n"
+        "        for X in (rng.normal(size=shape), rng.integers(0, 3, shape).astype(np.float32)):\n"
+        "            for n_classes in (2, 3):\n"
+        "                y = np.arange(len(X)) % n_classes\n"
+        "                for cv in (KFold(3), StratifiedKFold(3)):\n"
+        f"                    for name in {sorted(set(BUILT_IN) - {'regression'})}:\n"
+        "                        complete_cv(X, y, name, cv)\n"
+        "                        monte_carlo_cv(X, y, name, cv, n_repeats=1)\n"
+        "                surface(X, y, n_neighbors=3, train_sizes=0.5)\n"
+        "            complete_cv(X, X[:, 0], 'regression', KFold(3))\n"
+        "assert compiling.functions == 0, compiling.functions\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=os.environ.copy())
 

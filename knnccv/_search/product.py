@@ -166,7 +166,8 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
     last = place_of_largest(values.shape[1])
     limits = np.full(n_columns + CHUNK, -np.inf, np.float32)
     if both:
-        limits[:n_columns] = column_values[:, last]
+        for j in range(n_columns):
+            limits[j] = column_values[j, last]
     in_chunks = n_columns - n_columns % CHUNK
     for r in range(len(products)):
         item = row_items[r]

@@ -66,8 +66,9 @@ def settle(found, values, reach, depth, items, ranked, more, settled):  # type: 
         for i in range(width):
             replace_largest(best, who, 0, values[r, i], found[r, i])
         sort_row(best, who, 0)
-        items[r] = who[0, :depth]
-        ranked[r] = best[0, :depth]
+        for i in range(depth):
+            items[r, i] = who[0, i]
+            ranked[r, i] = best[0, i]
         # Below 1e-280 rounding is no longer relative.
         settled[r] = best[0, depth - 1] < reach[r] and reach[r] > 1e-280
         more[r] = width > depth and best[0, depth] == best[0, depth - 1]

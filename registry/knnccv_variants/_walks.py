@@ -402,7 +402,7 @@ def _mixed_group(  # type: ignore[no-untyped-def]
         c = seen[s]
         for j in range(members[s] + 1):
             if members[s] > 0:
-                laws[first[s] + j] = rows[c]
+                _copy(rows, c, laws, first[s] + j)
             if j < members[s]:
                 _pass_by(rows, tops, most[c] + j, c, counts[c], n_train[c], unit)
     joints = np.full((n_seen, n_levels, n_votes), unit * 0)
@@ -430,7 +430,7 @@ def _mixed_group(  # type: ignore[no-untyped-def]
         for s in range(n_seen):
             if members[s] > 0:
                 c = seen[s]
-                rows[joint] = joints[s]
+                _copy(joints, s, rows, joint)
                 tops[joint] = tops[c]
                 most[joint] = min(most[c], n_train[c] + tops[c], k)
                 now += judge(
@@ -439,8 +439,16 @@ def _mixed_group(  # type: ignore[no-untyped-def]
         score += now * weights[at]
     for s in range(n_seen):
         if members[s] > 0:
-            rows[seen[s]] = laws[first[s + 1] - 1]
+            _copy(laws, first[s + 1] - 1, rows, seen[s])
     return score
+
+
+@jit
+def _copy(laws, place, others, other):  # type: ignore[no-untyped-def]
+    """``others[other] = laws[place]``, which would compile a broadcast and its error message: seconds."""
+    for level in range(laws.shape[1]):
+        for b in range(laws.shape[2]):
+            others[other, level, b] = laws[place, level, b]
 
 
 @jit

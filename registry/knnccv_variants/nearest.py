@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel import Constraints, Kernel, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 
 from ._ballot import MATCH
@@ -40,6 +40,12 @@ def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untype
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
     if constraints.n_extra > 0:
         return strata_votes(order, labels, target, constraints, constraints.table)
+    return _walk_of_strata(order, labels, target, constraints)
+
+
+@jit
+def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`nn_stratified` without ``constraints.extra``."""
     own = labels.classes[target]
     depth = len(order.items)
     left = np.empty_like(constraints.counts)  # of the classes seen
@@ -157,6 +163,10 @@ class NN(Variant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
+
+    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
+        """A walk, unless classes may have one more training item."""
+        return _walk_of_strata if task.stratified and not task.n_extra else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The weights p_i of ICML eq. 4, and the loss."""

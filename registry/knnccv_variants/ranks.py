@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from knnccv._checks import check_integer
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv._light import NOT_SERVED
+from knnccv.kernel import Constraints, Kernel, Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, place_of, step_without_replacement
 
 from ._ballot import SOME
@@ -23,6 +24,20 @@ def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-d
     """
     if has_mixed_group(order, labels):
         return pool_votes(order, labels, target, constraints, constraints.table)
+    return _walk(order, labels, target, constraints)
+
+
+@jit
+def _fixed_without_ties(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`rank_fixed` without mixed tied groups."""
+    if has_mixed_group(order, labels):
+        return NOT_SERVED
+    return _walk(order, labels, target, constraints)
+
+
+@jit
+def _walk(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`rank_fixed` in the order given."""
     top = constraints.integers[0]
     n_train = constraints.n_train[0]
     left = constraints.counts[0] - constraints.held_out
@@ -51,6 +66,20 @@ def rank_stratified(order, labels, target, constraints):  # type: ignore[no-unty
     """TR §2.5 by generating functions; O(depth * R + own items * classes * R^2)."""
     if constraints.n_extra > 0 or has_mixed_group(order, labels):
         return strata_votes(order, labels, target, constraints, constraints.table)
+    return _walk_of_strata(order, labels, target, constraints)
+
+
+@jit
+def _stratified_without_ties(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`rank_stratified` without mixed tied groups."""
+    if has_mixed_group(order, labels):
+        return NOT_SERVED
+    return _walk_of_strata(order, labels, target, constraints)
+
+
+@jit
+def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`rank_stratified` in the order given, without ``constraints.extra``."""
     top = constraints.integers[0]
     own = labels.classes[target]
     n_classes = len(constraints.counts)
@@ -124,6 +153,12 @@ class Rank(Variant):
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """Always: one right item is enough."""
         return True
+
+    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
+        """A walk without ties, unless classes may have one more training item."""
+        if task.n_extra:
+            return None
+        return _stratified_without_ties if task.stratified else _fixed_without_ties
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """R, cut at the size of the training set, beyond which nothing changes; what `_walks` need."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from knnccv._checks import check_choice, check_integer
-from knnccv.kernel import Array, Tables, Task, Variant, jit
+from knnccv._light import NOT_SERVED
+from knnccv.kernel import Array, Constraints, Kernel, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, fixed_tail, step_by_thinning
 
 from ._ballot import MATCH, plain_wins, vote_nodes
@@ -29,6 +30,14 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
     if constraints.integers[5] >= len(order.items) and not has_mixed_group(order, labels):
         return _by_counting(order, labels, target, constraints)
     return pool_votes(order, labels, target, constraints, constraints.table)
+
+
+@jit
+def _counted(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`knn_fixed` where it counts."""
+    if constraints.integers[5] >= len(order.items) and not has_mixed_group(order, labels):
+        return _by_counting(order, labels, target, constraints)
+    return NOT_SERVED
 
 
 @jit
@@ -171,6 +180,22 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
     if plain and not has_mixed_group(order, labels):
         return _plurality_of_strata(order, labels, target, constraints)
     return strata_votes(order, labels, target, constraints, losses)
+
+
+@jit
+def _two_strata_at_most(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`knn_stratified` where the votes are in a table."""
+    if constraints.integers[4] >= len(order.items):
+        return _two_strata(order, labels, target, constraints)
+    return NOT_SERVED
+
+
+@jit
+def _plurality(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """`knn_stratified` in the usual case."""
+    if has_mixed_group(order, labels):
+        return NOT_SERVED
+    return _plurality_of_strata(order, labels, target, constraints)
 
 
 @jit
@@ -358,6 +383,18 @@ class KNN(Variant):
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """For one neighbour, or two classes."""
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
+
+    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
+        """The kernel for the way that the tables open."""
+        width, deepest = constraints.integers[2], constraints.integers[4]
+        if task.stratified:
+            if deepest >= 0:
+                return _two_strata_at_most
+            plain = width == 0 and constraints.table.size == 0 and not task.n_extra
+            return _plurality if plain else None
+        if deepest > 0:
+            return _two_classes
+        return _counted if constraints.integers[5] > 0 else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """K; the laws of the neighbours' positions; the loss, or all votes between two classes."""
