@@ -197,7 +197,19 @@ def add_reproduce(commands: Commands) -> None:
     parser.set_defaults(run=run_reproduce)
 
 
-COMMANDS = (add_score, add_datasets, add_reproduce)
+def add_warm(commands: Commands) -> None:
+    """Add ``warm``."""
+    parser = commands.add_parser(
+        "warm",
+        help="compile all kernels ahead of the first question",
+        description="Compile what the built-in variants, all engines and all kinds of questions need, once "
+        "per installation: minutes, which the first questions then need not spend. The kernels are kept "
+        "where the package is, or in NUMBA_CACHE_DIR, and serve processors of the same type.",
+    )
+    parser.set_defaults(run=run_warm)
+
+
+COMMANDS = (add_score, add_datasets, add_reproduce, add_warm)
 
 
 def run_score(args: argparse.Namespace) -> int:
@@ -257,3 +269,19 @@ def run_reproduce(args: argparse.Namespace) -> int:
     for failure in report.failures:
         print(f"knnccv: error: {failure}", file=sys.stderr)
     return 1 if report.failures else 0
+
+
+def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (there are none)
+    """Compile everything, and say where it is kept."""
+    from ._compiling import Compiling
+    from ._warm import kept_in, warm
+
+    with Compiling("knnccv: compiling once (about 3 minutes)") as compiling:
+        warm()
+    if compiling.functions:
+        plural = "" if compiling.functions == 1 else "s"
+        print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
+    else:
+        print("nothing to compile: all kernels are there")
+    print(f"kept in {kept_in()}")
+    return 0

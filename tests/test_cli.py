@@ -6,12 +6,16 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 from knnccv import (
     KFold,
@@ -23,6 +27,7 @@ from knnccv import (
     __version__,
     _cli,
     _score,
+    _warm,
     complete_cv,
     monte_carlo_cv,
     register,
@@ -36,18 +41,31 @@ from knnccv_variants.nearest import NN
 
 ROWS = [(2 * x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
 PLAIN = "x,y,label\n" + "".join(f"{x},{y},{c}\n" for x, y, c in ROWS)
+needs_compiler = pytest.mark.skipif(
+    bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"
+)
 QUICK = ("--variant", "nn", "--repeats", "2")
 
 
 @pytest.fixture
 def run(capsys):
-    """Run a command in this process; its status, what it prints, and its complaints."""
+    """Run a command in this process; its status, what it prints, and its complaints.
+
+    Without the line that says that kernels are compiled: it depends on what ran before.
+    """
 
     def run(*argv):
         status = main([str(arg) for arg in argv])
-        return (status, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return status, out, without_compiling(err)
 
     return run
+
+
+def without_compiling(err):
+    """What stands on stderr for other reasons."""
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("knnccv: compiling once"))
 
 
 @pytest.fixture
@@ -1007,6 +1025,60 @@ def test_datasets(run, tmp_path, monkeypatch):
     assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)
 
 
+@needs_compiler
+def test_a_first_score_says_that_it_compiles_and_a_second_one_does_not(capsys, monkeypatch):
+    def compile_something(*_):
+        @numba.njit
+        def fresh(x):
+            return x + 1
+
+        fresh(1)
+
+    assert main(["score", *QUICK]) == 0  # what the question needs is there from now on
+    capsys.readouterr()
+    assert main(["score", *QUICK]) == 0
+    silent = capsys.readouterr()
+    assert silent.err == ""
+    monkeypatch.setattr(_score, "_compile", compile_something)
+    assert main(["score", *QUICK, "--json"]) == 0
+    found = capsys.readouterr()
+    assert re.fullmatch(r"knnccv: compiling once \(about \d+ s.*\)\n", found.err)
+    assert json.loads(found.out)["variant"] == "nn"
+
+
+@needs_compiler
+def test_the_time_of_an_answer_has_no_compilation(run, monkeypatch):
+    """Half a second of pretended compiling, in an answer that takes some milliseconds."""
+    asked = _score.complete_cv
+
+    def slow(*args, **kwargs):
+        found = asked(*args, **kwargs)
+        with event.trigger_event("numba:compile"):
+            time.sleep(0.5)
+        object.__setattr__(found, "seconds", found.seconds + 0.5)
+        return found
+
+    run("score", *QUICK)
+    monkeypatch.setattr(_score, "complete_cv", slow)
+    monkeypatch.setattr(_score, "_compile", lambda *_: None)
+    _, out, _ = run("score", *QUICK, "--json")
+    assert 0 <= json.loads(out)["seconds"] < 0.4
+
+
+@pytest.mark.parametrize("compiles", [False, pytest.param(True, marks=needs_compiler)])
+def test_warm_says_what_it_did_and_where_it_is(run, monkeypatch, compiles):
+    @numba.njit
+    def fresh(x):
+        return x + 1
+
+    monkeypatch.setattr(_warm, "warm", lambda: fresh(1) if compiles else None)
+    status, out, err = run("warm")
+    assert (status, err) == (0, "")
+    said = "1 function compiled in 0 s" if compiles else "nothing to compile: all kernels are there"
+    assert out.startswith(said)
+    assert out.endswith(f"kept in {_warm.kept_in()}\n")
+
+
 def test_an_interrupted_command(run, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
@@ -1023,7 +1095,7 @@ def python(*argv, **options):
 def test_a_process_reads_standard_input():
     question = ("score", "-", "--target=-1", "--no-header", *QUICK, "--json")
     done = python(*question, input=PLAIN.split("\n", 1)[1].encode())
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, without_compiling(done.stderr.decode())) == (0, "")
     assert json.loads(done.stdout)["n_items"] == 12
 
 
