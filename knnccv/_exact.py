@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -78,7 +79,7 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
                 out,
                 ties,
             )
-            scores[j, rows[tested]] = [rational(score, question) for score in out]
+            scores[j, rows[tested]] = [rational(score, question, (constraints,)) for score in out]
             at = rows[tested]
             tied[at] |= ties_that_matter(lists.items[tested], ties, at, *kinds_of_ties[j], tol)
     return Scores(scores, np.zeros(scores.shape), tied, depth)
@@ -103,15 +104,33 @@ def exact_labels(question: Question) -> Labels:
     return Labels(as_objects(question.labels.codes), values)
 
 
-def rational(score: Any, question: Question) -> Fraction:
-    """The kernel's score as a Fraction; TypeError if it is none."""
+def rational(score: Any, question: Question, constraints: tuple[Constraints, ...]) -> Fraction:
+    """The kernel's score as a Fraction; TypeError if it is none, which says whose fault that is."""
     if isinstance(score, (int, Fraction)):
         return Fraction(score)
-    msg = (
-        f"the kernel of variant {question.variant.name!r} does not keep to rational numbers: it returned "
-        f"{score!r} in exact mode; products must start from constraints.unit"
-    )
+    name = question.variant.name
+    found = _not_rational(constraints)
+    if found:
+        msg = (
+            f"tables() of variant {name!r} does not keep to rational numbers: in exact mode it gave "
+            f"{found} and the kernel returned {score!r}; tables() must make its numbers with task.number"
+        )
+    else:
+        msg = (
+            f"the kernel of variant {name!r} does not keep to rational numbers: it returned {score!r} in "
+            "exact mode; products must start from constraints.unit"
+        )
     raise TypeError(msg)
+
+
+def _not_rational(constraints: tuple[Constraints, ...]) -> str:
+    """The first number of the variant's own that is neither integer nor Fraction, with its place, or ""."""
+    for each, part in itertools.product(constraints, ("numbers", "weights", "table")):
+        values: Array = getattr(each, part)
+        for at in np.ndindex(values.shape):
+            if not isinstance(values[at], (int, Fraction, np.integer)):
+                return f"{part}[{', '.join(map(str, at))}] = {values[at]!r}"
+    return ""
 
 
 def _depth_that_matters(question: Question) -> int:

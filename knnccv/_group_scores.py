@@ -394,7 +394,7 @@ def exact_group_scores(question: Question, neighbors: Neighbors, tol: float) -> 
                 f"{at} ends before there are enough of other groups"
             )
             raise ValueError(msg)
-        scores[0, rows] = [rational(score, question) for score in found[0]]
+        scores[0, rows] = [rational(score, question, plan.constraints) for score in found[0]]
     return Scores(scores, np.zeros(scores.shape), tied, depth)
 
 

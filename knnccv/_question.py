@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,25 @@ def pose(
         targets,
     )
     for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
-        rule.kernel_for(task)
+        _check_kernel(rule, task, cv)
         rule.check(task, **settings)
     rule.check_targets(values, **settings)
     return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs
+
+
+def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
+    """Whether the rule has a kernel for the task; a design that nobody named is named, and another one."""
+    try:
+        rule.kernel_for(task)
+    except ValueError as error:
+        kind = type(rule)
+        if not isinstance(cv, Integral) or kind.stratified is not None or kind.fixed is None:
+            raise
+        msg = (
+            f"variant {rule.name!r} has no kernel for stratified training sets, but cv={cv} means "
+            f"stratified folds; take cv=KFold({cv}) (on the command line --no-stratify)"
+        )
+        raise ValueError(msg) from error
 
 
 def _item_weights(

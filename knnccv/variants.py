@@ -61,17 +61,26 @@ class _Registry(Mapping[str, Variant]):
 
     def add(self, variant: Variant) -> None:
         with self._lock:
-            if variant.name in self:
+            name = variant.name
+            if name in self and not self._is_same(name, variant):
                 msg = (
-                    f"the name {variant.name!r} is taken by {self._holder(variant.name)}; "
+                    f"the name {name!r} is taken by {self._holder(name)}; "
                     f"{_describe(variant)} needs another name"
                 )
+                if name not in self._entry_points():  # which would come back
+                    msg += f", or knnccv.unregister({name!r}) before"
                 raise ValueError(msg)
-            self._loaded[variant.name] = variant
+            self._loaded[name] = variant
 
     def discard(self, name: str) -> None:
         with self._lock:
             self._loaded.pop(name, None)
+
+    def _is_same(self, name: str, variant: Variant) -> bool:
+        """Whether the name is held by the class of that name and module, in an earlier version perhaps."""
+        if name in self._loaded:
+            return _describe(self._loaded[name]) == _describe(variant)
+        return self._entry_points()[name].value.replace(":", ".") == _describe(variant)
 
     def _holder(self, name: str) -> str:
         if name in self._loaded:
@@ -84,6 +93,9 @@ _registry = _Registry()
 
 def register(variant: Variant | type[Variant]) -> Variant:
     """Make a variant known by its name, for this process.
+
+    A class of the same name and module takes the place of the one registered before, so that a notebook's
+    cell can be run again. Answers that were given keep theirs.
 
     Parameters
     ----------
@@ -100,7 +112,7 @@ def register(variant: Variant | type[Variant]) -> Variant:
     TypeError
         If it is no variant, or a kernel does not fit the signature; the message names it.
     ValueError
-        If the name is taken; the message names both sides.
+        If the name is taken by another class; the message names both sides. `unregister` frees a name.
     """
     found = _instance(variant, "register()")
     for kernel in found.kernels():

@@ -11,6 +11,7 @@ from problems import SETTINGS, designs, plain, problem
 
 from knnccv import (
     KFold,
+    LeaveGroupsOut,
     LeaveOut,
     Neighbors,
     StratifiedKFold,
@@ -20,6 +21,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._question import AVERAGES
+from knnccv.kernel import Tables, Variant, jit
 from knnccv.variants import get_variant
 
 N_PROBLEMS = 320
@@ -375,3 +377,61 @@ def test_weights_of_thinned_votes_are_finite(m, size, k):
     weights = _thinned_weights(Task((size,), (m,), False, 0, 3), k)
     assert np.isfinite(weights).all()
     assert weights.max() > 0.5
+
+
+# Who forgot the rational numbers
+
+
+@jit
+def by_weight(order, labels, target, constraints):  # noqa: ARG001 (a kernel has four arguments)
+    """The first weight, started as exact mode wants it."""
+    return constraints.unit * constraints.weights[0]
+
+
+@jit
+def by_table(order, labels, target, constraints):  # noqa: ARG001
+    """A number of the table."""
+    return constraints.unit * constraints.table[1, 0]
+
+
+@jit
+def by_float(order, labels, target, constraints):  # noqa: ARG001
+    """A number of the kernel's own, which is the kernel's fault."""
+    return 0.25 + 0 * constraints.weights[0]
+
+
+class Careless(Variant):
+    name = "careless"
+
+    def n_nearest(self, **_):
+        return 1
+
+    def tables(self, task, **_):
+        return Tables(weights=[0.5], table=[[task.number(1)], [0.5]])
+
+
+class Careful(Careless):
+    def tables(self, task, **_):
+        return Tables(weights=[task.number(1) / 2], table=[[task.number(1)], [task.number(1) / 2]])
+
+
+@pytest.mark.parametrize("kernel", [by_weight, by_table])
+@pytest.mark.parametrize("design", [Subsample(2), LeaveGroupsOut([0, 0, 1, 2])], ids=["items", "groups"])
+def test_tables_that_forget_the_number_are_told_so(kernel, design):
+    X, y = np.arange(4.0)[:, None] ** 2, [0, 1, 0, 1]
+    careless = type("Made", (Careless,), {"fixed": kernel})
+    assert complete_cv(X, y, careless, design).score == 0.5
+    with pytest.raises(TypeError, match=r"tables\(\) must make its numbers with task.number") as caught:
+        complete_cv(X, y, careless, design, exact=True)
+    assert "variant 'careless'" in str(caught.value)
+    assert "in exact mode it gave weights[0] = 0.5" in str(caught.value)
+    assert "constraints.unit" not in str(caught.value)
+    careful = type("Made", (Careful,), {"fixed": kernel})
+    assert complete_cv(X, y, careful, design, exact=True).exact == Fraction(1, 2)
+
+
+def test_a_kernel_that_forgets_the_unit_is_told_so():
+    X, y = np.arange(4.0)[:, None] ** 2, [0, 1, 0, 1]
+    careful = type("Made", (Careful,), {"fixed": by_float})
+    with pytest.raises(TypeError, match=r"the kernel of .*returned 0.25 .*start from constraints.unit"):
+        complete_cv(X, y, careful, Subsample(2), exact=True)

@@ -16,8 +16,9 @@ import pytest
 from problems import BUILT_IN
 
 import knnccv
-from knnccv import Subsample, complete_cv, variants
+from knnccv import KFold, StratifiedKFold, Subsample, complete_cv, variants
 from knnccv.kernel import Tables, Variant, jit
+from knnccv_variants.ranks import Rank
 
 needs_compiler = pytest.mark.skipif(
     bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"
@@ -188,10 +189,50 @@ def test_a_clash_with_an_installed_variant_names_both_sides(loaded):
     assert type(knnccv.get_variant("rank")).__name__ == "Rank"
 
 
-def test_the_same_object_twice_is_a_clash_too():
+def test_a_registered_name_can_be_freed_and_the_error_says_so():
+    first, second = variant_class(), variant_class(__module__="two")
+    knnccv.register(first)
+    with pytest.raises(ValueError, match=r"needs another name, or knnccv\.unregister\('quarter'\) before"):
+        knnccv.register(second)
+    knnccv.unregister("quarter")
+    assert type(knnccv.register(second)) is second
+    with pytest.raises(ValueError, match="the name 'rank' is taken by") as caught:
+        knnccv.register(variant_class("rank"))
+    assert "unregister" not in str(caught.value)  # the installed one would come back
+
+
+def test_the_same_object_may_be_registered_twice():
     made = knnccv.register(variant_class())
-    with pytest.raises(ValueError, match="'quarter' is taken"):
-        knnccv.register(made)
+    assert knnccv.register(made) is made
+    assert knnccv.get_variant("quarter") is made
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_installed_class_may_be_registered_by_hand(loaded):
+    knnccv.unregister("rank")
+    if loaded:
+        knnccv.get_variant("rank")
+    made = knnccv.register(Rank)
+    assert knnccv.get_variant("rank") is made
+    knnccv.unregister("rank")
+    assert knnccv.get_variant("rank") is not made
+
+
+def test_a_cell_that_is_run_again_replaces_its_variant_and_its_kernel(monkeypatch):
+    """With other lines in the same cell, as IPython runs it; the answer is that of the new kernel."""
+    X, y = problem()
+    found = []
+    for number, body in enumerate(["return helper(classes[target]", "return 1 - helper(classes[target]"]):
+        source = SESSION.replace("return helper(classes[target]", body)
+        name = f"<cell {number}>"
+        monkeypatch.setitem(linecache.cache, name, (len(source), None, source.splitlines(True), name))
+        scope = {"__name__": "__main__"}
+        exec(compile(source, name, "exec"), scope)
+        made = knnccv.register(scope["First"])
+        assert knnccv.get_variant("first") is made
+        found.append(complete_cv(X, y, "first", Subsample(len(y) - 1)))
+    assert found[0].score == own_first_share(X, y)
+    assert found[1].score == pytest.approx(1 - found[0].score, abs=1e-12)
 
 
 def test_the_view_is_read_only():
@@ -387,6 +428,21 @@ def test_a_missing_kernel_is_named():
         complete_cv(X, y, other, Subsample(9))
 
 
+def test_a_rule_without_strata_asked_with_the_default_design_is_told_which_to_take():
+    X, y = problem()
+    for asked in ({}, {"cv": 3}, {"cv": np.int64(3)}):
+        n_splits = asked.get("cv", 5)
+        with pytest.raises(ValueError, match="variant 'quarter' has no kernel for stratified") as caught:
+            complete_cv(X, y, variant_class(), **asked)
+        message = str(caught.value)
+        assert f"cv={n_splits} means stratified folds; take cv=KFold({n_splits})" in message
+        assert "--no-stratify" in message
+        assert complete_cv(X, y, variant_class(), KFold(n_splits)).score == 0.25
+    with pytest.raises(ValueError, match="try Subsample, KFold or LeaveOut") as caught:
+        complete_cv(X, y, variant_class(), StratifiedKFold(3))
+    assert "cv=" not in str(caught.value)
+
+
 def test_a_tie_rule_that_is_not_offered_is_refused():
     X, y = problem()
     with pytest.raises(ValueError, match="variant 'quarter' offers ties='index', got ties='random'"):
@@ -463,10 +519,10 @@ def test_of_many_threads_one_gets_the_name():
     n_threads = 8
     start = threading.Barrier(n_threads)
 
-    def work(_):
+    def work(number):
         start.wait(timeout=60)
         try:
-            return knnccv.register(variant_class("contested"))
+            return knnccv.register(variant_class("contested", __module__=f"module_{number}"))
         except ValueError:
             return None
 
