@@ -35,13 +35,15 @@ def warm() -> None:
     for name in BUILT_IN:
         rule = get_variant(name)
         parameters: dict[str, Any] = {"n_neighbors": 1} if "n_neighbors" in rule.parameters else {}
-        for kernel, cv in ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2))):
-            if kernel is None:
-                continue
+        both = ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2)))
+        designs = [cv for kernel, cv in both if kernel is not None]
+        for cv in designs:
             for y in labels.values():  # two classes have a way of their own
                 complete_cv(X, y[:8], rule, cv, **parameters)
             monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)
+        for kernel in rule.kernels():  # after the light ones, which nobody would ask any more
             compile_kernel(kernel, f"variant {name!r}")
+        for cv in designs:
             complete_cv(tied, labels[2], rule, cv, **parameters)
         for y in labels.values():
             surface(tied, y, variant=rule, train_sizes=4)
