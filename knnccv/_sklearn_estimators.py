@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from ._checks import check_integer
 from ._labels import code_labels
 from ._search.metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES
-from ._selectors import WRONG_WAY
 from .kernel import Array
 from .neighbors import Neighbors
 
@@ -169,167 +167,6 @@ def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
     if hasattr(metric, "pairwise"):
         return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
     return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """An estimator and the data that it sees, what was done to them, and why they are not exact yet."""
-
-    estimator: Any
-    X: Any
-    note: str = ""
-    reason: str = ""
-
-
-def prepare(estimator: Any, X: Any, transductive: bool) -> Prepared:
-    """Do beforehand what a pipeline does to each item without looking at others.
-
-    With `transductive`, what must be fitted is fitted to all items, without labels.
-
-    Raises
-    ------
-    ValueError
-        If, with `transductive`, a step looks at labels.
-    """
-    from sklearn.pipeline import Pipeline
-
-    if type(estimator) is not Pipeline:
-        return Prepared(estimator, X)
-    *steps, (_, last) = estimator.steps
-    steps = [(name, step) for name, step in steps if not _is_nothing(step)]
-    if not steps:
-        if getattr(last, "metric", None) == "precomputed" and len(estimator.steps) > 1:
-            reason = "scikit-learn takes metric='precomputed' only from a pipeline's first step"
-            return Prepared(estimator, X, reason=reason)
-        return Prepared(last, X)
-    if getattr(last, "metric", None) == "precomputed":
-        reason = "a step before metric='precomputed' would see rows of other lengths in every split"
-        return Prepared(estimator, X, reason=reason)
-    fitted = [name for name, step in steps if _fits(step)]
-    if fitted and not transductive:
-        shown = ", ".join(repr(name) for name in fitted)
-        reason = (
-            f"the step{'s' if len(fitted) > 1 else ''} {shown} would be fitted to every training set anew, "
-            f"and so the distances depend on the split ({WRONG_WAY}); knnccv.screened_cv samples, "
-            "and transductive=True fits steps that look at no labels once, to all items, on purpose"
-        )
-        return Prepared(estimator, X, reason=reason)
-    for name, step in steps:
-        _refuse_labels(name, step)
-    seen = X
-    for name, step in steps:
-        try:
-            seen = _fitted_without_labels(name, step, seen) if _fits(step) else _by_itself(name, step, seen)
-        except InexactError as error:
-            return Prepared(estimator, X, reason=str(error))
-    note = f"the steps {', '.join(fitted)} fitted once to all items" if fitted else ""
-    return Prepared(last, seen, note=note)
-
-
-def transform_fitted(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """The last step of a fitted pipeline, and X as its fitted earlier steps pass it on.
-
-    Raises
-    ------
-    ValueError
-        If a step looks at labels.
-    """
-    from sklearn.pipeline import Pipeline
-
-    if type(estimator) is not Pipeline:
-        return estimator, X
-    *steps, (_, last) = estimator.steps
-    for name, step in steps:
-        if _is_nothing(step):
-            continue
-        _refuse_labels(name, step)
-        if _fits(step):
-            _fitted_without_labels(name, step, X)
-        X = step.transform(X)
-    return last, X
-
-
-def _is_nothing(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
-def _tags(step: Any) -> Any:
-    from sklearn.utils import get_tags
-
-    try:
-        return get_tags(step)
-    except (AttributeError, TypeError):  # none of scikit-learn's family
-        return None
-
-
-def _fits(step: Any) -> bool:
-    tags = _tags(step)
-    return tags is None or bool(tags.requires_fit)
-
-
-def _refuse_labels(name: str, step: Any) -> None:
-    tags = _tags(step)
-    if tags is None:
-        return
-    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
-        raise ValueError(_leak(name, step))
-
-
-def _leak(name: str, step: Any) -> str:
-    return (
-        f"the step {name!r} ({type(step).__name__}) looks at the labels: fitted to all items it would leak "
-        f"them into the score ({WRONG_WAY}); leave transductive out, and method='mc' runs the whole "
-        "pipeline in every split, as knnccv.screened_cv does without scikit-learn"
-    )
-
-
-def _fitted_without_labels(name: str, step: Any, X: Any) -> Any:
-    """A copy of the step, fitted to X alone: whoever needs labels cannot have them."""
-    from sklearn.base import clone
-
-    copy = clone(step)
-    try:
-        return copy.fit(X).transform(X)
-    except (TypeError, ValueError, AttributeError) as error:
-        try:
-            copy.fit(X, np.arange(length_of(X)) % 2)
-        except Exception:
-            raise error from None
-        raise ValueError(_leak(name, step)) from error
-
-
-def _by_itself(name: str, step: Any, X: Any) -> Any:
-    """What a step without memory makes of X, if it treats every item by itself."""
-    from sklearn.base import clone
-
-    copy = clone(step)
-    fit: Callable[[Any], Any] = copy.fit
-    n_items = length_of(X)
-    whole = fit(X).transform(X)
-    if hasattr(whole, "tocsr"):
-        msg = f"the step {name!r} makes X sparse"
-        raise InexactError(msg)
-    whole = np.asarray(whole)
-    some = np.arange(0, n_items, 2)
-    part = np.asarray(copy.transform(_rows(X, some)))
-    same_rows = len(whole) == n_items and part.shape == whole[some].shape
-    if not same_rows or not _agree(part, whole[some]):
-        msg = f"the step {name!r} makes of an item what depends on the other items beside it"
-        raise InexactError(msg)
-    return whole
-
-
-def _agree(one: Array, other: Array) -> bool:
-    if one.dtype.kind not in "fc":
-        return bool((one == other).all())
-    rounding = 1e-12 * float(np.abs(other).max(initial=0.0))
-    return bool(np.allclose(one, other, rtol=1e-9, atol=rounding, equal_nan=True))
-
-
-def _rows(X: Any, rows: Array) -> Any:
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, rows)
 
 
 def length_of(X: Any) -> int:

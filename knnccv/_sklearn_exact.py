@@ -13,7 +13,7 @@ from ._count import magnitude
 from ._groups import LeaveGroupsOut
 from ._labels import code_labels
 from ._sklearn_designs import Folds, StratifiedShuffle
-from ._sklearn_estimators import InexactError, Prepared, Rule, read_rule
+from ._sklearn_estimators import InexactError, Rule, read_rule
 from ._sklearn_groups import Target, score_splits
 from ._sklearn_runs import mean_of, run_splits
 from ._sklearn_scoring import Measure, for_sklearn, read_scoring
@@ -28,6 +28,7 @@ from ._sklearn_splitters import (
     law_of,
     listed,
 )
+from ._sklearn_steps import Prepared
 from .designs import Design
 from .driver import complete_cv
 from .kernel import Array

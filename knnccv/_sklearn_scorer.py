@@ -9,18 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_choice, check_integer, check_tol
+from ._checks import check_bool, check_choice, check_integer, check_tol
 from ._question import TIES
-from ._sklearn_estimators import (
-    InexactError,
-    Prepared,
-    as_target,
-    length_of,
-    needs_sklearn,
-    transform_fitted,
-)
+from ._sklearn_estimators import InexactError, as_target, length_of, needs_sklearn
 from ._sklearn_exact import AVERAGES, Asked, exact_score
 from ._sklearn_scoring import is_costs
+from ._sklearn_steps import prepare
 from .designs import Design, KFold, StratifiedKFold
 from .kernel import Array
 
@@ -34,6 +28,7 @@ def ccv_scorer(
     ties: str | None = None,
     tol: float = 1e-12,
     n_jobs: int | None = None,
+    transductive: bool = False,
 ) -> _CCVScorer:
     """A scorer for scikit-learn that averages over all splits of the data it is given.
 
@@ -100,7 +95,8 @@ def ccv_scorer(
     elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
         msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
         raise TypeError(msg)
-    return _CCVScorer(cv, scoring, groups, average, ties, tol, n_jobs)
+    transductive = check_bool("transductive", transductive)
+    return _CCVScorer(cv, scoring, groups, average, ties, tol, n_jobs, transductive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +110,17 @@ class _CCVScorer:
     ties: str | None
     tol: float
     n_jobs: int | None
+    transductive: bool
 
     def __repr__(self) -> str:
-        defaults = {"groups": None, "average": "folds", "ties": None, "tol": 1e-12, "n_jobs": None}
+        defaults = {
+            "groups": None,
+            "average": "folds",
+            "ties": None,
+            "tol": 1e-12,
+            "n_jobs": None,
+            "transductive": False,
+        }
         given = [f"cv={self.cv!r}", f"scoring={self.scoring!r}"]
         for name, usual in defaults.items():
             value = getattr(self, name)
@@ -128,22 +132,14 @@ class _CCVScorer:
         """The expected score of the rule that the estimator follows, over all splits of these items."""
         from sklearn.base import is_regressor
 
-        last, seen = transform_fitted(estimator, X)
-        regression = is_regressor(last)
-        target = as_target(last, seen, y)
+        target = as_target(estimator, X, y)
+        prepared = prepare(estimator, X, target, self.transductive, fitted=True)
+        regression = is_regressor(estimator)
         cv = self.cv
         if isinstance(cv, int):
             cv = KFold(cv) if regression else StratifiedKFold(cv)
         asked = Asked(
-            Prepared(last, seen),
-            seen,
-            target,
-            cv,
-            self.groups,
-            self.scoring,
-            self.average,
-            self.tol,
-            self.n_jobs,
+            prepared, X, target, cv, self.groups, self.scoring, self.average, self.tol, self.n_jobs
         )
         try:
             score = exact_score(asked, regression, self.ties).score

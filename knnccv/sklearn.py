@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_bool, check_choice, check_integer, check_tol
-from ._sklearn_estimators import InexactError, as_target, needs_sklearn, prepare
+from ._sklearn_estimators import InexactError, as_target, needs_sklearn
 from ._sklearn_exact import AVERAGES, Asked, Found, check_pooled, exact_score, run_if_fixed
 from ._sklearn_runs import sample
 from ._sklearn_scorer import WholeData, ccv_scorer
 from ._sklearn_scoring import for_sklearn
+from ._sklearn_steps import prepare
 from .designs import Design
 from .montecarlo import generator
 
@@ -208,7 +209,7 @@ def expected_score(
         msg = f"cv must be a number of folds, a splitter or splits, got {cv!r}"
         raise TypeError(msg)
     for_sklearn(scoring, target)
-    prepared = prepare(estimator, X, transductive)
+    prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
     asked = Asked(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
     why_not = "method='mc' was asked for"

@@ -111,16 +111,17 @@ def test_costs_are_to_be_small():
 
 def test_pipelines_are_transductive():
     pipeline = make_pipeline(StandardScaler(), "passthrough", KNeighborsClassifier(3))
-    found = cross_val_score(pipeline, X, y, scoring=ccv_scorer(Subsample(0.7)), cv=WholeData())
+    scorer = ccv_scorer(Subsample(0.7), transductive=True)
+    found = cross_val_score(pipeline, X, y, scoring=scorer, cv=WholeData())
     seen = StandardScaler().fit_transform(X)
     assert found == [exact(3, Subsample(0.7), seen)]
     assert found[0] != exact(3, Subsample(0.7))
     cv = KFold(4, shuffle=True)
     once = expected_score(pipeline, X, y, cv=cv, transductive=True).score
-    assert ccv_scorer(cv)(pipeline.fit(X, y), X, y) == once
+    assert ccv_scorer(cv, transductive=True)(pipeline.fit(X, y), X, y) == once
     leaking = make_pipeline(SelectKBest(k=2), KNeighborsClassifier(3)).fit(X, y)
     with pytest.raises(ValueError, match="looks at the labels"):
-        ccv_scorer(Subsample(0.7))(leaking, X, y)
+        scorer(leaking, X, y)
 
 
 def test_precomputed_distances():
@@ -186,9 +187,13 @@ def test_it_travels_and_shows_what_it_is(n_jobs):
     assert pickle.loads(pickle.dumps(WholeData())).get_n_splits() == 1
 
 
-def test_what_it_is_fitted_to_does_not_matter():
+def test_it_must_be_given_the_items_that_the_estimator_was_fitted_to():
     scorer = ccv_scorer(Subsample(0.8))
-    assert scorer(KNeighborsClassifier(3).fit(X[:9], y[:9]), X, y) == exact(3, Subsample(0.8))
+    assert scorer(KNeighborsClassifier(3), X, y) == exact(3, Subsample(0.8))  # not fitted at all
+    with pytest.raises(ValueError, match=r"got 89 items and an estimator fitted to 9: .*cv=WholeData\(\)"):
+        scorer(KNeighborsClassifier(3).fit(X[:9], y[:9]), X, y)
+    with pytest.raises(ValueError, match=r"got 89 items and an estimator fitted to as many others"):
+        scorer(KNeighborsClassifier(3).fit(X + 1, y), X, y)
 
 
 @pytest.mark.parametrize(
