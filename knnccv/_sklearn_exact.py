@@ -11,9 +11,9 @@ import numpy as np
 
 from ._count import magnitude
 from ._groups import LeaveGroupsOut
-from ._labels import code_labels
+from ._labels import Coded, code_labels
 from ._sklearn_designs import Folds, StratifiedShuffle
-from ._sklearn_estimators import InexactError, Rule, read_rule
+from ._sklearn_estimators import InexactError, Rule
 from ._sklearn_groups import Target, score_splits
 from ._sklearn_runs import mean_of, run_splits
 from ._sklearn_scoring import Measure, for_sklearn, read_scoring
@@ -144,11 +144,18 @@ def run_if_fixed(asked: Asked) -> Found | None:
 def _read(asked: Asked) -> tuple[Rule, Measure]:
     if asked.prepared.reason:
         raise InexactError(asked.prepared.reason)
-    rule = read_rule(asked.prepared.estimator, asked.prepared.X)
+    rule = asked.prepared.rule
     if not rule.regression and asked.y.ndim != 1:
         msg = f"y has shape {asked.y.shape}: several labels for each item have no closed form"
         raise InexactError(msg)
-    return rule, read_scoring(asked.scoring, regression=rule.regression, y=asked.y)
+    measure = read_scoring(asked.scoring, regression=rule.regression, y=asked.y)
+    if measure.kind == "brier" and rule.n_neighbors == 1:  # the whole share is right or wrong
+        costs = 2 * (1 - np.eye(len(np.unique(asked.y))))
+        measure = replace(measure, kind="cost", costs=costs)
+    elif measure.kind == "brier" and rule.by_distance:
+        msg = f"{measure.name} of weights='distance' is exact for n_neighbors=1 only"
+        raise InexactError(msg)
+    return rule, measure
 
 
 def check_pooled(asked: Asked) -> None:
@@ -205,11 +212,13 @@ def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Foun
     if measure.kind == "balanced":
         if asked.pooled:
             average = "class"
+        elif measure.every_class and not _tests_every_class(law.balanced, code_labels(asked.y)):
+            raise InexactError(_every_class(measure))
         elif law.balanced is not None:
             design = law.balanced
         elif not law.single:
             msg = (
-                "balanced_accuracy of a fold is exact only where the number of tested items of every class "
+                f"{measure.name} of a fold is exact only where the number of tested items of every class "
                 "is fixed: take a stratified splitter, or average='pooled'"
             )
             raise InexactError(msg)
@@ -239,6 +248,29 @@ def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Foun
     )
 
 
+def _tests_every_class(design: Design | None, labels: Coded) -> bool:
+    """Whether all test sets have items of all classes."""
+    if design is None:
+        return False
+    if isinstance(design, StratifiedShuffle):
+        return all(
+            min(design.tests(labels, kind.n_train).base) > 0 for kind in design.training_sets(labels)
+        )
+    return all(
+        n < count
+        for kind in design.training_sets(labels)
+        for n, count in zip(kind.n_train, kind.counts, strict=True)
+    )
+
+
+def _every_class(measure: Measure) -> str:
+    return (
+        f"{measure.name} of a fold is exact only where every test set has a fixed number of items of every "
+        "class, and at least one (a class without has no recall): take a stratified splitter with enough "
+        "items of every class, or average='pooled', or 'balanced_accuracy', which leaves such classes out"
+    )
+
+
 def _complete(
     asked: Asked, rule: Rule, measure: Measure, design: Design, options: dict[str, Any]
 ) -> tuple[CompleteCV, ...]:
@@ -250,6 +282,9 @@ def _complete(
             )
             for column in columns
         )
+    if measure.kind == "brier":
+        options = options | {"n_neighbors": rule.n_neighbors, "score": "brier"}
+        return (complete_cv(rule.neighbors, asked.y, "confidence", design, **options),)
     if measure.costs is not None:
         options = options | {"loss": measure.costs}
     if rule.n_neighbors > 1 and not rule.by_distance:
@@ -273,8 +308,12 @@ def _by_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw) -> Fou
         target = Target(np.zeros(len(asked.y), np.int64), 1, values)
     else:
         labels = code_labels(asked.y)
-        target = Target(labels.codes, len(labels.classes), np.empty((0, 0)))
+        n_classes = len(labels.classes)
+        values = np.eye(n_classes)[labels.codes] if measure.kind == "brier" else np.empty((0, 0))
+        target = Target(labels.codes, n_classes, values)
     mean, bound = score_splits(rule, measure, target, law.splits(), asked.pooled)
+    if measure.kind == "brier":  # a sum over the classes, of which the mean has been taken
+        mean, bound = mean * target.n_classes, bound * target.n_classes
     goes = "goes through" if law.every else "can make, whatever its seed"
     how = f"the mean over all {law.n_splits} splits that {asked.splitter} {goes}, each of them computed"
     return Found(measure(mean), abs(measure.factor) * bound, how, deterministic=law.every, ties="index")

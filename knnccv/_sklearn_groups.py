@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from ._sklearn_estimators import Rule
+from ._sklearn_estimators import InexactError, Rule
 from ._sklearn_scoring import Measure
 from ._sklearn_splitters import Split
 from .kernel import Array, jit
@@ -110,7 +110,7 @@ def score_splits(
 
 
 def _cost_table(measure: Measure, target: Target) -> Array:
-    if measure.kind == "squared":
+    if measure.kind in ("squared", "brier"):
         return np.empty((0, 0))
     return np.eye(target.n_classes) if measure.costs is None else measure.costs
 
@@ -132,6 +132,9 @@ def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) 
     if measure.kind != "balanced":
         return np.repeat(1.0 / test.sum(axis=1, keepdims=True), target.n_classes, axis=1)
     counts = np.array([np.bincount(target.codes[row], minlength=target.n_classes) for row in test])
+    if measure.every_class and not counts.all():
+        msg = f"{measure.name} depends on more where a test set has no item of some class"
+        raise InexactError(msg)
     each = 1.0 / np.maximum(counts, 1) / (counts > 0).sum(axis=1, keepdims=True)
     return np.where(counts > 0, each, 0.0)
 

@@ -13,7 +13,7 @@ from ._checks import check_bool, check_choice, check_integer, check_tol
 from ._question import TIES
 from ._sklearn_estimators import InexactError, as_target, length_of, needs_sklearn
 from ._sklearn_exact import AVERAGES, Asked, exact_score
-from ._sklearn_scoring import is_costs
+from ._sklearn_scoring import is_costs, several
 from ._sklearn_steps import prepare
 from .designs import Design, KFold, StratifiedKFold
 from .kernel import Array
@@ -32,8 +32,9 @@ def ccv_scorer(
 ) -> _CCVScorer:
     """A scorer for scikit-learn that averages over all splits of the data it is given.
 
-    It reads ``n_neighbors``, ``weights`` and ``metric`` off the fitted estimator, and does not care what
-    that was fitted to. Beside `WholeData` it makes a search over parameters exact: one "fold", no luck.
+    It reads ``n_neighbors``, ``weights`` and ``metric`` off the fitted estimator. Beside ``cv=WholeData()``
+    it makes a search over parameters exact: one "fold", no luck. Within other folds it refuses to score,
+    since it would see only what they test.
 
     Parameters
     ----------
@@ -41,8 +42,9 @@ def ccv_scorer(
         A design of knnccv's (`Subsample`, `KFold`, …) or whatever `expected_score` takes; an integer is
         that number of folds over all shuffles, stratified for a classifier (as in `knnccv.complete_cv`).
     scoring : optional
-        As for `expected_score`; but a matrix of costs gives *minus* the expected cost, since scikit-learn
-        takes the greatest score for the best.
+        As for `expected_score`, but one; a matrix of costs gives *minus* the expected cost, since
+        scikit-learn takes the greatest score for the best. A search takes several as a mapping,
+        ``scoring={"accuracy": ccv_scorer(), "balanced": ccv_scorer(scoring="balanced_accuracy")}``.
     groups : array of shape (n_items,), optional
         For splitters that use groups. The scorer must then be given all these items.
     average : {"folds", "pooled"}, default "folds"
@@ -52,6 +54,10 @@ def ccv_scorer(
         numbers of folds and designs of knnccv's, as in `complete_cv`.
     tol, n_jobs
         As for `expected_score`.
+    transductive : bool, default False
+        As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
+        are refused unless they may have seen the features of all items, the tested ones included. They
+        must not have looked at labels.
 
     Returns
     -------
@@ -61,12 +67,20 @@ def ccv_scorer(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed; when it is called, if there is no exact answer.
+        If an argument is not allowed; when it is called, if there is no exact answer, if the estimator was
+        fitted to other items than it is given (a ``cv=5`` in place of ``cv=WholeData()``), or if a step
+        looks at labels.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+        When it is called, if nobody can tell whether a step looks at labels, since two fits to the same
+        data differ.
 
     Notes
     -----
-    Of a pipeline, the fitted earlier steps transform X: they have seen the tested items (as with
-    ``expected_score(..., transductive=True)``), but must not have looked at labels.
+    scikit-learn's searches turn errors of scorers into warnings and scores of nan, unless they are given
+    ``error_score="raise"``.
 
     Examples
     --------
@@ -90,6 +104,12 @@ def ccv_scorer(
     if ties is not None:
         check_choice("ties", ties, TIES)
     check_tol(tol)
+    if several(scoring) is not None:
+        msg = (
+            f"ccv_scorer gives one score, got scoring={scoring!r}; a search takes several as a mapping of "
+            "names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
+        )
+        raise TypeError(msg)
     if isinstance(cv, Integral):
         cv = check_integer("cv", cv, 2)
     elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
@@ -152,7 +172,8 @@ class _CCVScorer:
 class WholeData:
     """A splitter that trains on all items and tests on all items, for scorers that split by themselves.
 
-    Beside `ccv_scorer`. With an ordinary scorer it would report training scores.
+    Only beside `ccv_scorer`. With an ordinary scorer, such as ``scoring="accuracy"``, it reports training
+    scores: every item is among its own neighbors then, and one neighbor is always right.
 
     Examples
     --------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ._selectors import WRONG_WAY
-from ._sklearn_estimators import InexactError, length_of
+from ._sklearn_estimators import InexactError, Rule, length_of, read_rule
 from ._sklearn_probes import agree, by_itself, ignores_seed, made, uses_labels
 from ._supervised import SupervisedDistanceWarning
 from .kernel import Array
@@ -25,6 +26,11 @@ class Prepared:
     X: Any
     note: str = ""
     reason: str = ""
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The estimator's rule, whose neighbours are searched once, however many scorings are asked for."""
+        return read_rule(self.estimator, self.X)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:

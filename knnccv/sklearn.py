@@ -7,7 +7,7 @@ and whatever else of scikit-learn takes ``scoring=`` and ``cv=``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ._sklearn_estimators import InexactError, as_target, needs_sklearn
 from ._sklearn_exact import AVERAGES, Asked, Found, check_pooled, exact_score, run_if_fixed
 from ._sklearn_runs import sample
 from ._sklearn_scorer import WholeData, ccv_scorer
-from ._sklearn_scoring import for_sklearn
+from ._sklearn_scoring import for_sklearn, several
 from ._sklearn_steps import prepare
 from .designs import Design
 from .montecarlo import generator
@@ -111,7 +111,7 @@ def expected_score(
     average: str = "folds",
     tol: float = 1e-12,
     n_jobs: int | None = None,
-) -> ExpectedScore:
+) -> Any:
     """The expectation of ``cross_val_score(estimator, X, y, cv=cv, scoring=scoring).mean()``.
 
     It is taken over the splitter's random numbers: over *all* seeds, also where `cv` has an integer
@@ -133,10 +133,14 @@ def expected_score(
         ``GroupShuffleSplit``, and those that leave out items or groups. An integer means folds that
         scikit-learn does not shuffle: there, as with all splitters that make the same splits every time,
         nothing is averaged, scikit-learn is run, and the result says so.
-    scoring : str, scorer, array of shape (n_classes, n_classes), or None
-        "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error", what
-        ``make_scorer`` makes of these scores and ``zero_one_loss``, or a matrix of costs (rows true,
-        columns predicted, in sorted label order), of which the score is the expected cost.
+    scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
+        "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
+        "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn fails there),
+        "recall" and "recall_macro" where every test set has items of every class, what equals one of these
+        ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), what ``make_scorer`` makes of
+        these scores and ``zero_one_loss``, or a matrix of costs (rows true, columns predicted, in sorted
+        label order), of which the score is the expected cost. Several at once: a list of names, or a
+        mapping of names to any of these (a list of lists is a matrix of costs).
     groups : array of shape (n_items,), optional
         For the splitters that use them.
     method : {"exact", "mc", "auto"}, default "exact"
@@ -148,7 +152,8 @@ def expected_score(
         Seed of the runs of "mc".
     transductive : bool, default False
         Fit the earlier steps of a pipeline once, to all items, without labels: on purpose another
-        experiment, in which the test items' features were known beforehand.
+        experiment, in which the test items' features were known beforehand. Steps that would use labels
+        are refused; whether they do is found out by fits with and without.
     average : {"folds", "pooled"}, default "folds"
         "folds": the mean of the folds' scores. "pooled": all classifications of all splits count alike (for
         k-fold the score of ``cross_val_predict``). They differ where folds differ in size.
@@ -159,7 +164,8 @@ def expected_score(
 
     Returns
     -------
-    ExpectedScore
+    ExpectedScore, or dict of str to ExpectedScore
+        A dict by the scorings' names where several are asked for; neighbors are searched once for all.
 
     Raises
     ------
@@ -170,6 +176,12 @@ def expected_score(
         If an argument is of the wrong kind.
     ImportError
         If scikit-learn is missing.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+        If nobody can tell whether a transductive step looks at labels, since two fits to the same data
+        differ whatever the seeds.
 
     Notes
     -----
@@ -208,23 +220,52 @@ def expected_score(
     if isinstance(cv, (bool, type)):
         msg = f"cv must be a number of folds, a splitter or splits, got {cv!r}"
         raise TypeError(msg)
-    for_sklearn(scoring, target)
+    scorings = several(scoring)
+    for one in [scoring] if scorings is None else scorings.values():
+        for_sklearn(one, target)
     prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
     asked = Asked(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
+    runs = _Runs(n_repeats, random_state)
+    regression = is_regressor(estimator)
+    if scorings is None:
+        return _answer(asked, regression, method, runs)
+    runs = runs.shared()
+    return {
+        name: _answer(replace(asked, scoring=one), regression, method, runs, f" of {name!r}")
+        for name, one in scorings.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """How often scikit-learn runs, and the seed of it."""
+
+    n_repeats: int
+    random_state: Any
+
+    def shared(self) -> _Runs:
+        """The same, so that each of several scorings sees the same splits."""
+        if isinstance(self.random_state, (int, np.integer)):
+            return self
+        return replace(self, random_state=int(_generator(self.random_state).integers(2**31 - 1)))
+
+
+def _answer(asked: Asked, regression: bool, method: str, runs: _Runs, which: str = "") -> ExpectedScore:
+    """The expected score by the `method`; `which` names the scoring where there are several."""
     why_not = "method='mc' was asked for"
     if method != "mc":
         try:
-            return _result(asked, exact_score(asked, is_regressor(estimator)))
+            return _result(asked, exact_score(asked, regression))
         except InexactError as error:
             why_not = str(error)
         if method == "exact":
             msg = (
-                f"there is no exact expected score: {why_not}. method='mc' runs scikit-learn itself and "
-                "reports a mean with its standard error"
+                f"there is no exact expected score{which}: {why_not}. method='mc' runs scikit-learn itself "
+                "and reports a mean with its standard error"
             )
             raise ValueError(msg)
-    return _sampled(asked, n_repeats, random_state, why_not)
+    return _sampled(asked, runs, why_not)
 
 
 def _result(asked: Asked, found: Found) -> ExpectedScore:
@@ -243,8 +284,8 @@ def _result(asked: Asked, found: Found) -> ExpectedScore:
     )
 
 
-def _sampled(asked: Asked, n_repeats: int, random_state: Any, why_not: str) -> ExpectedScore:
-    rng = _generator(random_state)
+def _sampled(asked: Asked, runs: _Runs, why_not: str) -> ExpectedScore:
+    rng = _generator(runs.random_state)
     fixed = run_if_fixed(asked)
     if fixed is not None:
         return _result(asked, fixed)
@@ -256,12 +297,12 @@ def _sampled(asked: Asked, n_repeats: int, random_state: Any, why_not: str) -> E
         asked.cv,
         asked.groups,
         for_sklearn(asked.scoring, asked.y),
-        n_repeats,
+        runs.n_repeats,
         rng,
         asked.pooled,
         asked.n_jobs,
     )
-    runs = f"{n_repeats} run{'s' if n_repeats > 1 else ''}"
+    number = f"{runs.n_repeats} run{'s' if runs.n_repeats > 1 else ''}"
     note = f"{asked.prepared.note}; " if asked.prepared.note else ""
     return ExpectedScore(
         score=score,
@@ -272,8 +313,8 @@ def _sampled(asked: Asked, n_repeats: int, random_state: Any, why_not: str) -> E
         average=asked.average,
         ties=None,
         design=asked.splitter,
-        explanation=f"{note}mean of {runs} of scikit-learn over reseeded {asked.splitter}, as {why_not}",
-        n_repeats=n_repeats,
+        explanation=f"{note}mean of {number} of scikit-learn over reseeded {asked.splitter}, as {why_not}",
+        n_repeats=runs.n_repeats,
     )
 
 

@@ -592,7 +592,22 @@ def test_k_must_fit_into_every_training_set(cv, method):
         ({"cv": 90}, ValueError, "n_splits=90"),
         ({"cv": GroupKFold(2, shuffle=True)}, ValueError, "'groups' parameter should not be None"),
         ({"scoring": "acuracy"}, ValueError, "acuracy"),
-        ({"scoring": ["accuracy", "f1"]}, TypeError, r"scoring must be None, a name, a scorer or a matrix"),
+        ({"scoring": 5}, TypeError, r"scoring must be None, a name, a scorer or a matrix"),
+        ({"scoring": ["accuracy", "f1"]}, ValueError, r"no exact expected score of 'f1': f1 has no exact"),
+        ({"scoring": ["accuracy", "accuracy"]}, ValueError, r"several scorings must have different names"),
+        ({"scoring": []}, ValueError, r"scoring must name at least one scoring, got \[\]"),
+        ({"scoring": {}}, ValueError, r"scoring must name at least one scoring, got \{\}"),
+        (
+            {"scoring": ["accuracy", 3]},
+            TypeError,
+            r"several scorings must be a list of names, or a mapping",
+        ),
+        (
+            {"scoring": {1: "accuracy"}},
+            TypeError,
+            r"several scorings must be a list of names, or a mapping",
+        ),
+        ({"scoring": {"a": "acuracy"}}, ValueError, r"acuracy"),
         (
             {"estimator": KNeighborsClassifier},
             TypeError,
