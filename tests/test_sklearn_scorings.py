@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from sklearn import config_context, metrics
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, make_scorer, recall_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -43,6 +44,21 @@ def stratified_tests(y, cv):
         yield share, [np.concatenate(chosen).astype(int) for chosen in product(*parts)]
 
 
+class Answered(ClassifierMixin, BaseEstimator):
+    """A classifier that has answered already, as scorers ask the same again and again."""
+
+    def __init__(self, fitted=None, X=None):
+        self.classes_ = getattr(fitted, "classes_", None)
+        self.shares = None if fitted is None else fitted.predict_proba(X)
+        self.labels = None if fitted is None else fitted.predict(X)
+
+    def predict(self, X):  # noqa: ARG002
+        return self.labels
+
+    def predict_proba(self, X):  # noqa: ARG002
+        return self.shares
+
+
 def enumerated(estimator, X, y, folds, scorers):
     """For each scorer, the mean over folds of the mean over their test sets of scikit-learn's own score."""
     total = np.zeros(len(scorers))
@@ -50,7 +66,7 @@ def enumerated(estimator, X, y, folds, scorers):
         for share, tests in folds:
             for test in tests:
                 train = np.setdiff1d(np.arange(len(y)), test)
-                fitted = estimator.fit(X[train], y[train])
+                fitted = Answered(estimator.fit(X[train], y[train]), X[test])
                 total += [scorer(fitted, X[test], y[test]) * share / len(tests) for scorer in scorers]
     return total
 
@@ -115,6 +131,7 @@ def test_means_over_tested_items_need_no_strata(k):
     )
 
 
+@pytest.mark.filterwarnings("ignore:The least populated class")
 def test_recalls_need_every_class_in_every_test_set():
     X, y = data((9, 5, 2))
     estimator = rule(3)
