@@ -22,6 +22,7 @@ from ._pool import Submits, Workers, check_pool, for_each
 from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
 from ._question import Question, pose
 from ._supervised import SupervisedDistanceWarning, warn_of_labels
+from ._surface_ranks import rank_surface, serves
 from ._surface_result import Surface
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv, known_lengths
@@ -128,7 +129,7 @@ def surface(
     check_pool(n_jobs, executor, progress)
     rule = get_variant(variant)
     axis, values = _axis(rule, n_neighbors, parameters)
-    designs = _designs(train_sizes, stratified)
+    designs, per_class = _designs(train_sizes, stratified)
     neighbors = as_neighbors(X, metric, metric_params)
     values_only = rule.target == "values"
     labels = one_class(neighbors.n_items) if values_only else code_labels(y, neighbors.n_items)
@@ -143,6 +144,13 @@ def surface(
     warn_of_labels(neighbors, min(sizes))
     if _has_profile(question, cells):
         found = _by_profile(question, neighbors, cells, tol, X is neighbors, n_jobs, executor, progress)
+    elif serves(question):
+        posed = [
+            pose(y, neighbors.n_items, rule, design, ties, average, question.parameters) for design in designs
+        ]
+        found = rank_surface(
+            posed, neighbors, cells.nearest, tol, X is neighbors, n_jobs, executor, progress
+        )
     else:
 
         def ask(row: int, column: int) -> CompleteCV:
@@ -174,6 +182,7 @@ def surface(
         is_loss=question.is_loss,
         variant=rule.name,
         stratified=stratified,
+        per_class=per_class,
         ties=question.ties,
         average=average,
         parameters=unranked,
@@ -234,17 +243,28 @@ def listed_neighbors(values: Any, most: int | None = None, name: str = "n_neighb
     return [check_integer(name, value, 1, most) for value in _listed(name, values)]
 
 
-def _designs(train_sizes: Any, stratified: bool) -> list[Design]:
+def _designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[Any, ...] | None]:
+    """The designs, and what was asked of every class, where numbers were."""
+    if isinstance(train_sizes, Mapping):
+        train_sizes = [train_sizes]
     sizes = _listed("train_sizes", SIZES if train_sizes is None else train_sizes)
     if not stratified:
-        return [Subsample(size) for size in sizes]
-    for size in sizes:
-        if isinstance(size, Integral):
-            msg = (
-                f"with stratified=True train_sizes must be fractions in (0, 1) of every class, got {size!r}"
-            )
-            raise TypeError(msg)
-    return [StratifiedSubsample(size) for size in sizes]
+        for size in sizes:
+            if isinstance(size, Mapping):
+                msg = f"train_sizes takes mappings of label to number only with stratified=True, got {size!r}"
+                raise TypeError(msg)
+        return [Subsample(size) for size in sizes], None
+    numbers = [isinstance(size, Integral | Mapping) and not isinstance(size, bool) for size in sizes]
+    if not any(numbers):
+        return [StratifiedSubsample(size) for size in sizes], None
+    if not all(numbers):
+        msg = (
+            "with stratified=True train_sizes must be fractions in (0, 1) of every class, or numbers of "
+            f"items of every class, not both; got {train_sizes!r}"
+        )
+        raise TypeError(msg)
+    per_class = tuple(dict(size) if isinstance(size, Mapping) else int(size) for size in sizes)
+    return [StratifiedSubsample(per_class=number) for number in per_class], per_class
 
 
 def _listed(name: str, values: Any) -> list[Any]:

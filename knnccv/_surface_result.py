@@ -59,7 +59,7 @@ class Surface:
     variant, ties, average : str
         What was asked.
     stratified : bool
-        Whether the training sets hold the same fraction of every class.
+        Whether the training sets hold a fixed number, or the same fraction, of every class.
     parameters : dict
         The variant's other parameters.
     seconds : float
@@ -70,6 +70,9 @@ class Surface:
         What ``error_bound`` would be if the neighbour lists were right as far as they go.
     measure : str
         What the scores are: "accuracy", "balanced accuracy", "expected loss", …
+    per_class : tuple of length n_sizes, or None
+        Number of training items of every class of the columns, or a mapping of label to number; None where
+        none was given.
     """
 
     scores: Array
@@ -86,6 +89,7 @@ class Surface:
     seconds: float = 0.0
     certified: bool = True
     measure: str = ""
+    per_class: tuple[Any, ...] | None = None
 
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""

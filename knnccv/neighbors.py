@@ -36,6 +36,7 @@ MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
 LIST_BLOCK = 4096
+DEEP = 50  # lists deeper than this part of all items take longer than a comparison of all pairs
 
 
 @dataclass
@@ -500,6 +501,26 @@ class Neighbors:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._building = threading.Lock()
+
+    def serves_cheaply(self, depth: int) -> bool:
+        """Whether lists of this depth are at hand, or cost less than a look at all pairs."""
+        return self._known(depth) or self._finder is None or DEEP * depth <= self.n_items
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether every item can be compared with all others."""
+        return self._finder is not None and self.max_depth == self.n_items - 1
+
+    def proposer(self) -> Any:
+        """A `ProductSearch` that proposes the distances of all pairs, and the data; None if there is none."""
+        if self._ranking is None or self._ranking.embed is not None:
+            return None
+        self.prepare(1)
+        return None if self._product is None else (self._product, self._ranking.data)
+
+    def values(self, rows: Array) -> Array:
+        """What orders all items for some rows, float64 (n_rows, n_items); needs `sees_all`."""
+        return self._values(rows)
 
     def _known(self, depth: int) -> bool:
         lists = self._lists  # which another thread may replace
