@@ -23,96 +23,172 @@ import numpy as np
 from .kernel import Array, jit
 from .sampling import fill_hypergeometric, tie_times
 
-SHORT = 8  # factors are joined up to this degree before they meet the long product
-TAPS = 4
-MOST_ENTRIES = 2**22  # of the table of hypergeometric laws
+TAPS = 8  # factors are joined up to one degree less before they meet the long product
+MOST_ENTRIES = 2**23  # of the table of laws
 
 
 class Strata(NamedTuple):
     """The training sets of several designs.
 
+    A class of which m items are ahead has the law ``bases + m``; classes of equal sizes share theirs. The
+    table has powers of short laws too, as long as they fit into `TAPS` numbers.
+
     ``n_train``
         int64 (n_designs, n_classes): items of every class in the training set.
     ``counts``
         int64 (n_classes,): items of the classes.
-    ``starts``, ``widths``
-        int64 (n_designs, n_classes): where in ``laws`` the laws of a class begin, -1 where they are not
-        there; how many numbers each has.
+    ``bases``
+        int64 (n_designs, n_classes): number of the class's first law, -1 where it is not in the table.
+    ``limit``
+        No more than so many items of a class count.
+    ``starts``, ``degrees``, ``powers``
+        int64 (n_laws,): where a law begins in ``laws``, its degree, and how many powers are there, one
+        every `TAPS` numbers.
     ``laws``
-        float64 (any,): at ``start + m * width + h`` the probability that h of the class's m nearest items
-        are in the training set.
+        float64 (any,): the probabilities that 0, 1, ... of the m items are in the training set.
     """
 
     n_train: Array
     counts: Array
+    bases: Array
+    limit: int
     starts: Array
-    widths: Array
+    degrees: Array
+    powers: Array
     laws: Array
 
 
 @jit
-def _fill_laws(n_train, count, width, laws):  # type: ignore[no-untyped-def]
+def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):  # type: ignore[no-untyped-def]
+    """The laws of one class, from number `first` on; where the next class's begin in ``laws``."""
+    start = starts[first]
     for m in range(count + 1):
         law = np.zeros(m + 1)
         fill_hypergeometric(law, m, n_train, count, 1.0)
-        for h in range(min(m + 1, width)):
-            laws[m * width + h] = law[h]
+        degree = min(m, n_train, limit)
+        starts[first + m], degrees[first + m] = start, degree
+        for h in range(degree + 1):
+            laws[start + h] = law[h]
+        if degree >= TAPS:
+            powers[first + m] = 1
+            start += degree + 1
+            continue
+        powers[first + m] = (TAPS - 1) // max(degree, 1)
+        for power in range(1, powers[first + m]):
+            before, here = start + (power - 1) * TAPS, start + power * TAPS
+            for d in range(degree * power + 1):
+                for h in range(degree + 1):
+                    laws[here + d + h] += laws[before + d] * law[h]
+        start += TAPS * powers[first + m]
+    return start
 
 
-def strata_of(n_train: Array, counts: Array, most: int) -> Strata:
-    """The designs, with a table of laws where that is small; no more than `most` items of a class count."""
-    starts = np.full(n_train.shape, -1)
-    widths = np.minimum(n_train, most) + 1
+def strata_of(n_train: Array, counts: Array, limit: int) -> Strata:
+    """The designs, with a table of laws where that is small; no more than `limit` items of a class count."""
+    bases = np.full(n_train.shape, -1)
     known: dict[tuple[int, int], int] = {}
-    parts: list[Array] = []
-    length = 0
+    n_laws = n_entries = 0
     for at in np.ndindex(n_train.shape):
         kind = int(n_train[at]), int(counts[at[1]])
         if kind not in known:
-            size = (kind[1] + 1) * int(widths[at])
-            if length + size + kind[1] ** 2 > MOST_ENTRIES:
+            longest = max(min(*kind, limit) + 1, TAPS * (TAPS - 1))
+            if n_entries + (kind[1] + 1) * max(longest, kind[1]) > MOST_ENTRIES:
                 continue
-            laws = np.zeros(size)
-            _fill_laws(*kind, int(widths[at]), laws)
-            parts.append(laws)
-            known[kind] = length
-            length += size
-        starts[at] = known[kind]
-    return Strata(n_train, counts, starts, widths, np.concatenate([*parts, np.zeros(1)]))
+            known[kind] = n_laws
+            n_laws += kind[1] + 1
+            n_entries += (kind[1] + 1) * longest
+        bases[at] = known[kind]
+    starts = np.zeros(n_laws + 1, np.int64)
+    degrees, powers = np.zeros((2, n_laws + 1), np.int64)
+    laws = np.zeros(n_entries + 1)
+    for kind, first in known.items():
+        starts[first + kind[1] + 1] = _fill_laws(*kind, limit, first, starts, degrees, powers, laws)
+    return Strata(n_train, counts, bases, limit, starts, degrees, powers, laws)
 
 
 @jit
-def _times(product, low, high, law, degree, top, out):  # type: ignore[no-untyped-def]
-    """``out`` = `product` times the first of `law`, up to degree `top`; the new highest degree.
+def _times(product, low, high, law, at, degree, top, out):  # type: ignore[no-untyped-def]
+    """``out`` = `product` times ``law[at] .. law[at + degree]``, up to degree `top`; the highest degree.
 
-    Degree d is at ``pad + d``, so that zeros can be read on both sides. Four taps at a time: what Numba
-    turns into vector instructions.
+    Degree d is at ``pad + d``, so that zeros can be read on both sides. Several taps at a time and unsigned
+    indices, which cannot count from the end: what Numba turns into vector instructions. Slices would cost
+    more than the work.
     """
     pad = len(product) // 3
-    for i in range(degree + TAPS):
-        product[pad + low - 1 - i] = 0.0
+    for i in range(pad + low - degree - TAPS, pad + low):
+        product[i] = 0.0
     reach = min(high + degree, top)
     for i in range(high + 1, reach + 1):
         product[pad + i] = 0.0
-    n = reach - low + 1
-    start = pad + low
-    target = out[start : start + n]
-    for first in range(0, degree + 1, TAPS):
-        a = law[first]
-        b = law[first + 1] if first + 1 <= degree else 0.0
-        c = law[first + 2] if first + 2 <= degree else 0.0
-        d = law[first + 3] if first + 3 <= degree else 0.0
-        x = product[start - first : start - first + n]
-        y = product[start - first - 1 : start - first - 1 + n]
-        z = product[start - first - 2 : start - first - 2 + n]
-        w = product[start - first - 3 : start - first - 3 + n]
-        if first == 0:
-            for i in range(n):
-                target[i] = x[i] * a + y[i] * b + z[i] * c + w[i] * d
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    to, end = np.uint64(pad + low), np.uint64(pad + reach + 1)
+    for first in range(0, degree + 1, 4):
+        taps = min(degree + 1 - first, 4)
+        a = law[at + first]
+        b = law[at + first + 1] if taps > 1 else 0.0
+        c = law[at + first + 2] if taps > 2 else 0.0
+        d = law[at + first + 3] if taps > 3 else 0.0
+        back = np.uint64(first)
+        if first == 0 and taps <= 2:
+            for i in range(to, end):
+                out[i] = product[i] * a + product[i - one] * b
+        elif first == 0:
+            for i in range(to, end):
+                near = product[i] * a + product[i - one] * b
+                out[i] = near + (product[i - two] * c + product[i - three] * d)
         else:
-            for i in range(n):
-                target[i] += x[i] * a + y[i] * b + z[i] * c + w[i] * d
+            for i in range(to, end):
+                j = i - back
+                near = product[j] * a + product[j - one] * b
+                out[i] += near + (product[j - two] * c + product[j - three] * d)
     return reach
+
+
+@jit
+def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
+    """Lowest and highest degree without what is less than `floor`, and how much that is."""
+    pad = len(product) // 3
+    lost = 0.0
+    while low <= high and product[pad + low] < floor:
+        lost += product[pad + low]
+        low += 1
+    while high >= low and product[pad + high] < floor:
+        lost += product[pad + high]
+        high -= 1
+    return low, high, lost
+
+
+@jit
+def _product(room, strata, design, near, group, active, n_active, number, loose, law, top, floor):  # type: ignore[no-untyped-def]
+    """The law of how many items ahead are in T, those of classes in the tied `group` left out.
+
+    Returns the side of `room` that holds it, its lowest and highest degree (crossed where nothing is
+    left), and the probability that was let go.
+    """
+    side, low, high = 0, 0, 0
+    room[0, room.shape[1] // 3] = 1.0
+    lost = 0.0
+    for i in range(n_active):
+        which = active[i]
+        left = number[which]
+        while left > 0 and low <= high:
+            power = min(left, strata.powers[which])
+            start = strata.starts[which] + (power - 1) * TAPS
+            degree = strata.degrees[which] * power
+            high = _times(room[side], low, high, strata.laws, start, degree, top, room[1 - side])
+            side = 1 - side
+            low, high, less = _trim(room[side], low, high, floor)
+            lost += less
+            left -= power
+    for i in range(len(loose)):
+        c = loose[i]
+        if near[c] > 0 and group[c] == 0 and low <= high:
+            degree = _fill_law(law, strata, design, c, near[c], 0, 0.0)
+            high = _times(room[side], low, high, law, 0, degree, top, room[1 - side])
+            side = 1 - side
+            low, high, less = _trim(room[side], low, high, floor)
+            lost += less
+    return side, low, high, lost
 
 
 @jit
@@ -121,12 +197,11 @@ def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-unty
 
     ``m`` items are ahead, and `members` more with a random time, of which those before `time` are.
     """
-    width = strata.widths[design, c]
-    start = strata.starts[design, c]
-    most = min(m + members, width - 1)
+    n_train = strata.n_train[design, c]
+    base = strata.bases[design, c]
+    most = min(m + members, n_train, strata.limit)
     for h in range(most + 1):
         law[h] = 0.0
-    chance = 1.0
     likeliest = min(int((members + 1) * time), members)
     total = 1.0
     for side in range(2):  # from the likeliest number of members before it, up and then down
@@ -134,13 +209,15 @@ def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-unty
         j = likeliest
         while True:
             if side == 0 or j < likeliest:
-                if start >= 0:
-                    for h in range(min(m + j, width - 1) + 1):
-                        law[h] += chance * strata.laws[start + (m + j) * width + h]
+                top = min(m + j, most)
+                if base >= 0:
+                    start = strata.starts[base + m + j]
+                    for h in range(top + 1):
+                        law[h] += chance * strata.laws[start + h]
                 else:
                     one = np.zeros(m + j + 1)
-                    fill_hypergeometric(one, m + j, strata.n_train[design, c], strata.counts[c], 1.0)
-                    for h in range(min(m + j, width - 1) + 1):
+                    fill_hypergeometric(one, m + j, n_train, strata.counts[c], 1.0)
+                    for h in range(top + 1):
                         law[h] += chance * one[h]
             if side == 0:
                 if j == members:
@@ -160,53 +237,22 @@ def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-unty
 
 
 @jit
-def _multiply(room, side, low, high, strata, design, near, tied, some_tied, time, law, short, top, floor):  # type: ignore[no-untyped-def]
-    """Multiply ``room[side]`` by the laws of classes that are ahead.
-
-    With `some_tied` those of the classes in a tied group, at this time; else those of all others. Returns
-    the side of the product, its lowest and highest degree (crossed where nothing is left), and the
-    probability that was let go, being less than `floor` apiece.
-    """
-    pad = room.shape[1] // 3
-    lost = 0.0
-    degree = 0
-    short[0] = 1.0
-    n_classes = len(near)
-    for c in range(n_classes + 1):
-        added = 0
-        if c < n_classes:
-            if near[c] + tied[c] == 0 or (tied[c] > 0) != some_tied or strata.n_train[design, c] == 0:
-                continue
-            added = _fill_law(law, strata, design, c, near[c], tied[c] if some_tied else 0, time)
-            if degree + added <= SHORT:
-                for d in range(degree + added, -1, -1):
-                    value = 0.0
-                    for h in range(max(0, d - degree), min(d, added) + 1):
-                        value += short[d - h] * law[h]
-                    short[d] = value
-                degree += added
-                continue
-        if degree > 0:
-            high = _times(room[side], low, high, short, degree, top, room[1 - side])
-            side = 1 - side
-        if added > SHORT:
-            high = _times(room[side], low, high, law, added, top, room[1 - side])
-            side = 1 - side
-        degree = 0
-        short[0] = 1.0
-        if 0 < added <= SHORT:
-            degree = added
-            for d in range(added + 1):
-                short[d] = law[d]
-        while low <= high and room[side, pad + low] < floor:
-            lost += room[side, pad + low]
-            low += 1
-        while high >= low and room[side, pad + high] < floor:
-            lost += room[side, pad + high]
-            high -= 1
-        if low > high:
-            break
-    return side, low, high, lost
+def _move(c, step, near, number, active, n_active, met, strata, design):  # type: ignore[no-untyped-def]
+    """So many items more of class c are ahead; how many laws have been met."""
+    base = strata.bases[design, c]
+    before = near[c]
+    near[c] += step
+    if base < 0 or strata.n_train[design, c] == 0:
+        return n_active
+    if before > 0:
+        number[base + before] -= 1
+    now = base + near[c]
+    number[now] += 1
+    if not met[now]:
+        met[now] = True
+        active[n_active] = now
+        n_active += 1
+    return n_active
 
 
 @jit
@@ -230,12 +276,15 @@ def add_curve(n_stops, sizes, ahead, tied, listed, own, weight, design, strata, 
     left = strata.counts[own] - 1
     if n_own == 0:
         return 0.0
-    pad = top + 1 + SHORT + TAPS
+    pad = top + 1 + 2 * TAPS
     room = np.empty((4, 3 * pad))
     law = np.empty(top + 2)
-    short = np.empty(SHORT + 1)
     near = np.zeros(n_classes, np.int64)
     nobody = np.zeros(n_classes, np.int64)
+    n_laws = len(strata.starts)
+    number, active, met = np.zeros(n_laws, np.int64), np.empty(n_laws, np.int64), np.zeros(n_laws, np.bool_)
+    n_active = 0
+    loose = np.flatnonzero(strata.bases[design] < 0)
     none = 1.0  # P(no own item so far is in T)
     lost = 0.0
     for b in range(n_stops + 1):
@@ -246,13 +295,17 @@ def add_curve(n_stops, sizes, ahead, tied, listed, own, weight, design, strata, 
             break
         mixed = 0
         for c in range(n_classes):
-            near[c] += ahead[b, c]
+            if ahead[b, c] > 0:
+                n_active = _move(c, ahead[b, c], near, number, active, n_active, met, strata, design)
             if b < n_stops:
                 mixed += tied[b, c]
         group = tied[b] if mixed > 0 else nobody
-        room[0, pad] = 1.0
-        side, low, high, less = _multiply(
-            room[:2], 0, 0, 0, strata, design, near, group, False, 0.0, law, short, top, floor
+        if mixed > 0:
+            for c in range(n_classes):
+                if group[c] > 0 and near[c] > 0 and strata.bases[design, c] >= 0:
+                    number[strata.bases[design, c] + near[c]] -= 1
+        side, low, high, less = _product(
+            room[:2], strata, design, near, group, active, n_active, number, loose, law, top, floor
         )
         lost += less * none
         if low > high:  # too many are ahead for any R
@@ -278,27 +331,21 @@ def add_curve(n_stops, sizes, ahead, tied, listed, own, weight, design, strata, 
                 now = none * weights[at] * _comes_now(size, left, n_own, times[at])
                 for d in range(low, high + 1):
                     room[2, pad + d] = room[side, pad + d]
-                part, first, last, less = _multiply(
-                    room[2:],
-                    0,
-                    low,
-                    high,
-                    strata,
-                    design,
-                    near,
-                    group,
-                    True,
-                    times[at],
-                    law,
-                    short,
-                    top,
-                    floor,
-                )
-                lost += less * now
+                part, first, last = 2, low, high
+                for c in range(n_classes):
+                    if group[c] > 0 and first <= last:
+                        degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
+                        last = _times(room[part], first, last, law, 0, degree, top, room[5 - part])
+                        part = 5 - part
+                        first, last, less = _trim(room[part], first, last, floor)
+                        lost += less * now
                 for d in range(first, last + 1):
-                    scores[d] += weight * now * room[2 + part, pad + d]
+                    scores[d] += weight * now * room[part, pad + d]
             for c in range(n_classes):
-                near[c] += group[c]
+                if group[c] > 0:
+                    if near[c] > 0 and strata.bases[design, c] >= 0:
+                        number[strata.bases[design, c] + near[c]] += 1
+                    n_active = _move(c, group[c], near, number, active, n_active, met, strata, design)
         none = after
         left -= size
         rest = 0.0

@@ -118,7 +118,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
     most = 0
     for c in range(n_classes):
         most = max(most, starts[c + 1] - starts[c])
-    stops, who, sizes = np.empty(most), np.empty(most, np.int64), np.zeros(most, np.int64)
+    stops, who, sizes = np.empty(2 * most + 1), np.empty(most, np.int64), np.zeros(most, np.int64)
     ahead = np.zeros((most + 1, n_classes), np.int64)
     tied = np.zeros((most + 1, n_classes), np.int64)
     one = np.zeros(out.shape)
