@@ -7,7 +7,8 @@ With several, T is a random set of groups. Where one nearest training item decid
 member of its group, so each group matters by its nearest member alone, and the law is that of one nearest
 neighbour (ICML eq. 4) with groups for items. If equally similar items come in random order, they are an
 urn: which of the groups among them are in T decides how many items it holds, and each is drawn alike.
-What one nearest item is worth is asked of the kernel, with a training set of this item.
+What one nearest item is worth is asked of the kernel, with a training set of this item. Where several
+decide, few enough sets of groups are gone through (`_group_sets`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numba import types
 
 from ._exact import as_objects, exact_labels, rational
+from ._group_sets import SCORE_GROUP_SETS, check_number, score_group_sets, sizes_to_ask
 from ._groups import GroupTrainingSets, LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
@@ -226,10 +228,11 @@ class GroupPlan:
     """What a block of items needs; sent to the workers.
 
     With one group left out, ``constraints`` and ``nearest`` are those of every size of training sets, and
-    ``size_of`` (n_items,) tells which of these an item has. Else they are those of one nearest item, and
-    ``fixed_tails`` has the probability that none of so many groups is in the training set; in exact mode
-    only whether there is any. Ties of different labels count if their own, ``tie_tails``, is above
-    ``least_tail``.
+    ``size_of`` (n_items,) tells which of these an item has. Else, if one nearest item decides, they are
+    those of one item, and ``fixed_tails`` has the probability that none of so many groups is in the
+    training set; in exact mode only whether there is any. If several items decide, they are those of the
+    training sets that are too small to have so many, size by size, and those of the larger ones. Ties of
+    different labels count if their own probability, ``tie_tails``, is above ``least_tail``.
     """
 
     neighbors: Neighbors
@@ -252,6 +255,13 @@ class GroupPlan:
         compile_kernel(self.kernel, "the plan")
         compiled(score_rows, SCORE_ROWS)
         compiled(score_nearest_members, SCORE_NEAREST_MEMBERS)
+        if self.by_sets:
+            compiled(score_group_sets, SCORE_GROUP_SETS)
+
+    @property
+    def by_sets(self) -> bool:
+        """Whether sets of groups are gone through."""
+        return self.n_train < self.n_groups - 1 and int(self.nearest.max()) > 1
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
@@ -261,7 +271,10 @@ class GroupPlan:
         lengths = known_lengths(lists, self.neighbors, self.fair)
         scores = np.empty(len(rows), object if self.exact else float)
         tied = np.zeros(len(rows), bool)
-        score = self._score_outside if self.n_train == self.n_groups - 1 else self._score_members
+        if self.n_train == self.n_groups - 1:
+            score = self._score_outside
+        else:
+            score = self._score_sets if self.by_sets else self._score_members
         tails = score(lists, lengths, rows, scores, tied)
         return lists if keep_lists else None, scores[None], tails[None], tied
 
@@ -320,6 +333,38 @@ class GroupPlan:
         tails: Array = self.fixed_tails[0][passed]
         return tails
 
+    def _score_sets(self, lists: Lists, lengths: Array, rows: Array, scores: Array, tied: Array) -> Array:
+        """Fill in scores and ties where T is some of the other groups and several items decide; the tails."""
+        walk = as_python(score_group_sets) if self.exact else score_group_sets
+        scores[:] = 0
+        tails = np.zeros(len(rows))
+        tie_shares = np.zeros(len(rows), scores.dtype)
+        most = self.nearest[-1]
+        for nearest, constraints in zip(self.nearest, self.constraints, strict=True):
+            unknown = np.zeros(len(rows), scores.dtype)
+            walk(
+                self.kernel,
+                lists.items,
+                lists.values,
+                lengths,
+                self._targets(rows),
+                self.fair,
+                self.groups,
+                self.n_groups,
+                self.n_groups - self.n_train,
+                nearest + (nearest < most),
+                nearest if nearest < most else 0,
+                self.labels,
+                constraints,
+                scores,
+                unknown,
+                tie_shares,
+            )
+            if nearest == most:
+                tails[:] = unknown
+        tied[:] = tie_shares > self.least_tail
+        return tails
+
     def _targets(self, rows: Array) -> Array:
         return as_objects(rows) if self.exact else rows
 
@@ -330,7 +375,8 @@ def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool
     Raises
     ------
     ValueError
-        If several groups are left out and the rule looks at more than one training item.
+        If several groups are left out, the rule looks at more than one training item, and there are too
+        many sets of groups.
     """
     kind = cast(GroupTrainingSets, question.kinds[0])
     groups = cast(LeaveGroupsOut, question.design).codes
@@ -338,12 +384,11 @@ def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool
     sizes: tuple[int, ...] = (1,)
     if kind.n_test_groups == 1:
         sizes = kind.train_sizes
-    elif n_nearest > 1:
-        msg = (
-            f"{question.design!r} is exact for rules of one nearest training item ('nn'), but variant "
-            f"{question.variant.name!r} looks at {n_nearest}; take p=1, or monte_carlo_cv"
-        )
-        raise ValueError(msg)
+    nearest = [min(n_nearest, size) for size in sizes]
+    if kind.n_test_groups > 1 and n_nearest > 1:
+        check_number(question, kind)
+        nearest = sizes_to_ask(kind.sizes, kind.n_test_groups, n_nearest)
+        sizes = (*nearest[:-1], kind.most_train)
     tasks = [question.given_task(size, Fraction if exact else float) for size in sizes]
     kernel = compile_kernel(question.variant.kernel_for(tasks[0]), f"variant {question.variant.name!r}")
     train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
@@ -355,7 +400,7 @@ def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool
         exact_labels(question) if exact else question.kernel_labels(),
         as_python(kernel) if exact else kernel,
         tuple(question.constraints(task) for task in tasks),
-        np.array([min(n_nearest, size) for size in sizes]),
+        np.array(nearest),
         np.searchsorted(sizes, train_sizes),
         groups,
         n_groups,

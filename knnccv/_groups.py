@@ -58,8 +58,9 @@ class LeaveGroupsOut(Design):
     """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
 
     Items of one group (a patient, a speaker, a photograph's subject) are tested together or train together.
-    ``p=1`` serves every rule that has a kernel for fixed sizes; with ``p > 1`` `complete_cv` serves rules
-    of one nearest training item ("nn"; "knn" and "rank" with K or R of 1), `monte_carlo_cv` all.
+    Every rule that has a kernel for fixed sizes is served. With ``p > 1`` there is one limit: for rules of
+    several nearest training items `complete_cv` goes through the sets of groups, of which there may be
+    20,000 ("nn", and "knn" and "rank" with K or R of 1, take any number; so does `monte_carlo_cv`).
 
     Parameters
     ----------

@@ -38,10 +38,6 @@ def smallest(listed):
     return min(len(training) for (training,) in listed.outcomes)
 
 
-def one_nearest(variant, setting):
-    return get_variant(variant).n_nearest(**{"loss": None, **setting}) == 1
-
-
 @pytest.mark.parametrize("chunk", range(N_PROBLEMS // 20))
 def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
     compared = 0
@@ -51,8 +47,6 @@ def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
         for design, listed in designs(case, seed):
             for s, (variant, setting) in enumerate(SETTINGS):
                 if setting.get("n_neighbors", 1) > smallest(listed):
-                    continue
-                if design.p > 1 and not one_nearest(variant, setting):
                     continue
                 parameters = case.parameters(setting)
                 for ties in get_variant(variant).tie_rules:
@@ -149,6 +143,63 @@ def test_several_groups_out_is_scikit_learns():
         assert found.n_train_sets == math.comb(7, 3)
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_votes_with_several_groups_out_are_scikit_learns(k):
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import LeavePGroupsOut
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    X, y, groups = blobs(80, 7)
+    right, errors = [], []
+    for train, test in LeavePGroupsOut(3).split(X, y, groups):
+        right.extend(KNeighborsClassifier(k).fit(X[train], y[train]).predict(X[test]) == y[test])
+        errors.extend((KNeighborsRegressor(k).fit(X[train], y[train]).predict(X[test]) - y[test]) ** 2)
+    votes = complete_cv(X, y, "knn", LeaveGroupsOut(groups, 3), n_neighbors=k)
+    assert votes.score == pytest.approx(np.mean(right), rel=1e-12)
+    assert votes.n_train_sets == math.comb(7, 3)
+    means = complete_cv(X, y, "regression", LeaveGroupsOut(groups, 3), n_neighbors=k)
+    assert means.score == pytest.approx(np.mean(errors), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rules_of_several_items_item_by_item(seed):
+    """Heavily tied distances and groups of unequal sizes, some training sets smaller than R."""
+    rng = np.random.default_rng([seed, 4])
+    n_items, n_groups = 8, int(rng.integers(3, 6))
+    groups = rng.permutation(np.concatenate([np.arange(n_groups), rng.integers(0, n_groups, 8 - n_groups)]))
+    distances = rng.integers(0, 2 + seed % 3, (n_items, n_items)).astype(float)
+    y = rng.permutation([0, 1, 2, 0, 1, 2, 0, 1])
+    for p in range(2, n_groups):
+        design, listed = LeaveGroupsOut(groups, p), naive.leave_groups_out(groups, p)
+        most = smallest(listed)
+        rules = [("rank", {"rank": 2}), ("rank", {"rank": 5})]
+        if most >= 2:
+            rules += [("knn", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2, "score": "brier"})]
+        if most >= 3:
+            rules += [("knn", {"n_neighbors": 3, "vote_ties": "random"})]
+        for variant, setting in rules:
+            for ties in ("index", "random"):
+                asked = {"metric": "precomputed", "ties": ties, **setting}
+                expected = naive.per_item(distances, y, variant, listed, ties, **setting)
+                rational = complete_cv(distances, y, variant, design, exact=True, **asked)
+                assert list(rational.per_item_exact) == expected
+                found = complete_cv(distances, y, variant, design, **asked)
+                np.testing.assert_allclose(found.per_item, [float(a) for a in expected], rtol=0, atol=2e-14)
+                assert found.tied == rational.tied
+
+
+@pytest.mark.parametrize("tol", [0, 0.01, 1e-9])
+def test_votes_of_groups_are_cut_with_a_bound(tol):
+    X, y, groups = blobs(600, 30)
+    design = LeaveGroupsOut(groups, 3)
+    found = complete_cv(X, y, "knn", design, tol=tol)
+    whole = complete_cv(X, y, "knn", design, tol=0)
+    assert abs(found.score - whole.score) <= found.error_bound <= tol + 1e-11
+    short = complete_cv(Neighbors.from_data(X, n_neighbors=8), y, "knn", design)
+    assert 0.001 < short.error_bound <= 1
+    assert abs(short.score - whole.score) <= short.error_bound
+
+
 def test_groups_of_one_item_are_leave_p_out():
     X, y, _ = blobs(60)
     groups = np.random.default_rng(0).permutation(60)
@@ -242,7 +293,7 @@ def test_the_caller_may_change_the_groups():
     assert complete_cv(X, y, "nn", pickle.loads(pickle.dumps(design))).score == before
 
 
-@pytest.mark.parametrize(("variant", "p"), [("knn", 1), ("nn", 5)])
+@pytest.mark.parametrize(("variant", "p"), [("knn", 1), ("nn", 5), ("knn", 2)])
 def test_threads_blocks_and_processes_do_not_matter(variant, p, monkeypatch):
     X, y, groups = blobs(decimals=1)
     design = LeaveGroupsOut(groups, p)
@@ -287,7 +338,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
 
 
 @pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize(("variant", "p"), [("nn", 4), ("knn", 1), ("rank", 1)])
+@pytest.mark.parametrize(("variant", "p"), [("nn", 4), ("knn", 1), ("rank", 1), ("knn", 3), ("rank", 3)])
 def test_runs_are_unbiased(variant, p, average):
     X, y, groups = blobs()
     exact = complete_cv(X, y, variant, LeaveGroupsOut(groups, p), average=average)
@@ -336,15 +387,15 @@ X, Y, GROUPS = blobs(40, 6)
             "one label for each of the 40 items, got 39",
         ),
         (
-            lambda: complete_cv(X, Y, "knn", LeaveGroupsOut(GROUPS, 2)),
+            lambda: complete_cv(X, Y, "knn", LeaveGroupsOut(np.arange(40), 4)),
             ValueError,
-            r"LeaveGroupsOut\(6 groups, p=2\) is exact for rules of one nearest training item \('nn'\), "
-            "but variant 'knn' looks at 5; take p=1, or monte_carlo_cv",
+            r"LeaveGroupsOut\(40 groups, p=4\) has 91,390 sets of tested groups. .*variant 'knn' looks at 5.*"
+            "at most 20,000 sets; take a smaller p",
         ),
         (
-            lambda: complete_cv(X, Y, "rank", LeaveGroupsOut(GROUPS, 2), exact=True),
+            lambda: complete_cv(X, Y, "rank", LeaveGroupsOut(np.arange(40), 20), exact=True),
             ValueError,
-            "variant 'rank' looks at 5",
+            "has 137,846,528,820 sets of tested groups",
         ),
         (
             lambda: complete_cv(X, Y, "knn", LeaveGroupsOut(GROUPS), n_neighbors=39),
@@ -391,3 +442,15 @@ def test_tied_targets_of_groups_are_counted():
     X, y = np.repeat([0.0, 1.0, 2.0], 2)[:, None], np.arange(6.0)
     design = LeaveGroupsOut(np.arange(6), 3)
     assert complete_cv(X, y, "regression", design, n_neighbors=1).tied == 6
+
+
+def test_a_plugin_with_a_kernel_for_fixed_sizes_is_served():
+    from knnccv_variants.votes import KNN
+
+    class Voted(KNN):
+        name = "voted"
+        stratified = None
+
+    design = LeaveGroupsOut(GROUPS, 3)
+    expected = complete_cv(X, Y, "knn", design, n_neighbors=3)
+    assert complete_cv(X, Y, Voted, design, n_neighbors=3).score == expected.score
