@@ -1,8 +1,9 @@
 """All numbers of neighbours and all training sizes at once.
 
 From the profile of the data (`_profile`) every pair of K and training size is a weighted sum, so that one
-neighbour list and one pass serve them all. What the profile does not serve (stratified training sets,
-losses, fair ties, other rules) is asked cell by cell, of the kernels, over neighbour lists that are kept.
+neighbour list and one pass serve them all. Rank scoring of stratified training sets has a pass of its own
+(`_surface_ranks`). What neither serves (other stratified training sets, losses, votes tied by chance, other
+rules) is asked cell by cell, of the kernels, over neighbour lists that are kept.
 """
 
 from __future__ import annotations
@@ -73,12 +74,13 @@ def surface(
         For "rank" the R (which may also be given as ``rank=``); not for "nn", which has one row.
     train_sizes : int, float or sequence of them, optional
         Training sizes as `Subsample` takes them: numbers of items, or fractions in (0, 1) of all items.
-        With `stratified`, fractions of every class. Default: 0.1, 0.2, ..., 0.9.
+        With `stratified`, fractions of every class, or numbers of items of every class: integers, the same
+        from all, or mappings of label to number. Default: 0.1, 0.2, ..., 0.9.
     variant : str, Variant or subclass of it, default "knn"
         "knn", "nn", "rank", or another registered rule.
     stratified : bool, default False
-        Training sets with the same fraction of every class (`StratifiedSubsample`). Slower: every cell is
-        computed on its own, over the same neighbour lists.
+        Training sets with the same fraction, or a fixed number, of every class (`StratifiedSubsample`). Slower,
+        except for "rank": every cell is computed on its own, over the same neighbour lists.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
@@ -146,7 +148,8 @@ def surface(
         found = _by_profile(question, neighbors, cells, tol, X is neighbors, n_jobs, executor, progress)
     elif serves(question):
         posed = [
-            pose(y, neighbors.n_items, rule, design, ties, average, question.parameters) for design in designs
+            pose(y, neighbors.n_items, rule, design, ties, average, question.parameters)
+            for design in designs
         ]
         found = rank_surface(
             posed, neighbors, cells.nearest, tol, X is neighbors, n_jobs, executor, progress
@@ -251,7 +254,7 @@ def _designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[An
     if not stratified:
         for size in sizes:
             if isinstance(size, Mapping):
-                msg = f"train_sizes takes mappings of label to number only with stratified=True, got {size!r}"
+                msg = f"without stratified=True train_sizes must be numbers or fractions, got {size!r}"
                 raise TypeError(msg)
         return [Subsample(size) for size in sizes], None
     numbers = [isinstance(size, Integral | Mapping) and not isinstance(size, bool) for size in sizes]

@@ -138,6 +138,8 @@ class Surface:
     def to_frame(self) -> pd.DataFrame:
         """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
 
+        Where numbers of every class were asked for, ``per_class`` has them.
+
         Raises
         ------
         ImportError
@@ -150,6 +152,8 @@ class Surface:
             "score": self.scores.ravel(),
             "error_bound": self.error_bound.ravel(),
         }
+        if self.per_class is not None:
+            columns["per_class"] = list(self.per_class) * n_rows
         return data_frame(columns)
 
     def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:

@@ -512,7 +512,7 @@ class Neighbors:
         return self._finder is not None and self.max_depth == self.n_items - 1
 
     def proposer(self) -> Any:
-        """A `ProductSearch` that proposes the distances of all pairs, and the data; None if there is none."""
+        """A `ProductSearch` that proposes the distances of all pairs, and the data, if there is one."""
         if self._ranking is None or self._ranking.embed is not None:
             return None
         self.prepare(1)

@@ -389,8 +389,8 @@ X, Y, GROUPS = blobs(40, 6)
         (
             lambda: complete_cv(X, Y, "knn", LeaveGroupsOut(np.arange(40), 4)),
             ValueError,
-            r"LeaveGroupsOut\(40 groups, p=4\) has 91,390 sets of tested groups. .*variant 'knn' looks at 5.*"
-            "at most 20,000 sets; take a smaller p",
+            r"LeaveGroupsOut\(40 groups, p=4\) has 91,390 sets of tested groups. .*variant 'knn' looks at "
+            "5.*at most 20,000 sets; take a smaller p",
         ),
         (
             lambda: complete_cv(X, Y, "rank", LeaveGroupsOut(np.arange(40), 20), exact=True),

@@ -285,7 +285,17 @@ WRONG = [
     ),
     ({"train_sizes": [1.5]}, ValueError, r"train_size as a fraction must be in \(0, 1\), got 1.5"),
     ({"train_sizes": [True]}, TypeError, "train_size must be a number of items or a fraction"),
-    ({"train_sizes": [10], "stratified": True}, TypeError, r"fractions in \(0, 1\) of every class, got 10"),
+    ({"train_sizes": [10, 0.5], "stratified": True}, TypeError, r"fractions in \(0, 1\) .* not both; got"),
+    (
+        {"train_sizes": [99], "stratified": True},
+        ValueError,
+        "per_class must be at most the size of the class",
+    ),
+    (
+        {"train_sizes": {0: 1}},
+        TypeError,
+        "without stratified=True train_sizes must be numbers or fractions",
+    ),
     ({"stratified": 1}, TypeError, "stratified must be True or False, got 1"),
     ({"variant": "nn", "n_neighbors": [1]}, TypeError, "variant 'nn' has no number of neighbours to vary"),
     ({"variant": "rank", "n_neighbors": 1, "rank": 2}, TypeError, "give either n_neighbors or rank"),
@@ -355,3 +365,92 @@ def test_other_rules_go_cell_by_cell(variant):
         for column, size in enumerate([10, 30]):
             cell = complete_cv(X, y, variant, Subsample(size), n_neighbors=k)
             assert found.scores[row, column] == pytest.approx(cell.score, abs=1e-6)
+
+
+@pytest.mark.parametrize("average", ["pooled", "item", "class"])
+@pytest.mark.parametrize("seed", range(8))
+def test_stratified_ranks_equal_the_enumeration(seed, average):
+    case = problem(seed)
+    y = case.y.tolist()
+    rng = np.random.default_rng(seed)
+    sizes = [{c: int(rng.integers(0, y.count(c) + 1)) for c in case.classes} for _ in range(4)]
+    sizes = [size for size in sizes if 0 < sum(size.values()) < len(y)]
+    for ties in ("index", "random"):
+        asked = {"stratified": True, "metric": "precomputed", "average": average, "ties": ties, "tol": 0}
+        result = surface(case.distances, y, range(1, len(y) + 1), sizes, "rank", **asked)
+        assert result.per_class == tuple(sizes)
+        assert result.train_sizes.tolist() == [sum(size.values()) for size in sizes]
+        for column, size in enumerate(sizes):
+            listed = naive.stratified(y, size)
+            for row, rank in enumerate(result.n_neighbors.tolist()):
+                expected = naive.complete(case.distances, y, "rank", listed, average, ties, rank=rank)
+                off = abs(result.scores[row, column] - float(expected))
+                assert off <= result.error_bound[row, column] < 1e-12
+
+
+def whole_lists(X):
+    """Lists of all neighbours, found by another program."""
+    return Neighbors.from_lists(*Neighbors.from_data(X, "sqeuclidean").kneighbors(len(X) - 1))
+
+
+@pytest.mark.parametrize("source", ["compared", "products", "lists", "matrix"])
+@pytest.mark.parametrize("decimals", [None, 0])
+def test_stratified_ranks_are_complete_cv(source, decimals):
+    """Whoever finds the neighbours, with ties and without, for equal classes and others."""
+    rng = np.random.default_rng(5)
+    n_items, n_features = (1100, 12) if source == "products" else (160, 2)
+    y = rng.integers(0, 9, n_items)
+    y[:72] = np.repeat(np.arange(9), 8)
+    X = rng.normal(size=(n_items, n_features)) + rng.normal(size=(9, n_features))[y]
+    X = X if decimals is None else X.round(decimals)
+    near = {
+        "compared": Neighbors.from_data,
+        "products": Neighbors.from_data,
+        "lists": whole_lists,
+        "matrix": lambda X: Neighbors.from_distances(((X[:, None] - X) ** 2).sum(axis=-1)),
+    }[source](X)
+    assert (near.proposer() is not None) == (source == "products")
+    for ties in ("index", "random") if source != "products" or decimals is None else ("index",):
+        for sizes in ([1, 4], [0.3]):
+            result = surface(near, y, [1, 2, 7, 30], sizes, "rank", stratified=True, ties=ties, tol=1e-9)
+            assert result.error_bound.max() < 2e-9
+            for column, size in enumerate(sizes):
+                design = StratifiedSubsample(**{"train_size" if size < 1 else "per_class": size})
+                for row, rank in enumerate((1, 2, 7, 30)):
+                    single = complete_cv(near, y, "rank", design, rank=rank, ties=ties)
+                    off = abs(single.score - result.scores[row, column])
+                    assert off <= single.error_bound + result.error_bound[row, column]
+
+
+def test_short_lists_show_in_the_bound_of_stratified_ranks():
+    whole = Neighbors.from_data(X3, "sqeuclidean")
+    near = Neighbors.from_lists(whole.kneighbors(20)[0])
+    asked = {"variant": "rank", "stratified": True, "ties": "index"}
+    result = surface(near, Y3, [1, 3, 12], [1, 5], **asked)
+    full = surface(whole, Y3, [1, 3, 12], [1, 5], **asked)
+    assert 1 > result.error_bound.max() > 0.1
+    assert (np.abs(result.scores - full.scores) <= result.error_bound + full.error_bound).all()
+
+
+def test_threads_change_nothing_in_stratified_ranks():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(1200, 12)), np.arange(1200) % 60
+    asked = {"n_neighbors": [1, 4, 60], "train_sizes": [1, 5], "variant": "rank", "stratified": True}
+    one = surface(X, y, n_jobs=1, **asked)
+    answers = [surface(X, y, n_jobs=3, **asked)]
+    with ThreadPoolExecutor(2) as executor:
+        answers.append(surface(X, y, executor=executor, **asked))
+    for other in answers:
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.error_bound.tobytes() == other.error_bound.tobytes()
+
+
+def test_numbers_of_every_class_serve_votes_too():
+    result = surface(X3, Y3, [1, 5], [2, 9], stratified=True)
+    assert result.per_class == (2, 9)
+    assert result.train_sizes.tolist() == [6, 27]
+    for column, number in enumerate((2, 9)):
+        single = complete_cv(X3, Y3, "knn", StratifiedSubsample(per_class=number), n_neighbors=5)
+        assert result.scores[1, column] == pytest.approx(single.score, abs=1e-6)
+    assert result.to_frame()["per_class"].tolist() == [2, 9, 2, 9]
+    assert surface(X3, Y3, [1], [0.2], stratified=True).per_class is None
