@@ -334,7 +334,7 @@ class GroupPlan:
         return tails
 
     def _score_sets(self, lists: Lists, lengths: Array, rows: Array, scores: Array, tied: Array) -> Array:
-        """Fill in scores and ties where T is some of the other groups and several items decide; the tails."""
+        """Fill in scores and ties where T is some of the other groups, for several items; the tails."""
         walk = as_python(score_group_sets) if self.exact else score_group_sets
         scores[:] = 0
         tails = np.zeros(len(rows))

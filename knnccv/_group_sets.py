@@ -179,7 +179,8 @@ def check_number(question: Question, kind: GroupTrainingSets) -> None:
         shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
         msg = (
             f"{question.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
-            f"training items (variant {question.variant.name!r} looks at {question.nearest(kind)}) are served "
-            f"for at most {MOST_SETS:,} sets; take a smaller p, a rule of one nearest item, or monte_carlo_cv"
+            f"training items (variant {question.variant.name!r} looks at {question.nearest(kind)}) are "
+            f"served for at most {MOST_SETS:,} sets; take a smaller p, a rule of one nearest item, or "
+            "monte_carlo_cv"
         )
         raise ValueError(msg)

@@ -84,7 +84,7 @@ def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):  # 
 
 
 def strata_of(n_train: Array, counts: Array, limit: int) -> Strata:
-    """The designs, with a table of laws where that is small; no more than `limit` items of a class count."""
+    """The designs, with a table of laws where it is small; at most `limit` items of a class count."""
     bases = np.full(n_train.shape, -1)
     known: dict[tuple[int, int], int] = {}
     n_laws = n_entries = 0

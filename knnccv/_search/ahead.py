@@ -131,7 +131,7 @@ def count_ahead(  # type: ignore[no-untyped-def]
 
 @jit
 def count_listed(items, values, length, classes, own, fair, sizes, ahead, tied):  # type: ignore[no-untyped-def]
-    """The same from a sorted list; returns the number of stops. What follows the last is in the next row."""
+    """The same from a sorted list; the number of stops. What follows the last is in the next row."""
     n_stops = 0
     start = 0
     while start < length:
