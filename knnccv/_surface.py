@@ -79,8 +79,8 @@ def surface(
     variant : str, Variant or subclass of it, default "knn"
         "knn", "nn", "rank", or another registered rule.
     stratified : bool, default False
-        Training sets with the same fraction, or a fixed number, of every class (`StratifiedSubsample`). Slower,
-        except for "rank": every cell is computed on its own, over the same neighbour lists.
+        Training sets with the same fraction, or a fixed number, of every class (`StratifiedSubsample`).
+        Slower, except for "rank": every cell is computed on its own, over the same neighbour lists.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
