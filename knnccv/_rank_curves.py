@@ -256,9 +256,9 @@ def _move(c, step, near, number, active, n_active, met, strata, design):  # type
 
 
 @jit
-def add_curve(
+def add_curve(  # type: ignore[no-untyped-def]
     n_stops, sizes, ahead, tied, listed, own, weight, design, strata, missing, floor, scores, tails
-):  # type: ignore[no-untyped-def]
+):
     """Add the weighted law of D of one item, and what is unknown of it; the latter's share of the item.
 
     Parameters
