@@ -13,6 +13,7 @@ from ._question import Question
 from ._summary import Scores
 from ._tails import ties_that_matter
 from .designs import TrainingSets
+from ._threads import stop_flag
 from .driver import known_lengths, score_rows
 from .kernel import Array, Constraints, Labels, Tables, as_python, compiled, constraints_for
 from .neighbors import Neighbors
@@ -78,6 +79,7 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
                 constraints,
                 out,
                 ties,
+                stop_flag(),
             )
             scores[j, rows[tested]] = [rational(score, question, (constraints,)) for score in out]
             at = rows[tested]

@@ -25,6 +25,7 @@ from ._group_sets import SCORE_GROUP_SETS, check_number, score_group_sets, sizes
 from ._groups import GroupTrainingSets, LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
+from ._threads import stop_flag
 from .driver import SCORE_ROWS, known_lengths, score_rows
 from .kernel import (
     CONSTRAINTS,
@@ -302,6 +303,7 @@ class GroupPlan:
                 self.constraints[size],
                 part,
                 ties,
+                stop_flag(),
             )
             scores[at] = part
             tied[at] = (ties >= 0) & (ties < nearest[at])

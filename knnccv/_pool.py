@@ -11,7 +11,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -21,6 +20,7 @@ import numpy as np
 from ._blas import one_blas_thread
 from ._checks import check_bool, check_integer
 from ._dask import DaskBackend, check_client, is_client
+from ._threads import Stop, Threads, patience
 from ._travel import Parcel, Plan, Ticket, answer, compute
 from .kernel import Array
 
@@ -77,7 +77,7 @@ class Workers:
     """Those who compute the blocks of one question; a context.
 
     Leaving it, by an error or Ctrl-C too, cancels what has not begun, waits for threads of ours (for the
-    block that they are at), and gives BLAS its threads back.
+    item that they are at; not for long after Ctrl-C), and gives BLAS its threads back.
 
     Parameters
     ----------
@@ -103,9 +103,10 @@ class Workers:
         self._executor = executor
         self._n_threads = n_workers(n_jobs)
         target = SECONDS if executor is None else SECONDS_AWAY
-        self._pace = Pace(target, FIRST if unit == "item" else 1)
-        if unit != "item":
-            self._pace.learn(1, SECONDS_AWAY)
+        self._target = target
+        self._pace = self._new_pace()
+        self._apart = False
+        self._threads: Threads | None = None
         self._backend: Any = None
         self._waiting: deque[tuple[Array, Any]] = deque()
         self._progress = progress
@@ -116,12 +117,34 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
         with self._stack:
             if self._backend is not None:
                 self._backend.close()
+            if self._threads is not None:
+                self._threads.close(patience(kind))
+
+    @property
+    def n_workers(self) -> int:
+        """How many compute at a time; 0 where an executor does not tell."""
+        return self._n_threads if self._executor is None else _told_width(self._executor)
+
+    def stand_apart(self) -> None:
+        """Compute nothing in the caller's thread from now on: one row may take long, and Ctrl-C would wait.
+
+        What was learned of the pace no longer holds.
+        """
+        self._apart = True
+        self._pace = self._new_pace()
+
+    def _new_pace(self) -> Pace:
+        if self._unit == "item":
+            return Pace(self._target)
+        pace = Pace(self._target, 1)
+        pace.learn(1, SECONDS_AWAY)
+        return pace
 
     def map(self, rows: Array, size: int, *arguments: Any) -> Iterator[tuple[Array, Any]]:
         """``plan(block, *arguments)`` for blocks of up to `size` rows, in their order.
@@ -162,6 +185,8 @@ class Workers:
 
     def _stays(self, n_left: int) -> bool:
         """Whether to work here and now: to learn how long an item takes, or as handing out does not pay."""
+        if self._apart:
+            return False
         if not self._pace.known:
             return True
         return self._executor is None and (self._n_threads == 1 or self._pace.seconds(n_left) <= SHORT)
@@ -189,9 +214,8 @@ class Workers:
             elif self._executor is not None:
                 self._backend = ExecutorBackend(self._executor, self._plan, _width(self._executor))
             else:
-                pool = ThreadPoolExecutor(self._n_threads)
-                self._stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-                self._backend = ExecutorBackend(pool, self._plan, self._n_threads)
+                self._threads = Threads(self._n_threads)
+                self._backend = ExecutorBackend(self._threads, self._plan, self._n_threads)
         return self._backend
 
 
@@ -205,7 +229,8 @@ def for_each(
 ) -> None:
     """``work(piece)`` for every piece, begun in their order, in threads of ours.
 
-    An error or Ctrl-C ends the rest, when the threads are through with the pieces that they are at.
+    An error ends the rest, when the threads are through with the pieces that they are at; Ctrl-C does not
+    wait for long.
     """
     left = iter(pieces)
     stop = threading.Event()
@@ -229,7 +254,8 @@ def for_each(
             drain()
             return
         stack.enter_context(one_blas_thread())
-        pool = stack.enter_context(ThreadPoolExecutor(width))
+        pool = Threads(width)
+        stack.push(lambda kind, *_: pool.close(patience(kind)))
         stack.callback(stop.set)
         for future in [pool.submit(drain) for _ in range(width)]:
             future.result()
@@ -279,7 +305,7 @@ class ExecutorBackend:
         self.width = width
         self._executor = executor
         self._parcel = Parcel(plan)
-        self._stop = threading.Event()
+        self._stop = Stop()
         self._first = _told_width(executor) or 1  # tasks that take the plan along from the beginning
         self._n_sent = 0
         self._out: deque[Pending] = deque()
@@ -317,7 +343,7 @@ class ExecutorBackend:
         return done
 
     def close(self) -> None:
-        """Cancel what is waiting; threads stop after the block that they are at."""
+        """Cancel what is waiting; threads stop after the item that they are at."""
         self._stop.set()
         for pending in self._out:
             with suppress(AttributeError):  # not everybody's futures can be cancelled

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_bool, check_integer, check_tol
+from ._cost import announce_profile, of_many
 from ._labels import code_labels, one_class
 from ._pool import Submits, Workers, check_pool, for_each
 from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
@@ -25,6 +26,7 @@ from ._question import Question, pose
 from ._supervised import SupervisedDistanceWarning, warn_of_labels
 from ._surface_ranks import rank_surface, serves
 from ._surface_result import Surface
+from ._threads import stop_flag
 from .designs import Design, StratifiedSubsample, Subsample
 from .driver import complete_cv, known_lengths
 from .kernel import Array, Variant
@@ -173,7 +175,8 @@ def surface(
                     **asked,
                 )
 
-        found = _by_cells(ask, cells, progress)
+        with of_many(len(values) * len(designs)):
+            found = _by_cells(ask, cells, progress)
     unranked = {name: value for name, value in question.parameters.items() if name != axis}
     of_any = {axis: "R" if axis == "rank" else "K"} if axis else {}
     result = Surface(
@@ -372,6 +375,7 @@ class _Pass:
             SOME if self.asked.ranked else MATCH,
             self.asked.first,
             profile,
+            stop_flag(),
         )
 
     def chunk(self, number: int) -> Array:
@@ -421,6 +425,9 @@ def _by_profile(
     profile = np.zeros((2, depth + 1, most + 1))
     ended = np.zeros(depth + 1)
     with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
+        if fair:
+            announce_profile(work, question, workers.n_workers)
+            workers.stand_apart()
         for number, (lists, part, lengths) in workers.map(np.arange(n_chunks), 1, cache is not None):
             chunk = work.chunk(int(number[0]))
             profile += part

@@ -26,6 +26,7 @@ from numba.core.dispatcher import Dispatcher
 
 from . import __version__
 from ._blas import one_blas_thread
+from ._threads import Stop, heeding
 from .kernel import Array, Kernel
 
 KEPT = 2  # plans that a worker keeps: one at work, and one of another caller's
@@ -112,11 +113,11 @@ class Ticket:
     parcel : Parcel
     full : bool
         Whether the plan's bytes go along if the ticket is pickled.
-    stop : threading.Event
+    stop : Stop
         Set when nobody wants the results any more; within a process.
     """
 
-    def __init__(self, parcel: Parcel, full: bool, stop: threading.Event) -> None:
+    def __init__(self, parcel: Parcel, full: bool, stop: Stop) -> None:
         self.parcel = parcel
         self.full = full
         self.stop = stop
@@ -149,14 +150,15 @@ def answer(
     if at is None:
         return None
     if isinstance(at, Ticket):  # within the caller's process, who has seen to BLAS
-        return compute(at.parcel.open(), rows, size, arguments, at.stop)
+        with heeding(at.stop):
+            return compute(at.parcel.open(), rows, size, arguments, at.stop)
     plan = at.open()
     with one_blas_thread():
         return compute(plan, rows, size, arguments)
 
 
 def compute(
-    plan: Plan, rows: Array, size: int, arguments: tuple[Any, ...], stop: threading.Event | None = None
+    plan: Plan, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
 ) -> tuple[list[Any], float]:
     """The results of blocks of up to `size` rows, and the seconds they took; cut short by `stop`."""
     started = time.perf_counter()

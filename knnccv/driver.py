@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from ._checks import check_bool, check_tol
+from ._cost import HARD, announce_scores, hardest, may_be_long
 from ._groups import LeaveGroupsOut
 from ._light import compile_first, first_kernel, light_kernels, not_served
 from ._pool import Submits, Workers, check_pool
@@ -29,6 +30,7 @@ from ._question import Question, pose
 from ._summary import Scores, kind_weights, summarise
 from ._supervised import warn_of_labels
 from ._tails import fill_tails, ties_that_matter
+from ._threads import stop_flag
 from .kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -49,16 +51,18 @@ from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 
 @jit
-def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, ties):  # type: ignore[no-untyped-def]
+def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, ties, stop):  # type: ignore[no-untyped-def]
     """A_x of every row by the kernel, and at which position its order first ties different labels.
 
     That is where the tied group begins, or if not `fair`, where the second of two such neighbours is; -1
-    where nothing ties.
+    where nothing ties. Ends early once ``stop[0]`` is set.
     """
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
     for r in range(len(targets)):
+        if stop[0]:
+            break
         length = int(lengths[r])
         first = -1
         for i in range(length):
@@ -95,6 +99,7 @@ SCORE_ROWS = types.void(
     CONSTRAINTS,
     types.Array(types.float64, 1, "C"),
     types.Array(types.int64, 1, "C"),
+    types.Array(types.boolean, 1, "C"),
 )
 
 
@@ -272,14 +277,24 @@ class _Plan:
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[Lists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
+        lists, lengths = self.known(rows, depth)
+        scores, tied = self.scores(lists, lengths, rows)
+        tails = self.tails(lists, lengths, rows)
+        return lists if keep_lists else None, scores, tails, tied
+
+    def known(self, rows: Array, depth: int) -> tuple[Lists, Array]:
+        """The rows' lists, and how far they tell what the tie rule needs."""
         lists = self.neighbors.block(rows, depth)
         lengths = known_lengths(lists, self.neighbors, self.fair or self.tie_order != 0)
         if self.losses is not None:
             from ._ties import reordered
 
             lists = reordered(lists, lengths, rows, self.labels, self.losses, self.tie_order)
+        return lists, lengths
+
+    def scores(self, lists: Lists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """Scores (n_kinds, n_rows), NaN where an item is never tested, and which rows are tied."""
         scores = np.empty((len(self.kernels), len(rows)))
-        tails = np.empty((len(self.kernels), len(rows)))
         ties = np.empty(len(rows), np.int64)
         tied = np.zeros(len(rows), bool)
         for j, kernel in enumerate(self.kernels):
@@ -292,20 +307,29 @@ class _Plan:
                 full = compile_kernel(kernel, "the plan")
                 self._score(full, j, rest, lengths[left], rows[left], found, np.empty(len(left), np.int64))
                 scores[j, left] = found
-            kind = (self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j])
-            fill_tails(lists.items, lengths, rows, *kind, tails[j])
             untested = self.never[j, self.labels.classes[rows]]
             scores[j, untested] = np.nan
-            tails[j, untested] = 0.0
-            tied |= ties_that_matter(lists.items, ties, rows, *kind, self.tol) & ~untested
-        return lists if keep_lists else None, scores, tails, tied
+            tied |= ties_that_matter(lists.items, ties, rows, *self._kind(j), self.tol) & ~untested
+        return scores, tied
+
+    def tails(self, lists: Lists, lengths: Array, rows: Array) -> Array:
+        """How much of every score the lists leave open, shape (n_kinds, n_rows)."""
+        tails = np.empty((len(self.kernels), len(rows)))
+        for j in range(len(self.kernels)):
+            fill_tails(lists.items, lengths, rows, *self._kind(j), tails[j])
+            tails[j, self.never[j, self.labels.classes[rows]]] = 0.0
+        return tails
+
+    def _kind(self, j: int) -> tuple[Labels, Constraints, int, Array | None]:
+        """What decides how likely a position is to matter in training sets of kind j."""
+        return self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j]
 
     def _score(
         self, kernel: Kernel, j: int, lists: Lists, lengths: Array, rows: Array, out: Array, ties: Array
     ) -> None:
         """Have the kernel score the rows as training sets of kind j."""
         args = lists.items, lists.values, lengths, rows, self.fair, self.labels, self.constraints[j]
-        score_rows(kernel, *args, out, ties)
+        score_rows(kernel, *args, out, ties, stop_flag())
 
 
 def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: bool) -> Scores:
@@ -328,8 +352,15 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
     deepest = depth
     cache = neighbors.new_cache(depth) if keep else None
     with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        announced = asked.tie_order != 0 or not isinstance(plan, _Plan)
         while len(rows):
+            # Of rows that are asked again, tied groups may go on to the very end.
+            reach = depth if depth == deepest else neighbors.max_depth
             deepest = depth
+            if not announced and may_be_long(question, reach, len(rows)):
+                announced = announce_scores(plan, question, rows, depth, tol, workers.n_workers)
+            if hardest(question, depth) > HARD:
+                workers.stand_apart()
             neighbors.prepare(depth)
             if executor is None and len(rows) == n_items:
                 neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)

@@ -17,11 +17,13 @@ import numpy as np
 from numba import types
 
 from ._checks import check_integer
+from ._cost import HARD, announce_trials, hardest
 from ._groups import LeaveGroupsOut
 from ._light import compile_first, first_kernel, light_kernels, not_served
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._supervised import warn_of_labels
+from ._threads import stop_flag
 from .designs import TrainingSets
 from .driver import first_depth
 from .kernel import (
@@ -60,6 +62,7 @@ def score_trials(  # type: ignore[no-untyped-def]
     labels,
     constraints,
     out,
+    stop,
 ):
     """Score of every row in every run in which its item is tested in one of the `tested` folds.
 
@@ -73,6 +76,8 @@ def score_trials(  # type: ignore[no-untyped-def]
     group_end = np.empty(depth, np.int64)
     for r in range(len(targets)):
         for run in range(len(fold_of)):
+            if stop[0]:
+                return
             fold = fold_of[run, targets[r]]
             if fold < 0 or not tested[run, fold]:
                 continue
@@ -116,6 +121,7 @@ SCORE_TRIALS = types.void(
     LABELS,
     CONSTRAINTS,
     types.Array(types.float64, 2, "C"),
+    types.Array(types.boolean, 1, "C"),
 )
 
 
@@ -266,6 +272,7 @@ class _Plan:
             self.labels,
             self.constraints[j],
             out,
+            stop_flag(),
         )
 
 
@@ -341,6 +348,9 @@ def _run(
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
     with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        announce_trials(plan, question, rows, depth, workers.n_workers)
+        if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
+            workers.stand_apart()
         for block, found in workers.map(rows, neighbors.block_size(depth), depth):
             added[block], unknown[block] = found
     scores = np.array([math.fsum(column) for column in added.T])

@@ -18,7 +18,7 @@ NEGLIGIBLE = 1e-22  # of a probability, next to the likeliest
 
 
 @jit
-def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule, first, out):  # type: ignore[no-untyped-def]
+def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule, first, out, stop):  # type: ignore[no-untyped-def]
     """Add to a profile what the rows' weighted P_x(K, i) gain by the mean over all tie orders.
 
     O(depth), and O(b^1.5 K) for b tied items, where only right and wrong count; else a vote
@@ -36,9 +36,13 @@ def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule
         MATCH or SOME.
     first : int64 (depth + 2,)
         At i the least K that needs position i.
+    stop : bool (1,)
+        Once set, nobody wants the result any more.
     """
     right = np.zeros(out.shape[2])
     for r in range(len(items)):
+        if stop[0]:
+            return
         known = lengths[r]
         length = min(known, out.shape[1] - 1)
         tied = False
