@@ -1,11 +1,11 @@
 """How long a question will take whose cost ties decide, told beforehand.
 
-Where equally similar items come in large groups, a list must reach the end of the group, and in stratified
-designs a group of b items of several classes costs O(b^2): a question of a second may become one of hours.
-Only the data show which it is. So a few items, spread over all, are tried beforehand, each alone: its list is
-deepened as far as it must be, and the kernel is timed on more and more of it while that is quick. The rest is
-extrapolated, by the power of the length that was seen. Processor time is measured, so that other programs
-on the machine do not count.
+Where equally similar items come in large groups, a list must reach the end of the group, and in
+stratified designs a group of b items of several classes costs O(b^2): a question of a second may become
+one of hours. Only the data show which it is. So a few items, spread over all, are tried beforehand, each
+alone: its list is deepened as far as it must be, and the kernel is timed on more and more of it while that
+is quick. The rest is extrapolated, by the power of the length that was seen. Processor time is measured, so
+that other programs on the machine do not count.
 
 This costs little, and it is done only where a rough bound (`hardest`) allows for a long time.
 """

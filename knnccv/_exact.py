@@ -12,8 +12,8 @@ from ._groups import LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
 from ._tails import ties_that_matter
-from .designs import TrainingSets
 from ._threads import stop_flag
+from .designs import TrainingSets
 from .driver import known_lengths, score_rows
 from .kernel import Array, Constraints, Labels, Tables, as_python, compiled, constraints_for
 from .neighbors import Neighbors
