@@ -19,6 +19,7 @@ _HOME = {
     "MonteCarloCV": "result",
     "Neighbors": "neighbors",
     "ScreenedCV": "_screened",
+    "SlowComputationWarning": "_cost",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -45,6 +46,7 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
     from . import datasets, hvdm, plot, rib, sklearn, testing
+    from ._cost import SlowComputationWarning
     from ._groups import LeaveGroupsOut
     from ._loo import loo_curve, loo_identity
     from ._screened import ScreenedCV, screened_cv

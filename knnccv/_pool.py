@@ -141,7 +141,7 @@ class Workers:
 
     def _new_pace(self) -> Pace:
         if self._unit == "item":
-            return Pace(self._target)
+            return Pace(self._target, FIRST)
         pace = Pace(self._target, 1)
         pace.learn(1, SECONDS_AWAY)
         return pace

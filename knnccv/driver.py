@@ -170,6 +170,11 @@ def complete_cv(
     ValueError, TypeError
         If an argument is not allowed; the message says what is.
 
+    Warns
+    -----
+    SlowComputationWarning
+        If large groups of equally similar items make it take more than about a minute.
+
     Notes
     -----
     Mullin & Sukthankar, "Complete Cross-Validation for Nearest Neighbor Classifiers", ICML 2000.
