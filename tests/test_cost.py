@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -192,3 +193,19 @@ def test_a_stop_is_seen_only_where_it_is_heeded():
         assert stop_flag()[0]
     assert not stop_flag()[0]
     assert not aside(stop_flag)[0]
+
+
+def test_the_compiler_is_not_timed(monkeypatch):
+    """A kernel that is compiled in a trial would make the forecast of all items one of compilations."""
+    kernel = SimpleNamespace(signatures=[])
+    now = [0.0]
+
+    def scores(*_):
+        now[0] += 0.01
+        if not kernel.signatures:
+            kernel.signatures.append("compiled")
+            now[0] += 20.0
+
+    monkeypatch.setattr(_cost.time, "thread_time", lambda: now[0])
+    plan = SimpleNamespace(kernels=(kernel,), scores=scores)
+    assert _cost._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)

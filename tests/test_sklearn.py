@@ -287,6 +287,14 @@ def test_weights_by_distance_of_one_or_two_neighbours(k):
     assert means_apart(found, KNeighborsClassifier(k, weights="distance"), X, y, FOLDS) < 4
 
 
+def test_two_neighbours_by_distance_that_tie_where_one_is_looked_at():
+    """In leave-one-out the nearest item is certain, and so is the order of the next one that ties it."""
+    X, y = np.array([[0.0], [1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
+    estimator = KNeighborsClassifier(2, weights="distance")
+    with pytest.raises(ValueError, match=r"weights='distance' with n_neighbors=2 .* tie in distance"):
+        expected_score(estimator, X, y, cv=KFold(4, shuffle=True))
+
+
 def test_two_neighbours_by_distance_that_tie():
     X, y = data(3, n_items=12, n_features=1)
     X = np.round(X)
