@@ -24,7 +24,18 @@ def light_kernels(
     variant: Variant, tasks: Sequence[Task], constraints: Sequence[Constraints]
 ) -> tuple[Kernel | None, ...]:
     """The light kernel of every task, or None where there is none."""
+    if not _belong_together(type(variant)):
+        return (None,) * len(tasks)
     return tuple(variant.light_kernel(task, each) for task, each in zip(tasks, constraints, strict=True))
+
+
+def _belong_together(owner: type[Variant]) -> bool:
+    """Whether no subclass has changed what the light kernels are to equal: the kernels, or their choice."""
+    homes = {
+        name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
+        for name in ("light_kernel", "fixed", "stratified", "kernel_for")
+    }
+    return homes.pop("light_kernel") <= min(homes.values())
 
 
 def first_kernel(light: Kernel | None, full: Kernel) -> Kernel:

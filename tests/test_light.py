@@ -21,7 +21,8 @@ from knnccv import (
 from knnccv._compiling import Compiling
 from knnccv._light import light_kernels
 from knnccv._question import pose
-from knnccv.kernel import compile_kernel
+from knnccv.kernel import compile_kernel, jit
+from knnccv_variants.votes import KNN
 
 needs_compiler = pytest.mark.skipif(
     bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"
@@ -42,6 +43,11 @@ def data(kind, n_classes):
     X = rng.normal(size=(50, 2))
     y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 50 - n_classes)])
     return np.round(X, 0 if kind == "ties" else 15), y
+
+
+@jit
+def always_half(order, labels, target, constraints):  # noqa: ARG001
+    return 0.5 * constraints.unit
 
 
 def light_first(light, full):
@@ -72,6 +78,15 @@ def test_light_kernels_give_the_same_bits(monkeypatch, rule, parameters, kind, n
         np.testing.assert_array_equal(one.per_item, other.per_item)
         assert (one.score, one.error_bound, one.tied) == (other.score, other.error_bound, other.tied)
         np.testing.assert_array_equal(few.scores, others.scores)
+
+
+@pytest.mark.parametrize("design", [KFold(4), StratifiedKFold(3)])
+def test_a_subclass_with_kernels_of_its_own_has_no_light_ones(design):
+    X, y = data("no ties", 3)
+    own = "stratified" if isinstance(design, StratifiedKFold) else "fixed"
+    changed = type("Changed", (KNN,), {"name": "changed", own: staticmethod(always_half)})
+    assert (complete_cv(X, y, changed, design).per_item == 0.5).all()
+    assert (monte_carlo_cv(X, y, changed, KFold(4), n_repeats=2).scores == 0.5).all() == (own == "fixed")
 
 
 def test_a_light_kernel_leaves_what_it_cannot_do():
