@@ -421,7 +421,7 @@ def by_matrix(X):
         FunctionTransformer(by_matrix),
         FunctionTransformer(),
     ],
-    ids=str,
+    ids=lambda step: str(step).partition(" at 0x")[0],  # workers must agree on it
 )
 def test_functions_of_single_rows_pass_with_the_same_bits(step, dtype, n_items):
     from knnccv._sklearn_steps import prepare
