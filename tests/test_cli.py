@@ -158,8 +158,10 @@ def test_json_of_a_number_too_long_to_read(run, write):
         "nn",
         "--repeats",
         "0",
+        "--train-size",
+        "0.5",
     )
-    answer = json.loads(run(*question, "--train-size", "0.5", "--json")[1])
+    answer = json.loads(run(*question, "--json")[1])
     exponent = int(answer["n_train_sets"].split("e+")[1])
     assert exponent == int(answer["log10_n_train_sets"]) > 4300
     assert f"{answer['n_train_sets']} different training sets" in run(*question)[1]
@@ -338,7 +340,7 @@ def test_ties_of_regression_are_of_targets(run, write):
         ("y", ("--cv", "3", "--stratify"), ("real targets, no classes to stratify by",)),
         ("y", ("--train-size", "0.5", "--stratify"), ("real targets, no classes to stratify by",)),
         ("y", ("--n-neighbors", "50"), ("between 1 and",)),
-        ("y", ("--parameter", "part=bias"), ("part must be one of", "'bias2'")),
+        ("y", ("--parameter", "part=skew"), ("part must be one of", "'bias2'")),
         ("y", ("--parameter", "loss=[[0]]"), ("its parameters: n_neighbors, part, output",)),
     ],
 )
