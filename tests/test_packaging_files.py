@@ -1,0 +1,145 @@
+"""What is built and published: the contents of sdist and wheel, their metadata, and the workflows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import knnccv
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+BUILD = PYPROJECT["tool"]["hatch"]["build"]["targets"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ALWAYS_IN_SDISTS = {"pyproject.toml", "README.md", "LICENSE", ".gitignore", "PKG-INFO"}
+MAX_BYTES = {"wheel": 1_000_000, "sdist": 2_500_000}
+
+
+def source_files(*folders: str) -> set[str]:
+    """The files that git tracks; without git, all that are not caches."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    found = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    if found:
+        return found
+    paths = [path for name in folders for path in [ROOT / name, *(ROOT / name).rglob("*")]]
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in paths
+        if path.is_file() and "__pycache__" not in path.parts and "_build" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Build as a release does: the sdist from the clone, the wheel from the sdist."""
+    for name in ("build", "hatchling", "twine"):
+        pytest.importorskip(name, reason=f"{name} is not installed; the extra [release] has it")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder.parent
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return {"sdist": sdist, "wheel": wheel}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_packages_the_manifests_and_nothing_else(built):
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    expected = set()
+    for folder in BUILD["wheel"]["packages"]:
+        for name in source_files(folder):
+            expected.add(str(Path(name).relative_to(Path(folder).parent).as_posix()))
+    for folder, target in BUILD["wheel"]["force-include"].items():
+        for name in source_files(folder):
+            expected.add(target + name.removeprefix(folder))
+    assert names == expected
+    assert {"knnccv/py.typed", "knnccv_variants/py.typed"} <= names
+
+
+@pytest.mark.slow
+def test_the_sdist_holds_what_tests_and_documents_need_and_nothing_else(built):
+    with tarfile.open(built["sdist"]) as sdist:
+        names = {member.name.partition("/")[2] for member in sdist.getmembers() if member.isfile()}
+    assert names == source_files(*BUILD["sdist"]["only-include"]) | ALWAYS_IN_SDISTS
+    assert not [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_twine_accepts_the_metadata(built, kind):
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(built[kind])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"-{knnccv.__version__}" in built[kind].name
+    assert built[kind].stat().st_size < MAX_BYTES[kind]
+
+
+@pytest.mark.slow
+def test_the_metadata_of_the_wheel_name_license_extras_and_readme(built):
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = wheel.read(name).decode()
+        assert [name for name in wheel.namelist() if name.endswith("licenses/LICENSE")]
+    for extra in PYPROJECT["project"]["optional-dependencies"]:
+        assert f"\nProvides-Extra: {extra}\n" in metadata
+    assert "\nLicense-Expression: BSD-3-Clause\n" in metadata
+    assert "# knnccv" in metadata
+
+
+def test_there_is_one_version():
+    cited = re.search(
+        r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert cited[1] == knnccv.__version__
+    assert f"## {knnccv.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_documents_and_workflows_name_only_extras_that_exist():
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *WORKFLOWS,
+        ROOT / ".pre-commit-config.yaml",
+    ]
+    extras = set(PYPROJECT["project"]["optional-dependencies"])
+    named = {}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for found in re.findall(r'"(?:\.|knnccv)\[([a-z,]+)\]"', text):
+            named.update(dict.fromkeys(found.split(","), page.name))
+    assert {"test", "docs", "release", "dev"} <= set(named)
+    assert set(named) <= extras, {name: page for name, page in named.items() if name not in extras}
+
+
+def test_workflows_can_be_read_and_run_what_the_documents_say():
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    loaded = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
+    assert set(loaded) == {"ci", "docs", "release"}
+    commands = {
+        name: [step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
+        for name, flow in loaded.items()
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tested = re.search(r"<!-- test-command -->\s+```bash\n(.*?)\n```", readme, re.DOTALL)[1]
+    assert commands["ci"] == ["bash .ci/run", tested]
+    oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    newest = [line.rpartition(" ")[2] for line in PYPROJECT["project"]["classifiers"] if "3." in line][-1]
+    for job in loaded["ci"]["jobs"].values():
+        assert job["strategy"]["matrix"]["python"] == [oldest, newest]
+    assert "sphinx-build -W" in " ".join(commands["docs"])
+    assert "twine check --strict dist/*" in commands["release"]
+    publish = loaded["release"]["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
