@@ -6,6 +6,7 @@ from pathlib import Path
 import knnccv
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+from gallery_style import GROUPS  # noqa: E402
 
 project = "knnccv"
 author = "The knnccv developers"
@@ -19,30 +20,43 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery", "**.ipynb"]
+exclude_patterns = ["_build", "_templates", "gallery", "**.ipynb"]
 html_theme = "furo"
 html_title = f"knnccv {release}"
 html_static_path = ["_static"]
 html_css_files = ["knnccv.css"]
+html_favicon = "_static/favicon.svg"
+html_theme_options = {
+    "light_logo": "logo-light.svg",
+    "dark_logo": "logo-dark.svg",
+    "sidebar_hide_name": True,
+}
+templates_path = ["_templates"]
 html_math_renderer = "mathml"
 
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 # In docstrings `name` is a name of the library; what is none is left as code.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autosummary_generate = False
+# A page for each function and class that a list under reference/ names.
+autosummary_generate = True
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": "/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": [f"gallery/{group}" for group in GROUPS],
+    "within_subsection_order": "gallery_style.Order",
+    "reset_modules": ("matplotlib", "gallery_style.reset"),
+    "image_srcset": ["2x"],
+    "thumbnail_size": (640, 420),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,

@@ -2,8 +2,8 @@
 Ties between neighbours
 =======================
 
-Coarse measurements make items equally similar. Whoever is looked at first then wins, and the score depends
-on the order of the rows, which means nothing.
+Coarse measurements make items equally similar. Whoever is looked at first then wins, and the score
+depends on the order of the rows, which means nothing.
 """
 
 # %%
@@ -21,8 +21,8 @@ coarse = wine.X[:, columns].round()
 design = Subsample(0.5)
 
 # %%
-# ``ties="index"`` takes equally similar items in the order of the rows, as most programs do. The last line
-# counts the items that such an order may concern.
+# ``ties="index"`` takes equally similar items in the order of the rows, as most programs do. The last
+# line counts the items that such an order may concern.
 
 by_index = complete_cv(coarse, wine.y, "nn", design, ties="index")
 print(by_index)

@@ -36,8 +36,8 @@ items = [descendant(ancestors[family]) for family in families]
 print(items[0], items[1], items[-1])
 
 # %%
-# The edit distance counts the letters to replace, insert or delete. Its values are small integers, so there
-# are many ties: ``ties="random"`` is fair to them.
+# The edit distance counts the letters to replace, insert or delete. Its values are small integers, so
+# there are many ties: ``ties="random"`` is fair to them.
 
 
 def edit_distance(one, other):
@@ -70,7 +70,8 @@ plt.show()
 
 # %%
 # A row of the matrix belongs to the tested item. So asymmetric dissimilarities mean what they should: if
-# deleting is cheap and inserting dear, "how far is the tested item from the known one" is not the way back.
+# deleting is cheap and inserting dear, "how far is the tested item from the known one" is not the way
+# back.
 
 
 def one_way(tested, known):

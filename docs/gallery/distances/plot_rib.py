@@ -2,8 +2,8 @@
 Tuned votes, and the leak of a supervised distance
 ==================================================
 
-A table of numbers and names, whose distance is learnt from the labels: what a search for the weights of the
-votes walks over, and what happens to a score if an item's own label has a part in its distances.
+A table of numbers and names, whose distance is learnt from the labels: what a search for the weights of
+the votes walks over, and what happens to a score if an item's own label has a part in its distances.
 """
 
 # %%
@@ -39,9 +39,10 @@ rib = RIBClassifier(random_state=0).fit(mushrooms, kinds)
 print(rib.best_params_)
 
 # %%
-# Leave-one-out accuracy (colours) is a landscape of terraces: many settings have equally many items right.
-# The mean confidence in the items' own classes (lines) is smooth. CVC takes the highest terrace, and on it
-# the highest confidence. Numbers are the steps of the greedy search that improved, one parameter each:
+# Leave-one-out accuracy (colours) is a landscape of terraces: many settings have equally many items
+# right. The mean confidence in the items' own classes (lines) is smooth. CVC takes the highest terrace,
+# and on it the highest confidence. Numbers are the steps of the greedy search that improved, one
+# parameter each:
 
 ks = np.arange(2, 31)
 w_ks = np.arange(0, 26) / 25
@@ -82,8 +83,8 @@ plt.show()
 
 # %%
 # Now labels that nothing can predict: a coin. Each of 200 people lives in one of some towns, drawn at
-# random, and has two measurements of noise. Five neighbours vote. With ``leave_one_out="fixed"``, as in the
-# paper, a person's own label is part of what is known of the town; with "exact" it is not.
+# random, and has two measurements of noise. Five neighbours vote. With ``leave_one_out="fixed"``, as in
+# the paper, a person's own label is part of what is known of the town; with "exact" it is not.
 
 n_towns = [2, 5, 10, 20, 40, 60, 100]
 tries = range(20)

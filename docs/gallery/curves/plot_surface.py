@@ -7,8 +7,8 @@ from one neighbour list and one pass over it.
 """
 
 # %%
-# The columns of the wine data have very different units. Standardised (over all items, beforehand, so that
-# the distances do not depend on the split) they tell much more:
+# The columns of the wine data have very different units. Standardised (over all items, beforehand, so
+# that the distances do not depend on the split) they tell much more:
 
 import matplotlib.pyplot as plt
 
@@ -47,8 +47,8 @@ ax.set_title("standardised wine")
 plt.show()
 
 # %%
-# The best K for training sets of 120 items, its score, and by how much another K may be better at most, as
-# far as the error bounds tell:
+# The best K for training sets of 120 items, its score, and by how much another K may be better at most,
+# as far as the error bounds tell:
 
 best = scaled.best(120)
 print(best, best.regret)

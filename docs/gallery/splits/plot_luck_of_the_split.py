@@ -29,8 +29,8 @@ print(runs)
 plot.luck(runs, exact)
 
 # %%
-# With ten splits, a usual number, the mean itself depends on luck: on the seed, that is. Twelve people who
-# choose twelve seeds find these, each with the standard error that belongs to it:
+# With ten splits, a usual number, the mean itself depends on luck: on the seed, that is. Twelve people
+# who choose twelve seeds find these, each with the standard error that belongs to it:
 
 fig, ax = plt.subplots(layout="constrained")
 for seed in range(12):
@@ -42,5 +42,5 @@ ax.legend()
 plt.show()
 
 # %%
-# The red line is no estimate of what the rule is worth on *other* wines: that depends on the luck of having
-# collected these 178, which no way of splitting them removes.
+# The red line is no estimate of what the rule is worth on *other* wines: that depends on the luck of
+# having collected these 178, which no way of splitting them removes.

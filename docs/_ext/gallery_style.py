@@ -1,0 +1,39 @@
+"""The gallery: the order of its examples, and the look of their pictures, also when shrunk to thumbnails."""
+
+GROUPS = {
+    "splits": ["luck_of_the_split", "monte_carlo", "expected_score", "grid_search", "groups"],
+    "curves": ["surface", "learning_curve", "regression"],
+    "details": ["confusion", "rank_curves", "mislabeled", "ties"],
+    "distances": ["precomputed", "molecules", "rib", "large"],
+    "extending": ["plugin"],
+}
+"""The groups and their examples, in the order in which they are shown."""
+
+STYLE = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": "medium",
+    "figure.figsize": (6.4, 4.2),
+    "font.size": 11.5,
+    "lines.linewidth": 1.8,
+}
+
+
+class Order:
+    """Sort key of the examples of one group; an example that is not listed is an error."""
+
+    def __init__(self, src_dir):
+        from pathlib import Path
+
+        self.names = GROUPS.get(Path(src_dir).name, [])
+
+    def __call__(self, filename):
+        """The place of an example in its group."""
+        return self.names.index(filename.removeprefix("plot_").removesuffix(".py"))
+
+
+def reset(_gallery_conf, _file_name):
+    """Before every example, after matplotlib's own defaults."""
+    import matplotlib as mpl
+
+    mpl.rcParams.update(STYLE)

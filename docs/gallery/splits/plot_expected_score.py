@@ -1,0 +1,45 @@
+"""
+What cross_val_score estimates
+==============================
+
+The same call as scikit-learn's, and the mean over all of the splitter's random numbers in place of one of
+them.
+"""
+
+# %%
+# Repeated shuffled folds, as they are usually run, and their expectation:
+
+from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from knnccv import plot
+from knnccv.datasets import load_wine
+from knnccv.sklearn import expected_score
+
+wine = load_wine()
+rule = KNeighborsClassifier(5)
+splitter = RepeatedKFold(n_splits=10, n_repeats=3, random_state=0)
+print("one run:", cross_val_score(rule, wine.X, wine.y, cv=splitter).mean())
+exact = expected_score(rule, wine.X, wine.y, cv=splitter)
+print(exact)
+
+# %%
+# Other seeds give other numbers. All of them estimate the line:
+
+runs = [
+    cross_val_score(rule, wine.X, wine.y, cv=KFold(10, shuffle=True, random_state=seed)).mean()
+    for seed in range(40)
+]
+plot.luck(runs, exact.score, label="40 seeds of KFold(10, shuffle=True)")
+
+# %%
+# Other scores are exact as well, if they are means over the tested samples or over the classes. A ratio
+# such as F1 has no closed form; ``method="auto"`` then runs scikit-learn itself and reports a standard
+# error:
+
+folds = KFold(10, shuffle=True)
+for scoring in ("balanced_accuracy", "f1_macro"):
+    found = expected_score(
+        rule, wine.X, wine.y, cv=folds, scoring=scoring, method="auto", n_repeats=5, random_state=0
+    )
+    print(f"{scoring}: {found.score:.4f}, standard error {found.std_error:.4f}")
