@@ -1,12 +1,13 @@
 """Build with ``sphinx-build -W --keep-going -b html docs docs/_build/html`` (extra ``[docs]``)."""
 
+import re
 import sys
 from pathlib import Path
 
 import knnccv
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-from gallery_style import GROUPS  # noqa: E402
+from gallery_style import GROUPS
 
 project = "knnccv"
 author = "The knnccv developers"
@@ -75,6 +76,14 @@ def find_short_name(app, env, node, contnode):
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"knnccv.{target}", node, contnode)
 
 
+def keep_literals_whole(_app, _what, _name, _obj, _options, lines):
+    """Lists of functions end a description at the first full stop, also at one within a literal."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is not None:
+        lines[first] = re.sub("``[^`]*``", lambda literal: literal[0].replace(" .. ", " … "), lines[first])
+
+
 def setup(app):
     """Let docstrings call things as users do."""
     app.connect("missing-reference", find_short_name)
+    app.connect("autodoc-process-docstring", keep_literals_whole)

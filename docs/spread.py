@@ -27,13 +27,13 @@ def main() -> None:
 
     mpl.rcParams.update({"font.size": 9})
     figure, axes = plt.subplots(figsize=(7.2, 2.9), layout="constrained")
-    for n_splits, colour in [(1, "#c7d3e3"), (10, "#8fa9cc"), (50, "#4a6fa5")]:
+    for n_splits, color in [(1, "#c7d3e3"), (10, "#8fa9cc"), (50, "#4a6fa5")]:
         means = runs.reshape(-1, n_splits).mean(axis=1)
         axes.hist(
             100 * means,
             bins=np.arange(48.5, 73, 0.25 if n_splits > 1 else 100 / 173),
             density=True,
-            color=colour,
+            color=color,
             alpha=0.85,
             label=f"{n_splits} random split{'s' if n_splits > 1 else ''}: ± {100 * means.std():.1f}",
         )
@@ -44,7 +44,7 @@ def main() -> None:
         label=f"all 3·10¹⁰² splits: {100 * exact:.3f}",
     )
     axes.set(
-        xlabel="accuracy of the nearest neighbour on liver-disorders, trained on 172 of 345 items (%)",
+        xlabel="accuracy of the nearest neighbor on liver-disorders, trained on 172 of 345 samples (%)",
         ylabel="density",
         xlim=(50, 71),
         yticks=[],

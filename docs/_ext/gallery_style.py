@@ -1,4 +1,4 @@
-"""The gallery: the order of its examples, and the look of their pictures, also when shrunk to thumbnails."""
+"""The gallery: the order of its examples, and the look of their pictures and thumbnails."""
 
 GROUPS = {
     "splits": ["luck_of_the_split", "monte_carlo", "expected_score", "grid_search", "groups"],
@@ -13,8 +13,8 @@ STYLE = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": "medium",
-    "figure.figsize": (6.4, 4.2),
-    "font.size": 11.5,
+    "figure.figsize": (5.8, 3.9),
+    "font.size": 12,
     "lines.linewidth": 1.8,
 }
 

@@ -1,9 +1,9 @@
 """
-Ties between neighbours
+Ties between neighbors
 =======================
 
-Coarse measurements make items equally similar. Whoever is looked at first then wins, and the score
-depends on the order of the rows, which means nothing.
+Coarse measurements give many samples the same distance. If the first one wins, the score depends on the
+order of the rows, which has no meaning.
 """
 
 # %%
@@ -21,15 +21,15 @@ coarse = wine.X[:, columns].round()
 design = Subsample(0.5)
 
 # %%
-# ``ties="index"`` takes equally similar items in the order of the rows, as most programs do. The last
-# line counts the items that such an order may concern.
+# ``ties="index"`` takes tied samples in the order of the rows, as most programs do. The result counts the
+# samples whose score such an order may affect.
 
 by_index = complete_cv(coarse, wine.y, "nn", design, ties="index")
 print(by_index)
 
 # %%
-# The wines are sorted by cultivar, so that this order favours the first one. Shuffle the rows, and the
-# score changes, although nothing about the wines does:
+# The wines are sorted by cultivar, so this order favors the first one. Shuffle the rows and the score
+# changes, although the wines are the same:
 
 rng = np.random.default_rng(0)
 scores = []
@@ -39,8 +39,8 @@ for _ in range(300):
     scores.append(shuffled.score)
 
 # %%
-# The default, ``ties="random"``, is the exact mean over all orders of equally similar items, and does not
-# depend on the rows' order:
+# The default, ``ties="random"``, is the exact mean over all orders of tied samples, and does not depend
+# on the rows' order:
 
 fair = complete_cv(coarse, wine.y, "nn", design)
 ax = plot.luck(scores, fair, label="300 random orders of the rows")
@@ -53,7 +53,7 @@ print(f"file order {by_index.score:.4f}, fair {fair.score:.4f}")
 print(f"shuffled rows {min(scores):.4f} to {max(scores):.4f}")
 
 # %%
-# Whose score is it that changes? The neighbours are searched once, for both questions:
+# Which classes gain? The neighbors are searched once for both scores:
 
 near = Neighbors.from_data(coarse)
 index = complete_cv(near, wine.y, "nn", design, ties="index").per_item
@@ -64,8 +64,11 @@ for name, label in zip(wine.target_names, np.unique(wine.y), strict=True):
     print(f"{name}: {own.mean():+.3f} on average, {own.min():+.3f} to {own.max():+.3f}")
 
 # %%
-# And how far could an order go? The report asks, item by item, for the worst and the best one:
+# What is the largest possible effect of the order? The report finds the worst and the best order for each
+# sample:
 
 report = fair.tie_report()
 print(f"between {report.lowest:.4f} and {report.highest:.4f}")
 ax = plot.tie_report(report)
+
+# sphinx_gallery_thumbnail_number = 2

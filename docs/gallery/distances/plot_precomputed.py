@@ -2,8 +2,8 @@
 Distances of your own
 =====================
 
-Any dissimilarity will do that does not depend on the split: it need be no metric, and not even symmetric.
-Here items are strings.
+Any dissimilarity can be used that does not depend on the split. It need not be a metric, nor symmetric.
+Here the samples are strings.
 """
 
 # %%
@@ -21,23 +21,23 @@ ancestors = [rng.choice(list("ACGT"), 24) for _ in range(3)]
 def descendant(ancestor):
     letters = []
     for letter in ancestor:
-        chance = rng.random()
-        if chance < 0.35:
+        draw = rng.random()
+        if draw < 0.35:
             letter = rng.choice(list("ACGT"))
-        if chance > 0.12:
+        if draw > 0.12:
             letters.append(letter)
-        if chance > 0.88:
+        if draw > 0.88:
             letters.append(rng.choice(list("ACGT")))
     return "".join(letters)
 
 
 families = np.repeat([0, 1, 2], 25)
-items = [descendant(ancestors[family]) for family in families]
-print(items[0], items[1], items[-1])
+sequences = [descendant(ancestors[family]) for family in families]
+print(sequences[0], sequences[1], sequences[-1])
 
 # %%
 # The edit distance counts the letters to replace, insert or delete. Its values are small integers, so
-# there are many ties: ``ties="random"`` is fair to them.
+# there are many ties; ``ties="random"`` averages over their orders.
 
 
 def edit_distance(one, other):
@@ -49,13 +49,13 @@ def edit_distance(one, other):
     return row[-1]
 
 
-distances = np.array([[edit_distance(one, other) for other in items] for one in items], float)
+distances = np.array([[edit_distance(one, other) for other in sequences] for one in sequences], float)
 design = StratifiedSubsample(per_class=5)
 print(complete_cv(distances, families, "nn", design, metric="precomputed", ties="random"))
 
 # %%
-# The same matrix as `Neighbors`, sorted once and asked for the whole learning curve. How many known
-# sequences per family are enough?
+# The same matrix as `Neighbors`, sorted once for the whole learning curve. How many known sequences per
+# family are enough?
 
 near = Neighbors.from_distances(distances)
 numbers = range(1, 25)
@@ -65,19 +65,19 @@ curve = [
 ]
 fig, ax = plt.subplots(layout="constrained")
 ax.plot(numbers, curve, ".-")
-ax.set(xlabel="known sequences per family", ylabel="accuracy of the nearest neighbour")
+ax.set(xlabel="known sequences per family", ylabel="accuracy of the nearest neighbor")
 plt.show()
 
 # %%
-# A row of the matrix belongs to the tested item. So asymmetric dissimilarities mean what they should: if
-# deleting is cheap and inserting dear, "how far is the tested item from the known one" is not the way
-# back.
+# A row of the matrix belongs to the tested sample. Asymmetric dissimilarities therefore keep their
+# meaning: if deletions are cheap and insertions are expensive, the distance from the tested to the known
+# sequence differs from the distance back.
 
 
 def one_way(tested, known):
     return edit_distance(tested, known) + max(0, len(known) - len(tested))
 
 
-lopsided = np.array([[one_way(one, other) for other in items] for one in items], float)
+lopsided = np.array([[one_way(one, other) for other in sequences] for one in sequences], float)
 print(abs(lopsided - lopsided.T).max())
 print(complete_cv(lopsided, families, "nn", design, metric="precomputed", ties="random"))

@@ -2,12 +2,13 @@
 Tuned votes, and the leak of a supervised distance
 ==================================================
 
-A table of numbers and names, whose distance is learnt from the labels: what a search for the weights of
-the votes walks over, and what happens to a score if an item's own label has a part in its distances.
+A table of numeric and categorical columns, with a distance that is learned from the labels: the landscape
+that a search for vote weights explores, and the effect on a score if a sample's own label enters its
+distances.
 """
 
 # %%
-# 250 mushrooms: two columns of numbers, two of names, each telling a little of the kind.
+# 250 mushrooms: two numeric and two categorical columns, each a weak predictor of the species.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,43 +18,43 @@ from knnccv.hvdm import HVDM
 from knnccv.rib import RIBClassifier, lcv_score, loo_votes
 
 rng = np.random.default_rng(2)
-n_items = 250
-code = rng.integers(3, size=n_items)
-kinds = np.array(["agaric", "bolete", "parasol"])[code]
+n_samples = 250
+code = rng.integers(3, size=n_samples)
+species = np.array(["agaric", "bolete", "parasol"])[code]
 
 
-def told(names, share):
-    """Of a share of the items the name that goes with its kind; any name of the others."""
-    return np.where(rng.random(n_items) < share, np.array(names)[code], rng.choice(names, n_items))
+def informative(names, share):
+    """For a share of the samples the category that goes with the species, otherwise a random one."""
+    return np.where(rng.random(n_samples) < share, np.array(names)[code], rng.choice(names, n_samples))
 
 
 mushrooms = pd.DataFrame(
     {
-        "place": told(["meadow", "wood", "garden"], 0.4),
-        "colour": told(["white", "brown", "grey"], 0.2),
-        "stem": np.array([6, 8, 7])[code] + rng.normal(scale=1.5, size=n_items),
-        "cap": np.array([4, 6, 9])[code] + rng.normal(scale=2, size=n_items),
+        "place": informative(["meadow", "wood", "garden"], 0.4),
+        "color": informative(["white", "brown", "gray"], 0.2),
+        "stem": np.array([6, 8, 7])[code] + rng.normal(scale=1.5, size=n_samples),
+        "cap": np.array([4, 6, 9])[code] + rng.normal(scale=2, size=n_samples),
     }
 )
-rib = RIBClassifier(random_state=0).fit(mushrooms, kinds)
+rib = RIBClassifier(random_state=0).fit(mushrooms, species)
 print(rib.best_params_)
 
 # %%
-# Leave-one-out accuracy (colours) is a landscape of terraces: many settings have equally many items
-# right. The mean confidence in the items' own classes (lines) is smooth. CVC takes the highest terrace,
-# and on it the highest confidence. Numbers are the steps of the greedy search that improved, one
+# Leave-one-out accuracy (colors) is a landscape of terraces: many settings have equally many samples
+# right. The mean confidence in the samples' own classes (lines) is smooth. CVC takes the highest terrace,
+# and on it the highest confidence. The numbered circles are the improving steps of the greedy search, one
 # parameter each:
 
 ks = np.arange(2, 31)
-w_ks = np.arange(0, 26) / 25
+w_ks = np.arange(0, 16) / 15
 kernels = ("linear", "gaussian", "exponential")
 accuracy = np.empty((3, len(w_ks), len(ks)))
 confidence = np.empty((3, len(w_ks), len(ks)))
-own = np.searchsorted(rib.classes_, kinds)
+own = np.searchsorted(rib.classes_, species)
 for at in np.ndindex(accuracy.shape):
-    votes = loo_votes(rib.neighbors_, kinds, ks[at[2]], kernels[at[0]], w_k=w_ks[at[1]])
-    accuracy[at] = lcv_score(kinds, votes)
-    confidence[at] = votes[np.arange(n_items), own].mean()
+    votes = loo_votes(rib.neighbors_, species, ks[at[2]], kernels[at[0]], w_k=w_ks[at[1]])
+    accuracy[at] = lcv_score(species, votes)
+    confidence[at] = votes[np.arange(n_samples), own].mean()
 
 path = pd.DataFrame(rib.search_path_).query("improved")
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained", sharex=True, sharey=True)
@@ -64,7 +65,7 @@ for kernel, ax, right, sure in zip(kernels, axes, accuracy, confidence, strict=T
     lines = ax.contour(ks, w_ks, 100 * sure, levels=levels, colors="white", linewidths=0.8)
     ax.clabel(lines, fmt="%g %%", fontsize=7)
     ax.set_title(kernel)
-    ax.set_xlabel("neighbours k")
+    ax.set_xlabel("neighbors k")
     steps = path[path.kernel == kernel]
     ax.plot(steps.n_neighbors, steps.w_k, color="#b3261e", clip_on=False)
     for number, step in steps.iterrows():
@@ -78,16 +79,16 @@ for kernel, ax, right, sure in zip(kernels, axes, accuracy, confidence, strict=T
             bbox={"boxstyle": "circle", "fc": "white", "ec": "#b3261e"},
         )
 axes[0].set_ylabel("weight of the k-th vote, w_k")
-fig.colorbar(mesh, ax=axes, label="right when left out, %", extend="min")
+fig.colorbar(mesh, ax=axes, label="correct when left out, %", extend="min")
 plt.show()
 
 # %%
-# Now labels that nothing can predict: a coin. Each of 200 people lives in one of some towns, drawn at
-# random, and has two measurements of noise. Five neighbours vote. With ``leave_one_out="fixed"``, as in
-# the paper, a person's own label is part of what is known of the town; with "exact" it is not.
+# Now labels that nothing can predict: coin flips. Each of 200 people lives in one of some towns, drawn at
+# random, and has two measurements of noise. Five neighbors vote. With ``leave_one_out="fixed"``, as in
+# the paper, a person's own label enters the statistics of the town; with "exact" it does not.
 
 n_towns = [2, 5, 10, 20, 40, 60, 100]
-tries = range(20)
+tries = range(10)
 found = {}
 for how in ("fixed", "exact"):
     found[how] = np.empty((len(n_towns), len(tries)))
@@ -100,23 +101,26 @@ for how in ("fixed", "exact"):
             found[how][row, seed] = 100 * lcv_score(coin, loo_votes(near, coin, 5))
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for how, colour in (("fixed", "#b3261e"), ("exact", "#30588c")):
+for how, color in (("fixed", "#b3261e"), ("exact", "#30588c")):
     mean = found[how].mean(axis=1)
-    ax.plot(n_towns, found[how], ".", color=colour, alpha=0.15)
-    ax.plot(n_towns, mean, "o-", color=colour, label=f'leave_one_out="{how}"')
-ax.axhline(50, color="0.5", linewidth=1, linestyle="--", label="a coin")
+    ax.plot(n_towns, found[how], ".", color=color, alpha=0.15)
+    ax.plot(n_towns, mean, "o-", color=color, label=f'leave_one_out="{how}"')
+ax.axhline(50, color="0.5", linewidth=1, linestyle="--", label="chance")
 ax.set_xscale("log")
 ax.set_xticks(n_towns, [str(towns) for towns in n_towns])
 ax.minorticks_off()
 ax.set_xlabel("towns of 200 people")
-ax.set_ylabel("right when left out, %")
+ax.set_ylabel("correct when left out, %")
 ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# The more towns, the more of a town is the very person who is tested. The points scatter as 200 coins do.
-# "exact" is a little below one half, as leave-one-out is: without an item, its class is somewhat rarer.
+# The more towns there are, the larger is the tested person's share of the own town. The points scatter as
+# means of 200 coin flips do. "exact" is a little below one half, as leave-one-out is: without a sample,
+# its class is somewhat rarer.
 
 for how, scores in found.items():
     few, many = scores[0].mean(), scores[-1].mean()
     print(f"{how}: {few:.1f} % with {n_towns[0]} towns, {many:.1f} % with {n_towns[-1]}")
+
+# sphinx_gallery_thumbnail_number = 2

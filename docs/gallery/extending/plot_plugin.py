@@ -2,15 +2,15 @@
 A rule of your own
 ==================
 
-How pure are neighbourhoods? A rule that asks it, written as a plugin: right if the K-th nearest training
-item has the tested item's class.
+How pure are neighborhoods? A plugin answers: a tested sample scores 1 if its K-th nearest training sample
+has the same class.
 """
 
 # %%
-# A kernel gets the neighbour order of one item, the labels and the constraints, and returns the share of
-# the training sets that score the item right. `knnccv.sampling.position_law` knows where in the order the
-# K-th nearest training item stands, and how often; the kernel adds up the places of the own class. Every
-# step is explained in :doc:`/variants`.
+# A kernel gets the neighbor order of one sample, the labels and the constraints, and returns the share of
+# the training sets that score the sample right. `knnccv.sampling.position_law` gives the probability of
+# each position of the K-th nearest training sample; the kernel adds up the positions with the tested
+# sample's class. Every step is explained in :doc:`/variants`.
 
 import matplotlib.pyplot as plt
 
@@ -41,7 +41,7 @@ def kth_fixed(order, labels, target, constraints):
 
 
 class Kth(Variant):
-    """Right if the K-th nearest training item has the item's class."""
+    """Correct if the K-th nearest training sample has the tested sample's class."""
 
     name = "kth"
     parameters = {"n_neighbors": 2}
@@ -62,28 +62,28 @@ class Kth(Variant):
 
 
 # %%
-# The rule once more, as plainly as it can be said, is all that the check against enumeration needs:
+# The check against enumeration needs the rule a second time, in plain Python:
 
 
-def plainly(near, own, n_neighbors):
+def plain_rule(near, own, n_neighbors):
     return int(near[n_neighbors - 1] == own)
 
 
-compared = check_variant(Kth, plainly, parameters=[{"n_neighbors": k} for k in (1, 2, 3)], n_cases=10)
+compared = check_variant(Kth, plain_rule, parameters=[{"n_neighbors": k} for k in (1, 2, 3)], n_cases=10)
 print(compared, "scores agree with the enumeration of all training sets")
 
 # %%
-# The class is taken like a built-in name: designs, ties, threads, exact rationals and surfaces come with
-# it.
+# The class is used like the name of a built-in variant: designs, ties, threads, exact fractions and
+# surfaces work at once.
 
 wine = load_wine()
-standardised = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
-print(complete_cv(standardised, wine.y, Kth, Subsample(0.5), n_neighbors=3))
+standardized = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+print(complete_cv(standardized, wine.y, Kth, Subsample(0.5), n_neighbors=3))
 
 # %%
-# Voters become unreliable with their distance, and less so where more items train:
+# Farther neighbors are less reliable, and the more so the fewer samples train:
 
-purity = surface(standardised, wine.y, range(1, 31), [40, 80, 160], variant=Kth)
+purity = surface(standardized, wine.y, range(1, 31), [40, 80, 160], variant=Kth)
 ax = plot.validation_curve(purity)
-ax.set(ylabel="P(the K-th neighbour has the own class)")
+ax.set(ylabel="P(K-th neighbor has the same class)")
 plt.show()

@@ -2,13 +2,12 @@
 The luck of the split
 =====================
 
-How far do random splits scatter about the number that they estimate? Here half of the wines train, the
-other half is tested, and the nearest neighbour decides.
+How much do random splits scatter about the number that they estimate? Here half of the wines train, the
+other half is tested, and the nearest neighbor decides.
 """
 
 # %%
-# A thousand random splits, as people run them (though few people run a thousand), and the mean over *all*
-# splits, which takes less time than a few of them:
+# A thousand random splits, and the mean over *all* splits, which takes less time than a few of them:
 
 import matplotlib.pyplot as plt
 
@@ -29,8 +28,8 @@ print(runs)
 plot.luck(runs, exact)
 
 # %%
-# With ten splits, a usual number, the mean itself depends on luck: on the seed, that is. Twelve people
-# who choose twelve seeds find these, each with the standard error that belongs to it:
+# With ten splits, a usual number, even the mean depends on the seed. Twelve seeds give these means and
+# standard errors:
 
 fig, ax = plt.subplots(layout="constrained")
 for seed in range(12):
@@ -42,5 +41,5 @@ ax.legend()
 plt.show()
 
 # %%
-# The red line is no estimate of what the rule is worth on *other* wines: that depends on the luck of
-# having collected these 178, which no way of splitting them removes.
+# The red line is not the accuracy on *other* wines. That depends on the luck of having collected these
+# 178, which no way of splitting removes.
