@@ -50,7 +50,7 @@ plt.show()
 # With few labeled samples, count them per class. Here every training set has the same number of each
 # cultivar:
 
-numbers = range(1, 21)
+numbers = [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
 few = {
     k: [
         complete_cv(near, wine.y, "knn", StratifiedSubsample(per_class=n), n_neighbors=k).score

@@ -7,7 +7,7 @@ deep as the error bound needs.
 """
 
 # %%
-# A file of 8,000 samples stands for one that does not fit into memory. It is read block by block:
+# A file of 6,000 samples stands for one that does not fit into memory. It is read block by block:
 
 import tempfile
 import time
@@ -20,9 +20,9 @@ from knnccv import Neighbors, StratifiedKFold, Subsample, complete_cv, surface
 
 rng = np.random.default_rng(0)
 path = Path(tempfile.mkdtemp()) / "samples.npy"
-np.save(path, rng.normal(size=(8_000, 8)).astype(np.float32))
+np.save(path, rng.normal(size=(6_000, 8)).astype(np.float32))
 X = np.load(path, mmap_mode="r")
-y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=8_000) > 0).astype(int)
+y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=6_000) > 0).astype(int)
 
 # %%
 # The neighbors are searched once, and answer every question. float32 data give the score of the same

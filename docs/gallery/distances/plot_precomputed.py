@@ -31,7 +31,7 @@ def descendant(ancestor):
     return "".join(letters)
 
 
-families = np.repeat([0, 1, 2], 25)
+families = np.repeat([0, 1, 2], 20)
 sequences = [descendant(ancestors[family]) for family in families]
 print(sequences[0], sequences[1], sequences[-1])
 
@@ -58,7 +58,7 @@ print(complete_cv(distances, families, "nn", design, metric="precomputed", ties=
 # family are enough?
 
 near = Neighbors.from_distances(distances)
-numbers = range(1, 25)
+numbers = range(1, 20)
 curve = [
     complete_cv(near, families, "nn", StratifiedSubsample(per_class=n), ties="random").score
     for n in numbers

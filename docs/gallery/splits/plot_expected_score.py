@@ -28,9 +28,9 @@ print(exact)
 
 runs = [
     cross_val_score(rule, wine.X, wine.y, cv=KFold(10, shuffle=True, random_state=seed)).mean()
-    for seed in range(40)
+    for seed in range(25)
 ]
-plot.luck(runs, exact.score, label="40 seeds of KFold(10, shuffle=True)")
+plot.luck(runs, exact.score, label="25 seeds of KFold(10, shuffle=True)")
 
 # %%
 # Other scores are exact as well, if they are means over the tested samples or over the classes. A ratio
@@ -40,6 +40,6 @@ plot.luck(runs, exact.score, label="40 seeds of KFold(10, shuffle=True)")
 folds = KFold(10, shuffle=True)
 for scoring in ("balanced_accuracy", "f1_macro"):
     found = expected_score(
-        rule, wine.X, wine.y, cv=folds, scoring=scoring, method="auto", n_repeats=5, random_state=0
+        rule, wine.X, wine.y, cv=folds, scoring=scoring, method="auto", n_repeats=3, random_state=0
     )
     print(f"{scoring}: {found.score:.4f}, standard error {found.std_error:.4f}")
