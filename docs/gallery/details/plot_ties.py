@@ -9,6 +9,7 @@ order of the rows, which has no meaning.
 # %%
 # Of the wines we keep three columns, rounded as a cheap instrument would round them:
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from knnccv import Neighbors, Subsample, complete_cv, plot
@@ -69,6 +70,5 @@ for name, label in zip(wine.target_names, np.unique(wine.y), strict=True):
 
 report = fair.tie_report()
 print(f"between {report.lowest:.4f} and {report.highest:.4f}")
-ax = plot.tie_report(report)
-
-# sphinx_gallery_thumbnail_number = 2
+_, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
+plot.tie_report(report, ax=ax)

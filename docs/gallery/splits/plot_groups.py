@@ -58,5 +58,5 @@ ax.errorbar(
     label="whole patients, 5 neighbors: 60 random runs",
 )
 ax.set(xlabel="patients left out", ylabel="accuracy", ylim=(0.5, 1.03))
-ax.legend(frameon=False, fontsize="small", loc="center right")
+ax.legend(frameon=False, fontsize="small", loc="upper right", bbox_to_anchor=(1, 0.86))
 plt.show()
