@@ -1061,9 +1061,9 @@ ARGUMENTS = {
         "variant 'confidence' has no parameter 'loss'; it takes: n_neighbors, score",
     ),
     "regression-part-unknown": (
-        lambda: {"variant": "regression", "n_neighbors": 1, "cv": KFold(2), "part": "bias"},
+        lambda: {"variant": "regression", "n_neighbors": 1, "cv": KFold(2), "part": "skew"},
         ValueError,
-        "part must be one of 'error', 'bias2', 'variance', 'prediction', got 'bias'",
+        "part must be one of .*'bias2'.* got 'skew'",
     ),
     "regression-neighbors-float": (
         lambda: {"variant": "regression", "n_neighbors": 1.5, "cv": KFold(2)},
