@@ -276,7 +276,7 @@ def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (there are none)
     from ._compiling import Compiling
     from ._warm import kept_in, warm
 
-    with Compiling("knnccv: compiling once (about 3 minutes)") as compiling:
+    with Compiling("knnccv: compiling once (about 2 minutes of processor time)") as compiling:
         warm()
     if compiling.functions:
         plural = "" if compiling.functions == 1 else "s"

@@ -18,19 +18,23 @@ NORMALIZE = ("true", "pred", "all")
 DECIDED = 1e-9
 
 
-def expected_confusion(result: CompleteCV, asked: Asked, normalize: Any) -> Array:
-    """The matrix of `CompleteCV.confusion`."""
+def check_normalize(normalize: Any) -> None:
+    """Raise ValueError if it is not what `CompleteCV.confusion` takes."""
     if normalize is not None and not (isinstance(normalize, str) and normalize in NORMALIZE):
         allowed = ", ".join(map(repr, NORMALIZE))
         msg = f"normalize must be None, {allowed}, got {normalize!r}"
         raise ValueError(msg)
+
+
+def expected_confusion(result: CompleteCV, asked: Asked) -> Array:
+    """The matrix of `CompleteCV.confusion`, not normalized."""
     if "loss" not in asked.question.variant.parameters:
         msg = (
             f"variant {result.variant!r} predicts no class that confusion() could count; the rules that "
             "take a loss do ('nn', 'knn')"
         )
         raise ValueError(msg)
-    return _normalized(_matrix(result, asked), normalize)
+    return _matrix(result, asked)
 
 
 def _matrix(result: CompleteCV, asked: Asked) -> Array:
@@ -76,9 +80,10 @@ def _class_weights(asked: Asked) -> Array:
     return weights
 
 
-def _normalized(matrix: Array, normalize: str | None) -> Array:
+def normalized(matrix: Array, normalize: str | None) -> Array:
+    """The matrix with rows, columns or all of it scaled to sum 1; a copy."""
     if normalize is None:
-        return matrix
+        return matrix.copy()
     axis = {"true": 1, "pred": 0, "all": None}[normalize]
     totals = np.broadcast_to(matrix.sum(axis=axis, keepdims=True), matrix.shape)
     out = np.full(matrix.shape, np.nan, dtype=matrix.dtype)

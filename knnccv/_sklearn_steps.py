@@ -136,13 +136,13 @@ def _fitted_without_labels(name: str, step: Any, X: Any, y: Array) -> Any:
     copy = clone(step)
     try:
         return copy.fit(X).transform(X)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError):
         for labels in (y, np.arange(length_of(X)) % 2):
             try:
                 copy.fit(X, labels)
             except Exception:  # then it is not for want of labels
                 continue
-            raise ValueError(_leak(name, step)) from error
+            raise ValueError(_leak(name, step)) from None
         raise
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
+from ._groups import LeaveGroupsOut
+from ._loo import loo_curve
 from ._screened import screened_cv
 from ._surface import surface
 from .designs import KFold, StratifiedKFold
@@ -16,13 +19,24 @@ from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
 from .variants import get_variant
 
 BUILT_IN = ("nn", "knn", "rank", "confidence", "regression")
+METRICS: dict[str, dict[str, Any]] = {
+    "cosine": {},
+    "jaccard": {},
+    "tanimoto": {},
+    "canberra": {},
+    "braycurtis": {},
+    "mahalanobis": {"V": np.eye(2)},
+    "haversine": {},
+}
+"""Metrics with compiled functions of their own."""
 
 
 def warm() -> None:
-    """Compile everything that the built-in variants need, or load it from the cache, ahead of time.
+    """Compile what the built-in variants, designs, metrics and curves need, or load it from the cache.
 
     Once per installation this takes minutes, later some seconds; ``knnccv warm`` on the command line does
-    the same. Without it, every question compiles what it needs when it is first asked.
+    the same. Without it, every question compiles what it needs when it is first asked. Tables with
+    categories (`knnccv.hvdm`, `knnccv.rib`) and GPUs are left out.
 
     Examples
     --------
@@ -47,8 +61,17 @@ def warm() -> None:
             complete_cv(tied, labels[2], rule, cv, **parameters)
         for y in labels.values():
             surface(tied, y, variant=rule, train_sizes=4)
+        for p in (1, 2):
+            complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), **parameters)
+            if parameters:
+                complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
+    for ties in ("random", "index"):
+        surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
     screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
+    loo_curve(tied, labels[2].astype(float), [1, 2])
+    loo_curve(tied, labels[2], [1, 2], "knn")
     _warm_engines()
+    _warm_sources()
 
 
 def _warm_engines() -> None:
@@ -58,6 +81,28 @@ def _warm_engines() -> None:
         for n_features in (1, MOST_FEATURES + 1):
             X = rng.integers(0, 9, (FEWEST_ITEMS, n_features)).astype(precision)
             Neighbors.from_data(X).kneighbors(5)
+
+
+def _warm_sources() -> None:
+    """Metrics, sparse data, given lists and graphs."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 2)) + np.arange(40)[:, None] / 64
+    for metric, params in METRICS.items():
+        data = X / 64 if metric == "haversine" else np.floor(X) * (np.arange(40) % 2)[:, None] + [1, 0]
+        Neighbors.from_data(data, metric, metric_params=params or None).kneighbors(5)
+    for metric in ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto"):
+        counts = np.floor(X) + np.array([1, 0])
+        Neighbors.from_data(scipy.sparse.csr_array(counts), metric).kneighbors(5)
+    near = Neighbors.from_data(X)
+    items, distances = near.kneighbors(5)
+    for given in (
+        Neighbors.from_lists(items),
+        Neighbors.from_lists(items, distances),
+        Neighbors.from_graph(
+            scipy.sparse.csr_array((distances.ravel(), items.ravel(), np.arange(0, 201, 5)), shape=(40, 40))
+        ),
+    ):
+        complete_cv(given, np.arange(40) % 2, "nn", KFold(4))
 
 
 def kept_in() -> str:

@@ -135,7 +135,9 @@ class CompleteCV:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the data."""
-        return {name: value for name, value in self.__dict__.items() if name != "_asked"}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_asked", "_confusion")
+        }
 
     def per_class(self) -> dict[Any, float]:
         """Mean score of the items of every class.
@@ -186,10 +188,12 @@ class CompleteCV:
             other rules that do not say that it is one.
         """
         if self.measure not in ("accuracy", "balanced accuracy"):
-            msg = (
-                f"there is no balanced accuracy, as the score is: {self.measure}; for the mean over the "
-                'classes take complete_cv(..., average="class").score, or the mean of per_class()'
+            mean = (
+                '; for the mean over the classes take complete_cv(..., average="class").score, or the mean '
+                "of per_class()"
             )
+            msg = f"there is no balanced accuracy, as the score is: {self.measure}"
+            msg += mean if len(self.classes) else ""
             raise ValueError(msg)
         tested = [score for score in self.per_class().values() if not math.isnan(score)]
         return math.fsum(tested) / len(tested)
@@ -198,7 +202,8 @@ class CompleteCV:
         """Expected confusion matrix: how often a class is predicted for items of another.
 
         Computed when asked for, from the data, to which the result refers until it is pickled or copied;
-        it takes a run of `complete_cv` per class, and with two classes none, or one where there is a loss.
+        it takes a run of `complete_cv` with a loss per class, and with two classes none, or one where there
+        is a loss. Asked again, with another `normalize` too, it is there.
 
         Parameters
         ----------
@@ -231,9 +236,16 @@ class CompleteCV:
                [0.071, 0.668, 0.26 ],
                [0.122, 0.39 , 0.488]])
         """
+        from ._confusion import check_normalize, normalized
+
+        check_normalize(normalize)
+        return normalized(self._confusion, normalize)
+
+    @functools.cached_property
+    def _confusion(self) -> Array:
         from ._confusion import expected_confusion
 
-        return expected_confusion(self, self._reference(), normalize)
+        return expected_confusion(self, self._reference())
 
     def tie_report(self) -> TieReport:
         """How many items have ties that matter, and how much of the score is at stake.

@@ -173,7 +173,7 @@ def test_the_defaults_in_signatures_and_docstrings_agree():
 
 def test_the_readme_shows_the_two_commands():
     commands = blocks("README.md", "bash")
-    assert commands[0] == "pip install . && python -m knnccv score\n"
+    assert commands[0] == "pip install . && knnccv score\n"
     assert commands[1] == 'pip install ".[test]" && pytest -n 2\n'
 
 

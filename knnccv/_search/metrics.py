@@ -337,6 +337,6 @@ def _no_params(params: Mapping[str, Any], what: str) -> None:
 
 def _unknown(metric: object) -> str:
     names = (*NAMES, *ALIASES, "precomputed")
-    closest = difflib.get_close_matches(str(metric), names, n=1)
+    closest = difflib.get_close_matches(str(metric).lower(), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
     return f"metric must be a callable or one of {', '.join(names)}, got {metric!r}{hint}"
