@@ -23,6 +23,7 @@ import numpy as np
 from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv, monte_carlo_cv, surface
 
 warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
 what, n_jobs = sys.argv[1], int(sys.argv[2])
 n_items, n_classes = (4000, 20) if what != "surface" else (2000, 40)
 X, y = np.zeros((n_items, 2)), np.arange(n_items) % n_classes
