@@ -23,7 +23,7 @@ from numba import types
 
 from ._checks import check_bool, check_tol
 from ._cost import HARD, announce_scores, hardest, may_be_long
-from ._groups import LeaveGroupsOut
+from ._groups import GroupTrainingSets, LeaveGroupsOut
 from ._light import compile_first, first_kernel, light_kernels, not_served
 from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
@@ -229,10 +229,16 @@ class Asked:
         """The answer; with `keep` the neighbours keep their lists."""
         found = self._scores(keep, executor, progress)
         linear = type(self.question.variant).over_kinds is Variant.over_kinds
-        if len(self.question.kinds) > 1 and not linear:
+        if not linear and self._asks_several():
             found = replace(found, scores=self._over_kinds(found.scores, executor))
         answer = summarise(self.question, found)
         return uncertified(answer) if self.neighbors.approximate else answer
+
+    def _asks_several(self) -> bool:
+        """Whether kernels see several kinds of training sets, or one set of groups at a time."""
+        kind = self.question.kinds[0]
+        sets_of_groups = isinstance(kind, GroupTrainingSets) and kind.n_test_groups > 1
+        return len(self.question.kinds) > 1 or sets_of_groups
 
     def _over_kinds(self, scores: Array, executor: Submits | None) -> Array:
         """The scores as the variant wants several kinds of training sets to be averaged."""

@@ -353,7 +353,8 @@ class Variant(ABC):
         """The scores of several kinds of training sets, as their weighted mean should take them.
 
         For rules whose score over all training sets is no mean of that over each kind (folds that differ in
-        size), such as a variance.
+        size), such as a variance. Where several groups are left out there is one kind, and the kernel has
+        been asked of one training set at a time: `scores` are the means over these.
 
         Parameters
         ----------

@@ -6,7 +6,16 @@ import naive
 import numpy as np
 import pytest
 
-from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    StratifiedKFold,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+)
 
 N_PROBLEMS = 60
 
@@ -156,6 +165,27 @@ def test_bias_and_variance_over_folds_of_unequal_sizes(seed, average):
         assert getattr(floating, part) == pytest.approx(rational.per_item, abs=1e-12)
         weights = naive.item_weights(y.tolist(), listed, average)
         assert rational.exact == sum(w * each[at] for w, each in zip(weights, expected, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_bias_and_variance_over_sets_of_groups(seed):
+    """There, too, kernels see one training set at a time."""
+    distances, y = problem(seed)
+    groups = np.random.default_rng(seed).permutation(np.arange(len(y)) % 4)
+    k = 1 + seed // 4 % 2
+    ties = ("index", "random")[seed // 2 % 2]
+    expected = moments(
+        distances.tolist(), y.tolist(), naive.leave_groups_out(groups.tolist(), 2), "pooled", ties, k
+    )
+    asked = {"metric": "precomputed", "ties": ties, "n_neighbors": k}
+    design = LeaveGroupsOut(groups, 2)
+    floating = complete_cv(distances, y, "regression", design, **asked)
+    for x, (_, bias2, variance) in enumerate(expected):
+        assert floating.bias2[x] == pytest.approx(float(bias2), rel=1e-11, abs=1e-12)
+        assert floating.variance[x] == pytest.approx(float(variance), rel=1e-11, abs=1e-12)
+    for part, at in (("bias2", 1), ("variance", 2)):
+        rational = complete_cv(distances, y, "regression", design, part=part, exact=True, **asked)
+        assert list(rational.per_item_exact) == [each[at] for each in expected]
 
 
 def test_bias_over_unequal_folds_does_not_suffer_from_offsets():

@@ -138,15 +138,19 @@ class Regression(Variant):
         """Bias and variance of the prediction over all training sets, whatever their size.
 
         The mean over the sizes of each size's squared bias is not the squared bias of the mean prediction,
-        and leaves out how much the sizes' mean predictions differ.
+        and leaves out how much the sizes' mean predictions differ. With one kind the same holds for the
+        training sets themselves.
         """
         if parameters["part"] not in ("bias2", "variance"):
             return scores
         biases = [ask(part="bias", output=output) for output in range(n_outputs)]
         means = [(weights * bias).sum(axis=0) for bias in biases]
+        bias2 = sum(mean * mean for mean in means)
         if parameters["part"] == "bias2":
-            bias2 = sum(mean * mean for mean in means)
             return np.array([bias2] * len(scores))
+        if len(scores) == 1:
+            within = ask(part="bias2")  # the mean of the squared biases given the training set
+            return np.asarray(scores + np.maximum(within - bias2, 0))
         between = sum((bias - mean) ** 2 for bias, mean in zip(biases, means, strict=True))
         return np.asarray(scores + between)
 
