@@ -14,9 +14,9 @@ class TrainingSetCount(int):
 
     Python refuses to print integers of more than 4300 digits, and nobody reads them. As text it is
     ``3.2e+6018`` where it has more than 15 digits. It is exact: arithmetic gives plain integers,
-    ``f"{n:d}"`` and ``f"{n:,}"`` have all digits, and all other formats of numbers serve, whatever the
-    length. Only ``"%d" % n``, ``json.dumps`` and ``float`` see the integer itself, and refuse where it is
-    too long.
+    ``f"{n:d}"`` and ``f"{n:,}"`` have all digits, and the formats "e", "f", "g" and "n" serve, whatever the
+    length. ``"%d" % n``, ``"%g" % n``, ``json.dumps`` and ``float`` see the integer itself, and refuse
+    where it is too long; so do plain integers computed from it. There is `log10_n_train_sets` for these.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._cost import announce_profile
 from ._pool import Submits, Workers
 from ._question import Question
 from ._rank_curves import Strata, add_curve, strata_of
@@ -22,6 +23,7 @@ from ._search.ahead import (
     slack_of,
     squared_distance,
 )
+from ._threads import stop_flag
 from .driver import known_lengths
 from .kernel import Array, jit
 from .neighbors import Lists, Neighbors
@@ -65,9 +67,9 @@ def _add_item(  # type: ignore[no-untyped-def]
 
 @jit
 def _add_listed(  # type: ignore[no-untyped-def]
-    items, values, lengths, rows, classes, weights, strata, fair, missing, floor, last_chance, out
+    items, values, lengths, rows, classes, weights, strata, fair, missing, floor, last_chance, out, stop
 ):
-    """Add the items in `rows` by their lists; which of them were not settled."""
+    """Add the items in `rows` by their lists, until ``stop[0]``; which of them were not settled."""
     n_classes = len(strata.counts)
     n_stops = 0
     most = 0
@@ -83,6 +85,8 @@ def _add_listed(  # type: ignore[no-untyped-def]
     one = np.zeros(out.shape)
     left = np.zeros(len(rows), np.bool_)
     for r in range(len(rows)):
+        if stop[0]:
+            break
         own = classes[rows[r]]
         ahead[:] = 0
         tied[:] = 0
@@ -112,8 +116,12 @@ def _add_compared(  # type: ignore[no-untyped-def]
     missing,
     floor,
     out,
+    stop,
 ):
-    """Add the items in `rows`, whose distances to all are given, exact where there are no `slacks`."""
+    """Add the items in `rows`, whose distances to all are given, exact where there are no `slacks`.
+
+    Ends early once ``stop[0]`` is set.
+    """
     n_classes = len(strata.counts)
     most = 0
     for c in range(n_classes):
@@ -123,6 +131,8 @@ def _add_compared(  # type: ignore[no-untyped-def]
     tied = np.zeros((most + 1, n_classes), np.int64)
     one = np.zeros(out.shape)
     for r in range(len(rows)):
+        if stop[0]:
+            break
         own = classes[rows[r]]
         others = members[starts[own] : starts[own + 1]]
         others = others[others != rows[r]]
@@ -207,6 +217,7 @@ class _RankPass:
             self.floor,
             self.last_chance,
             out,
+            stop_flag(),
         )
         return lists if keep_lists else None, out, chunk[left]
 
@@ -240,6 +251,7 @@ class _RankPass:
                 self.missing,
                 self.floor,
                 out,
+                stop_flag(),
             )
 
     def chunk(self, number: int) -> Array:
@@ -301,6 +313,10 @@ def rank_surface(
         cache = neighbors.new_cache(work.depth) if keep and work.depth and len(rows) == n_items else None
         left = []
         with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
+            if work.fair:
+                if len(rows) == n_items:
+                    announce_profile(work, questions[0], workers.n_workers)
+                workers.stand_apart()
             for number, (lists, part, over) in workers.map(chunks, 1, cache is not None):
                 found += part
                 left.append(over)

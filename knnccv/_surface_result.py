@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -99,13 +100,13 @@ class Surface:
             f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
         )
 
-    def best(self, train_size: int | None = None) -> Best:
+    def best(self, train_size: int | Mapping[Any, int] | None = None) -> Best:
         """The number of neighbours of the best score; the smallest where `truncation_bound` lets some tie.
 
         Parameters
         ----------
-        train_size : int, optional
-            One of `train_sizes`. Default: all of them.
+        train_size : int or mapping, optional
+            One of `train_sizes`, or of `per_class`. Default: all of them.
 
         Returns
         -------
@@ -115,7 +116,7 @@ class Surface:
         Raises
         ------
         ValueError
-            If the size is not among `train_sizes`.
+            If no column has this size, or several have.
         """
         by_k = np.argsort(self.n_neighbors, kind="stable")
         scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
@@ -127,13 +128,30 @@ class Surface:
         regret = (gains + bounds).max(axis=0) - (gains - bounds)[row, columns]
         if train_size is None:
             return Best(best, score, regret)
-        column = np.flatnonzero(self.train_sizes == train_size)
-        if len(column) == 0:
+        at = self._column(train_size)
+        return Best(int(best[at]), float(score[at]), float(regret[at]))
+
+    def _column(self, train_size: Any) -> int:
+        """The column of that training size, or of that number of items of every class."""
+        each = self.per_class or [None] * len(self.train_sizes)
+        found = [
+            at
+            for at, (total, one) in enumerate(zip(self.train_sizes, each, strict=True))
+            if (one is not None and one == train_size)
+            or (not isinstance(train_size, Mapping) and total == train_size)
+        ]
+        if len(found) > 1 and self.per_class:
+            msg = (
+                f"train_size={train_size!r} is that of several columns; per_class has them: "
+                f"{', '.join(str(each[at]) for at in found)}"
+            )
+            raise ValueError(msg)
+        if not found:
             known = ", ".join(map(str, self.train_sizes))
+            known += f"; of every class {', '.join(map(str, self.per_class))}" if self.per_class else ""
             msg = f"train_size must be one of the training sizes asked for ({known}), got {train_size!r}"
             raise ValueError(msg)
-        at = column[0]
-        return Best(int(best[at]), float(score[at]), float(regret[at]))
+        return found[0]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.

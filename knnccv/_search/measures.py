@@ -14,6 +14,11 @@ import numpy as np
 from .._checks import as_reals
 from ..kernel import Array, jit
 
+NO_ZERO = (
+    "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
+    "'tanimoto' and 'braycurtis' compare amounts"
+)
+
 ABREAST = 64
 
 

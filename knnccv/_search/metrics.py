@@ -19,7 +19,7 @@ import numpy as np
 from .._checks import as_reals, check_finite, check_real, rectangular
 from .._selectors import refuse_fitted
 from ..kernel import Array
-from .measures import arcs, braycurtis, factors_of, on_sphere, quadratic, tanimoto, with_squares
+from .measures import NO_ZERO, arcs, braycurtis, factors_of, on_sphere, quadratic, tanimoto, with_squares
 from .scale import SQUARES, SUMS, safely_scaled, shifted
 from .square import warn_of_distances
 
@@ -250,11 +250,7 @@ def _angles(some: Array, every: Array) -> Array:
 def _present(data: Array) -> Array:
     """Which features an item has."""
     if data.all() and (data != 1).any():
-        msg = (
-            "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
-            "'tanimoto' and 'braycurtis' compare amounts"
-        )
-        raise ValueError(msg)
+        raise ValueError(NO_ZERO)
     present: Array = data != 0
     return present
 

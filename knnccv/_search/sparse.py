@@ -22,6 +22,7 @@ import numpy as np
 
 from .._checks import as_reals
 from ..kernel import Array, jit
+from .measures import NO_ZERO
 from .scale import shifted
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
@@ -115,6 +116,8 @@ def sparse_search(
     if kind == ANGULAR:
         csr.data = _of_unit_length(csr)
     elif kind == BINARY:
+        if csr.nnz == csr.shape[0] * csr.shape[1] and (csr.data != 1).any():
+            raise ValueError(NO_ZERO)
         csr.data = np.ones(csr.nnz)
     else:
         limit, low = (1000, -2000) if kind == ABSOLUTE else (500, -450)
