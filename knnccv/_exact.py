@@ -11,17 +11,14 @@ import numpy as np
 from ._groups import LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
-from ._tails import ties_that_matter
 from ._threads import stop_flag
-from .designs import TrainingSets
 from .driver import known_lengths, score_rows
-from .kernel import Array, Constraints, Labels, Tables, as_python, compiled, constraints_for
+from .kernel import Array, Constraints, Labels, as_python
 from .neighbors import Neighbors
-from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 
-def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores:
-    """A_x of every item as Fractions; `tol` is that of floating point, for the ties that count.
+def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
+    """A_x of every item as Fractions; which items are tied is left out.
 
     Raises
     ------
@@ -31,7 +28,7 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
     if isinstance(question.design, LeaveGroupsOut):
         from ._group_scores import exact_group_scores
 
-        return exact_group_scores(question, neighbors, tol)
+        return exact_group_scores(question, neighbors)
     n_items = neighbors.n_items
     depth = max(_depth_that_matters(question), 1)
     if depth > neighbors.max_depth:
@@ -48,8 +45,6 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
     never = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
-    tied = np.zeros(n_items, bool)
-    kinds_of_ties = [_ties_of(question, kind) for kind in question.kinds]
     size = neighbors.block_size(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
@@ -67,7 +62,6 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
             constraints = question.constraints(task)
             tested = ~never[j, question.labels.codes[rows]]
             out = np.full(int(tested.sum()), None, dtype=object)
-            ties = np.empty(len(out), np.int64)
             rows_of_kind(
                 kernel,
                 lists.items[tested],
@@ -78,24 +72,11 @@ def exact_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores
                 labels,
                 constraints,
                 out,
-                ties,
+                np.empty(len(out), np.int64),
                 stop_flag(),
             )
             scores[j, rows[tested]] = [rational(score, question, (constraints,)) for score in out]
-            at = rows[tested]
-            tied[at] |= ties_that_matter(lists.items[tested], ties, at, *kinds_of_ties[j], tol)
-    return Scores(scores, np.zeros(scores.shape), tied, depth)
-
-
-def _ties_of(question: Question, kind: TrainingSets) -> tuple[Labels, Constraints, int, Array | None]:
-    """What tells, in floating point, which ties matter."""
-    task, nearest = question.task(kind), question.nearest(kind)
-    table = None
-    if task.stratified:
-        compiled(stratified_tails, STRATIFIED_TAILS)
-    else:
-        table = fixed_tail(task.n_available, task.train_size, nearest)
-    return question.kernel_labels(), constraints_for(task, Tables()), nearest, table
+    return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
 
 
 def exact_labels(question: Question) -> Labels:

@@ -130,16 +130,18 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
                 score += none * _gain_of_urn(members[:new], sums[:new], left, n_train, unit)
             none = still
             start = end
-        ties[r] = last = -1
+        ties[r] = last = begin = -1
         for i in range(start):
             if groups[items[r, i]] != own:
-                if last >= 0 and values[r, i] == values[r, last]:
+                if last < 0 or values[r, i] != values[r, last]:
+                    begin = i
+                else:
                     here, before = items[r, i], items[r, last]
                     mixed = labels.classes[here] != labels.classes[before]
                     for output in range(labels.values.shape[1]):
                         mixed = mixed or labels.values[here, output] != labels.values[before, output]
                     if mixed:
-                        ties[r] = passed_before[i]
+                        ties[r] = passed_before[begin]
                         break
                 last = i
         out[r] = score
@@ -371,8 +373,14 @@ class GroupPlan:
         return as_objects(rows) if self.exact else rows
 
 
-def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool = False) -> GroupPlan:
-    """What computes the scores of a design of groups.
+def group_plan(
+    question: Question,
+    neighbors: Neighbors,
+    tol: float,
+    exact: bool = False,
+    kernel: Kernel | None = None,
+) -> GroupPlan:
+    """What computes the scores of a design of groups; by another kernel than the variant's, if given.
 
     Raises
     ------
@@ -392,7 +400,8 @@ def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool
         nearest = sizes_to_ask(kind.sizes, kind.n_test_groups, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [question.given_task(size, Fraction if exact else float) for size in sizes]
-    kernel = compile_kernel(question.variant.kernel_for(tasks[0]), f"variant {question.variant.name!r}")
+    kernel = kernel or question.variant.kernel_for(tasks[0])
+    compile_kernel(kernel, f"variant {question.variant.name!r}")
     train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
     n_groups, n_train = kind.counts[0], kind.n_train[0]
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
@@ -418,22 +427,21 @@ def group_plan(question: Question, neighbors: Neighbors, tol: float, exact: bool
     return plan
 
 
-def exact_group_scores(question: Question, neighbors: Neighbors, tol: float) -> Scores:
-    """A_x of every item as Fractions; `tol` is that of floating point, for the ties that count.
+def exact_group_scores(question: Question, neighbors: Neighbors) -> Scores:
+    """A_x of every item as Fractions; which items are tied is left out.
 
     Raises
     ------
     ValueError
         As `group_plan`, or if the neighbour lists end before the last position that can matter.
     """
-    plan = group_plan(question, neighbors, tol, exact=True)
+    plan = group_plan(question, neighbors, 0.0, exact=True)
     n_items, depth = neighbors.n_items, neighbors.max_depth
     scores = np.full((1, n_items), None, dtype=object)
-    tied = np.zeros(n_items, bool)
     size = neighbors.block_size(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
-        _, found, tails, tied[rows] = plan(rows, depth, False)
+        _, found, tails, _ = plan(rows, depth, False)
         if tails.any():
             at = int(rows[np.argmax(tails[0] > 0)])
             msg = (
@@ -442,7 +450,7 @@ def exact_group_scores(question: Question, neighbors: Neighbors, tol: float) -> 
             )
             raise ValueError(msg)
         scores[0, rows] = [rational(score, question, plan.constraints) for score in found[0]]
-    return Scores(scores, np.zeros(scores.shape), tied, depth)
+    return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
 
 
 def first_group_depth(question: Question, neighbors: Neighbors, tol: float) -> int:

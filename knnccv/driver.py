@@ -52,10 +52,9 @@ from .sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
 @jit
 def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, ties, stop):  # type: ignore[no-untyped-def]
-    """A_x of every row by the kernel, and at which position its order first ties different labels.
+    """A_x of every row by the kernel, and where the first tied group of different labels begins, or -1.
 
-    That is where the tied group begins, or if not `fair`, where the second of two such neighbours is; -1
-    where nothing ties. Ends early once ``stop[0]`` is set.
+    Ends early once ``stop[0]`` is set.
     """
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
@@ -76,7 +75,7 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
                 if mixed:
                     first = i
                     break
-        while fair and first > 0 and values[r, first] == values[r, first - 1]:
+        while first > 0 and values[r, first] == values[r, first - 1]:
             first -= 1
         if fair:
             end = length
@@ -86,6 +85,12 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
                 group_end[i] = end
         ties[r] = first
         out[r] = kernel(Order(order[:length], group_end[:length]), labels, targets[r], constraints)
+
+
+@jit
+def no_score(order, labels, target, constraints):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    """A kernel for those who want to know no more than which items are tied."""
+    return 0.0
 
 
 SCORE_ROWS = types.void(
@@ -256,7 +261,10 @@ class Asked:
         if self.exact:
             from ._exact import exact_scores
 
-            return exact_scores(self.question, self.neighbors, self.tol)
+            found = exact_scores(self.question, self.neighbors)
+            # Ties count among the neighbours that floating point looks at, so that both modes agree.
+            floating = _float_scores(replace(self, exact=False), False, None, False, no_score)
+            return replace(found, tied=floating.tied)
         return _float_scores(self, keep, executor, progress)
 
 
@@ -343,15 +351,18 @@ class _Plan:
         score_rows(kernel, *args, out, ties, stop_flag())
 
 
-def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: bool) -> Scores:
+def _float_scores(
+    asked: Asked, keep: bool, executor: Submits | None, progress: bool, kernel: Kernel | None = None
+) -> Scores:
+    """Scores in floating point; by another kernel than the variant's, if one is given."""
     question, neighbors, tol, n_jobs = asked.question, asked.neighbors, asked.tol, asked.n_jobs
     plan: Any
     if isinstance(question.design, LeaveGroupsOut):
         from ._group_scores import group_plan
 
-        plan = group_plan(question, neighbors, tol)
+        plan = group_plan(question, neighbors, tol, kernel=kernel)
     else:
-        plan = _plan(question, neighbors, tol, asked.tie_order)
+        plan = _plan(question, neighbors, tol, asked.tie_order, kernel)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
     if executor is not None:
         plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
@@ -363,7 +374,7 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
     deepest = depth
     cache = neighbors.new_cache(depth) if keep else None
     with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
-        announced = asked.tie_order != 0 or not isinstance(plan, _Plan)
+        announced = asked.tie_order != 0 or kernel is not None or not isinstance(plan, _Plan)
         while len(rows):
             # Of rows that are asked again, tied groups may go on to the very end.
             reach = depth if depth == deepest else neighbors.max_depth
@@ -392,11 +403,15 @@ def _float_scores(asked: Asked, keep: bool, executor: Submits | None, progress: 
     return Scores(scores, tails, tied, deepest)
 
 
-def _plan(question: Question, neighbors: Neighbors, tol: float, tie_order: int) -> _Plan:
+def _plan(
+    question: Question, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
+) -> _Plan:
     tasks = [question.task(kind) for kind in question.kinds]
-    kernels = tuple(question.variant.kernel_for(task) for task in tasks)
+    kernels = tuple(kernel or question.variant.kernel_for(task) for task in tasks)
     constraints = tuple(question.constraints(task) for task in tasks)
-    light = light_kernels(question.variant, tasks, constraints)
+    light: tuple[Kernel | None, ...] = (None,) * len(tasks)
+    if kernel is None:
+        light = light_kernels(question.variant, tasks, constraints)
     compile_first(light, kernels, f"variant {question.variant.name!r}")
     nearest = tuple(question.nearest(kind) for kind in question.kinds)
     plan = _Plan(

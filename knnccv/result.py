@@ -50,10 +50,10 @@ class CompleteCV:
     depth : int
         How many neighbours of an item were looked at, at most.
     tied : int
-        Tested items for which equally similar neighbours that matter have different labels. A neighbour
+        Tested items for which tied neighbors that matter have different labels. A group of tied neighbors
         matters if, with a probability above ``tol / 2``, too few of those before it are in the training set
-        to decide; with ``ties="random"`` a group of equally similar ones does if its first does. The same
-        number with and without ``exact=True``.
+        to decide. Counted among the neighbors that floating point looks at, with ``exact=True`` too; with
+        ``ties="index"`` these may end within a group.
     exact : Fraction or None
         The score as a rational number, in exact mode.
     per_item_exact : tuple of (Fraction or None), or None
