@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import __version__
+from ._checks import check_integer
 from ._compiling import Compiling
 from ._count import magnitude
 from ._groups import LeaveGroupsOut
@@ -219,6 +220,8 @@ def compute(
 ) -> Answer:
     """Ask for the exact score, and for the random runs."""
     if data.groups is not None:
+        n_groups = len(set(data.groups.tolist()))
+        check_integer("--leave-out", cv.p, 1, max(n_groups - 1, 1), f"as there are {n_groups} groups")
         cv = LeaveGroupsOut(data.groups, cv.p)
     elif rule.target == "classes":
         cv = _with_labels(cv, data.y)

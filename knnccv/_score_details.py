@@ -75,6 +75,9 @@ def items_file(name: str | None, table: str | None) -> Iterator[Path | None]:
     if name is None:
         yield None
         return
+    if not name:
+        msg = "--per-item needs the name of a file, got ''"
+        raise ValueError(msg)
     if name == "-":
         msg = "--per-item needs the name of a file: standard output has the answer"
         raise ValueError(msg)
