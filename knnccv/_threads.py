@@ -2,12 +2,13 @@
 
 Nothing interrupts compiled code. A thread that is at an item when Ctrl-C is pressed finishes that item:
 its loop looks at the flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the
-thread behind. The threads are daemons, so that the process can end meanwhile; it would wait for those of
-`concurrent.futures`.
+thread behind. The threads are daemons, which an interrupted program need not wait for before its last line;
+at the very end it waits for their items all the same, since compiled code must not vanish under them.
 """
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 import time
@@ -23,6 +24,7 @@ from .kernel import Array
 PATIENCE = 1.0  # seconds that an interrupted caller waits for threads that are at an item
 
 _here = threading.local()
+_left_behind: list[threading.Thread] = []
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -93,6 +95,13 @@ class Threads:
         until = None if patience is None else time.monotonic() + patience
         for thread in self._threads:
             thread.join(None if until is None else max(until - time.monotonic(), 0.0))
+        _left_behind.extend(thread for thread in self._threads if thread.is_alive())
+
+
+@atexit.register
+def _wait_for_items() -> None:
+    for thread in _left_behind:
+        thread.join()
 
 
 def _work(tasks: queue.SimpleQueue[Any]) -> None:

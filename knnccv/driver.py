@@ -313,8 +313,8 @@ class _Plan:
 
     def scores(self, lists: Lists, lengths: Array, rows: Array) -> tuple[Array, Array]:
         """Scores (n_kinds, n_rows), NaN where an item is never tested, and which rows are tied."""
-        scores = np.empty((len(self.kernels), len(rows)))
-        ties = np.empty(len(rows), np.int64)
+        scores = np.zeros((len(self.kernels), len(rows)))
+        ties = np.full(len(rows), -1)  # what follows reads it, also where `score_rows` was told to stop
         tied = np.zeros(len(rows), bool)
         for j, kernel in enumerate(self.kernels):
             first = first_kernel(self.light[j], kernel)
