@@ -104,7 +104,7 @@ def test_examples_run_offline(script, tmp_path):
         [sys.executable, "-W", "error", str(script)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         cwd=tmp_path,
         env=settings,
