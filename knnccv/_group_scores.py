@@ -25,6 +25,7 @@ from ._group_sets import SCORE_GROUP_SETS, check_number, score_group_sets, sizes
 from ._groups import GroupTrainingSets, LeaveGroupsOut
 from ._question import Question
 from ._summary import Scores
+from ._tails import labels_differ
 from ._threads import stop_flag
 from .driver import SCORE_ROWS, known_lengths, score_rows
 from .kernel import (
@@ -135,14 +136,9 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
             if groups[items[r, i]] != own:
                 if last < 0 or values[r, i] != values[r, last]:
                     begin = i
-                else:
-                    here, before = items[r, i], items[r, last]
-                    mixed = labels.classes[here] != labels.classes[before]
-                    for output in range(labels.values.shape[1]):
-                        mixed = mixed or labels.values[here, output] != labels.values[before, output]
-                    if mixed:
-                        ties[r] = passed_before[begin]
-                        break
+                elif labels_differ(labels, items[r, i], items[r, last]):
+                    ties[r] = passed_before[begin]
+                    break
                 last = i
         out[r] = score
         passed[r] = n_seen - 1

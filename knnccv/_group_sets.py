@@ -16,6 +16,7 @@ from numba import types
 
 from ._groups import GroupTrainingSets
 from ._question import Question
+from ._tails import labels_differ
 from .kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
 
 MOST_SETS = 20_000
@@ -25,13 +26,8 @@ MOST_SETS = 20_000
 def _mixes_labels(items, values, n_items, labels):  # type: ignore[no-untyped-def]
     """Whether the first `n_items` hold equally similar ones of different labels or targets."""
     for i in range(1, n_items):
-        if values[i] == values[i - 1]:
-            here, before = items[i], items[i - 1]
-            if labels.classes[here] != labels.classes[before]:
-                return True
-            for output in range(labels.values.shape[1]):
-                if labels.values[here, output] != labels.values[before, output]:
-                    return True
+        if values[i] == values[i - 1] and labels_differ(labels, items[i], items[i - 1]):
+            return True
     return False
 
 

@@ -8,8 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import Array, Constraints, Labels
+from .kernel import Array, Constraints, Labels, jit
 from .sampling import stratified_tails
+
+
+@jit
+def labels_differ(labels, one, other):  # type: ignore[no-untyped-def]
+    """Whether two items have different classes or targets."""
+    if labels.classes[one] != labels.classes[other]:
+        return True
+    for output in range(labels.values.shape[1]):
+        if labels.values[one, output] != labels.values[other, output]:
+            return True
+    return False
 
 
 def fill_tails(

@@ -29,7 +29,7 @@ from ._pool import Submits, Workers, check_pool
 from ._question import Question, pose
 from ._summary import Scores, kind_weights, summarise
 from ._supervised import warn_of_labels
-from ._tails import fill_tails, ties_that_matter
+from ._tails import fill_tails, labels_differ, ties_that_matter
 from ._threads import stop_flag
 from .kernel import (
     CONSTRAINTS,
@@ -67,14 +67,9 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
         for i in range(length):
             order[i] = int(items[r, i])
         for i in range(1, length):
-            if values[r, i] == values[r, i - 1]:
-                one, other = items[r, i], items[r, i - 1]
-                mixed = labels.classes[one] != labels.classes[other]
-                for output in range(labels.values.shape[1]):
-                    mixed = mixed or labels.values[one, output] != labels.values[other, output]
-                if mixed:
-                    first = i
-                    break
+            if values[r, i] == values[r, i - 1] and labels_differ(labels, items[r, i], items[r, i - 1]):
+                first = i
+                break
         while first > 0 and values[r, first] == values[r, first - 1]:
             first -= 1
         if fair:
