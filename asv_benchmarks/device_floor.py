@@ -17,7 +17,7 @@ import torch
 
 import knnccv
 from knnccv import Neighbors
-from knnccv._search import device as engine
+from knnccv.neighbors._engines import torch_device as engine
 
 
 def main():

@@ -8,37 +8,37 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ._version import __version__
 
 _HOME = {
-    "CompleteCV": "result",
+    "CompleteCV": "driver",
     "Design": "designs",
     "KFold": "designs",
-    "LeaveGroupsOut": "_groups",
+    "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
-    "MonteCarloCV": "result",
+    "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
-    "ScreenedCV": "_screened",
-    "SlowComputationWarning": "_cost",
+    "ScreenedCV": "montecarlo",
+    "SlowComputationWarning": "driver",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
-    "Surface": "_surface_result",
-    "TieReport": "_ties",
+    "Surface": "curves",
+    "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
     "complete_cv": "driver",
     "get_variant": "variants",
-    "loo_curve": "_loo",
-    "loo_identity": "_loo",
+    "loo_curve": "curves",
+    "loo_identity": "curves",
     "monte_carlo_cv": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
-    "screened_cv": "_screened",
-    "surface": "_surface",
+    "screened_cv": "montecarlo",
+    "surface": "curves",
     "unregister": "variants",
     "variant_names": "variants",
-    "warm": "_warm",
+    "warm": "_warmup",
 }
 _MODULES = ("datasets", "hvdm", "plot", "rib", "sklearn", "testing")
 
@@ -46,35 +46,23 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
     from . import datasets, hvdm, plot, rib, sklearn, testing
-    from ._cost import SlowComputationWarning
-    from ._groups import LeaveGroupsOut
-    from ._loo import loo_curve, loo_identity
-    from ._screened import ScreenedCV, screened_cv
-    from ._surface import surface
-    from ._surface_result import Surface
-    from ._ties import TieReport
-    from ._warm import warm
+    from ._warmup import warm
+    from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (
         Design,
         KFold,
+        LeaveGroupsOut,
         LeaveOut,
         StratifiedKFold,
         StratifiedSubsample,
         Subsample,
         TrainingSets,
     )
-    from .driver import complete_cv
+    from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
     from .kernel import Variant
-    from .montecarlo import monte_carlo_cv
+    from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors
-    from .result import CompleteCV, MonteCarloCV
-    from .variants import (
-        get_variant,
-        register,
-        registered_variants,
-        unregister,
-        variant_names,
-    )
+    from .variants import get_variant, register, registered_variants, unregister, variant_names
 
 
 def __getattr__(name: str) -> Any:

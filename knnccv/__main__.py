@@ -12,7 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import __version__, _cli
+from ._cli.commands import COMMANDS
+from ._version import __version__
 
 INTERRUPTED = 130
 UNREAD = 141
@@ -28,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"knnccv {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in _cli.COMMANDS:
+    for add in COMMANDS:
         add(commands)
     return parser
 

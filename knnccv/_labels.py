@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._checks import as_reals
-from .kernel import Array
+from ._typing import Array
+from ._validation import as_reals
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "number": (bool, int, float, complex, np.number, np.bool_),

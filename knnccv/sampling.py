@@ -17,7 +17,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from .kernel import CONSTRAINTS, LABELS, Array, as_python, jit
+from ._typing import Array
+from .kernel import CONSTRAINTS, LABELS, as_python, jit
 
 
 @jit

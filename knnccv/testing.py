@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._question import Question, pose
+from ._typing import Array
 from .designs import Design, StratifiedSubsample, Subsample
-from .driver import complete_cv
-from .kernel import Array, Variant, compile_kernel
+from .driver import Question, complete_cv, pose
+from .kernel import Variant, compile_kernel
 from .montecarlo import monte_carlo_cv
 from .neighbors import Neighbors
 from .variants import get_variant

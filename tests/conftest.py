@@ -12,7 +12,7 @@ import mirror as local
 import pooch  # noqa: F401 - now, or its log would keep the stream of the first test that asks for it
 import pytest
 
-from knnccv import _fetch
+from knnccv.datasets import _download
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 _NUMBERS = itertools.count()
@@ -53,8 +53,8 @@ def only_this_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         return resolve(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", local_only)
-    monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
-    monkeypatch.setattr(_fetch, "PAUSE", 0.0)
+    monkeypatch.setattr(_download, "public_sources", lambda _: [])
+    monkeypatch.setattr(_download, "PAUSE", 0.0)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
     monkeypatch.delenv("KNNCCV_DATA_URL", raising=False)

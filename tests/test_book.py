@@ -10,10 +10,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from knnccv import _book, _kept, reproduce
+from knnccv import reproduce
 from knnccv.__main__ import main
-from knnccv._book import Book
-from knnccv._comparison import Comparison, Line, Picture, new_figure, write_answer
+from knnccv.reproduce import _cache, _html_report
+from knnccv.reproduce._comparison import Comparison, Line, Picture, new_figure, write_answer
+from knnccv.reproduce._html_report import Book
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -145,17 +146,17 @@ def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch
     reproduce.reproduce("good", fresh=True)
     assert main(["reproduce", "good", "--fresh"]) == 0
     assert calls == [False, True, False, False]
-    monkeypatch.setattr(_kept, "LIBRARIES", ("numpy",))
+    monkeypatch.setattr(_cache, "LIBRARIES", ("numpy",))
     reproduce.reproduce("good")
     assert len(calls) == 5
 
 
 def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
-    key = _kept.content_key("x", False)
-    _kept.keep(key, comparison)
+    key = _cache.content_key("x", False)
+    _cache.keep(key, comparison)
     (path,) = (tmp_path / "kept").iterdir()
     stored = path.read_text(encoding="utf-8")
-    assert _kept.find(key).to_csv() == comparison.to_csv()
+    assert _cache.find(key).to_csv() == comparison.to_csv()
     for text in (
         "",
         "{}",
@@ -164,24 +165,24 @@ def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
         json.dumps({**json.loads(stored), "pictures": [1]}),
     ):
         path.write_text(text, encoding="utf-8")
-        assert _kept.find(key) is None
+        assert _cache.find(key) is None
 
 
 def test_nothing_is_kept_of_an_answer_with_gaps(tmp_path):
-    _kept.keep("key", Comparison("A title", "somewhere", (), failures=("gone",)))
+    _cache.keep("key", Comparison("A title", "somewhere", (), failures=("gone",)))
     assert not (tmp_path / "kept").exists()
 
 
 def test_a_folder_that_cannot_be_written_to(comparison, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "file"))
-    _kept.keep("key", comparison)
-    assert _kept.find("key") is None
+    _cache.keep("key", comparison)
+    assert _cache.find("key") is None
 
 
 def test_the_markdown_of_pages():
     shown = "".join(
-        _book._html_of("# One\n\ntext\n- a\n- b\n\n| x | y |\n| --- | --- |\n| 1 | differs |\n")
+        _html_report._html_of("# One\n\ntext\n- a\n- b\n\n| x | y |\n| --- | --- |\n| 1 | differs |\n")
     )
     assert "<h2>One</h2>" in shown
     assert "<p>text</p>" in shown
@@ -224,5 +225,5 @@ def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path):
 
 def test_a_home_that_nobody_has(comparison, monkeypatch):
     monkeypatch.setenv("KNNCCV_CACHE_DIR", "~nobody-of-that-name/x")
-    _kept.keep("key", comparison)
-    assert _kept.find("key") is None
+    _cache.keep("key", comparison)
+    assert _cache.find("key") is None

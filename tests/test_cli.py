@@ -15,6 +15,8 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
+from knnccv._cli.commands.input_table import read_table
+from knnccv._cli.commands.score_data import standardized
 from numba.core import event
 
 from knnccv import (
@@ -25,17 +27,14 @@ from knnccv import (
     StratifiedSubsample,
     Subsample,
     __version__,
-    _cli,
-    _score,
-    _warm,
+    _warmup,
     complete_cv,
     monte_carlo_cv,
     register,
     unregister,
 )
 from knnccv.__main__ import main
-from knnccv._score_data import standardized
-from knnccv._table import read_table
+from knnccv._cli.commands import commands, score
 from knnccv.datasets import load_wine, uci_names
 from knnccv_variants.nearest import NN
 
@@ -631,7 +630,7 @@ def test_a_file_for_items_is_left_as_it_was_where_there_is_no_answer(run, write,
 def test_a_file_for_items_that_cannot_be_written_is_found_before_anything_is_computed(
     run, write, monkeypatch
 ):
-    monkeypatch.setattr(_score, "complete_cv", None)
+    monkeypatch.setattr(score, "complete_cv", None)
     question = ("score", write(PLAIN), "--target", "label", *QUICK)
     assert "No such file" in refused(run, *question, "--per-item", "missing-folder/items.csv")
     assert "predicts no class" in refused(run, *question[:-4], "--variant", "rank", "--confusion")
@@ -1041,7 +1040,7 @@ def test_a_first_score_says_that_it_compiles_and_a_second_one_does_not(capsys, m
     assert main(["score", *QUICK]) == 0
     silent = capsys.readouterr()
     assert silent.err == ""
-    monkeypatch.setattr(_score, "_compile", compile_something)
+    monkeypatch.setattr(score, "_compile", compile_something)
     assert main(["score", *QUICK, "--json"]) == 0
     found = capsys.readouterr()
     assert re.fullmatch(r"knnccv: compiling once \(about \d+ s.*\)\n", found.err)
@@ -1051,7 +1050,7 @@ def test_a_first_score_says_that_it_compiles_and_a_second_one_does_not(capsys, m
 @needs_compiler
 def test_the_time_of_an_answer_has_no_compilation(run, monkeypatch):
     """Half a second of pretended compiling, in an answer that takes some milliseconds."""
-    asked = _score.complete_cv
+    asked = score.complete_cv
 
     def slow(*args, **kwargs):
         found = asked(*args, **kwargs)
@@ -1061,8 +1060,8 @@ def test_the_time_of_an_answer_has_no_compilation(run, monkeypatch):
         return found
 
     run("score", *QUICK)
-    monkeypatch.setattr(_score, "complete_cv", slow)
-    monkeypatch.setattr(_score, "_compile", lambda *_: None)
+    monkeypatch.setattr(score, "complete_cv", slow)
+    monkeypatch.setattr(score, "_compile", lambda *_: None)
     _, out, _ = run("score", *QUICK, "--json")
     assert 0 <= json.loads(out)["seconds"] < 0.4
 
@@ -1073,19 +1072,19 @@ def test_warm_says_what_it_did_and_where_it_is(run, monkeypatch, compiles):
     def fresh(x):
         return x + 1
 
-    monkeypatch.setattr(_warm, "warm", lambda: fresh(1) if compiles else None)
+    monkeypatch.setattr(_warmup, "warm", lambda: fresh(1) if compiles else None)
     status, out, err = run("warm")
     assert (status, err) == (0, "")
     said = "1 function compiled in 0 s" if compiles else "nothing to compile: all kernels are there"
     assert out.startswith(said)
-    assert out.endswith(f"kept in {_warm.kept_in()}\n")
+    assert out.endswith(f"kept in {_warmup.kept_in()}\n")
 
 
 def test_an_interrupted_command(run, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_cli, "run_datasets", interrupted)
+    monkeypatch.setattr(commands, "run_datasets", interrupted)
     assert run("datasets") == (130, "", "knnccv: interrupted\n")
 
 

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from knnccv import KFold, Neighbors, StratifiedSubsample, _cost, complete_cv, monte_carlo_cv, surface
-from knnccv._cost import SlowComputationWarning, in_words
-from knnccv._threads import Stop, Threads, aside, heeding, stop_flag
+from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, monte_carlo_cv, surface
+from knnccv._parallel.threads import Stop, Threads, aside, heeding, stop_flag
+from knnccv.driver import _forecast
+from knnccv.driver._forecast import SlowComputationWarning, in_words
 
 # Identical items: one of them takes about a second, all of them an hour.
 TIED = """
@@ -83,7 +84,7 @@ def test_ctrl_c_ends_a_long_question(what, n_jobs):
 @pytest.fixture
 def impatient(monkeypatch):
     """Call a few milliseconds of work long."""
-    monkeypatch.setattr(_cost, "LONG", 0.002)
+    monkeypatch.setattr(_forecast, "LONG", 0.002)
 
 
 def tied(n_items=200, n_classes=4, n_points=1):
@@ -108,7 +109,7 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     assert "ties='index'" in told
     assert "cv=KFold(5) or Subsample(160) fixes" in told
     assert "tol=" not in told  # the group must be seen to its end in any case
-    monkeypatch.setattr(_cost, "LONG", 60.0)
+    monkeypatch.setattr(_forecast, "LONG", 60.0)
     quiet = complete_cv(X, y, "knn", 5, n_jobs=1)
     assert answer.per_item.tobytes() == quiet.per_item.tobytes()
     assert answer.error_bound == quiet.error_bound
@@ -208,6 +209,6 @@ def test_the_compiler_is_not_timed(monkeypatch):
             kernel.signatures.append("compiled")
             now[0] += 20.0
 
-    monkeypatch.setattr(_cost.time, "thread_time", lambda: now[0])
+    monkeypatch.setattr(_forecast.time, "thread_time", lambda: now[0])
     plan = SimpleNamespace(kernels=(kernel,), scores=scores)
-    assert _cost._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)
+    assert _forecast._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)

@@ -22,8 +22,9 @@ import numpy as np
 import pooch
 import pytest
 
-from knnccv import _archive, _columns, _faces, _fetch, _manifest, datasets
-from knnccv._manifest import Source
+from knnccv import datasets
+from knnccv.datasets import _archive, _csv, _download, _manifest, _orl
+from knnccv.datasets._manifest import Source
 
 ROOT = Path(__file__).resolve().parents[1]
 FETCHERS = {
@@ -224,7 +225,7 @@ class TestAreaAveraging:
         factors = [lcm(n, k) // n for n, k in zip(source, shape, strict=True)]
         large = np.kron(image, np.ones(factors, dtype=int))
         block = [n // k for n, k in zip(large.shape, shape, strict=True)]
-        means = _faces.area_means(image[None].astype(float), shape)[0]
+        means = _orl.area_means(image[None].astype(float), shape)[0]
         for i in range(shape[0]):
             for j in range(shape[1]):
                 cells = large[i * block[0] : (i + 1) * block[0], j * block[1] : (j + 1) * block[1]]
@@ -232,7 +233,7 @@ class TestAreaAveraging:
 
     def test_16_by_16_equals_the_rational_mean(self):
         image = np.random.default_rng(1).integers(0, 256, (112, 92))
-        means = _faces.area_means(image[None].astype(float), (16, 16))[0]
+        means = _orl.area_means(image[None].astype(float), (16, 16))[0]
         for i, j in [(0, 0), (3, 15), (15, 0), (7, 9), (15, 15)]:
             total = Fraction(0)
             left, right = Fraction(92 * j, 16), Fraction(92 * (j + 1), 16)
@@ -324,19 +325,19 @@ class TestCache:
 
     def test_a_folder_filled_by_hand_may_be_read_only(self, data_folder, monkeypatch):
         monkeypatch.setenv("KNNCCV_DATA_DIR", str(data_folder))
-        monkeypatch.setattr(_fetch, "_require_writable", None)
+        monkeypatch.setattr(_download, "_require_writable", None)
         for fetch in FETCHERS.values():
             fetch()
 
     def test_default_folder(self, monkeypatch):
         monkeypatch.setenv("KNNCCV_DATA_DIR", "")
-        assert "knnccv" in _fetch.cache_folder().parts
+        assert "knnccv" in _download.cache_folder().parts
 
     def test_home_is_expanded(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.setenv("USERPROFILE", str(tmp_path))
         monkeypatch.setenv("KNNCCV_DATA_DIR", "~/data")
-        assert _fetch.cache_folder() == tmp_path / "data"
+        assert _download.cache_folder() == tmp_path / "data"
 
     def test_unwritable_folder(self, mirrored, monkeypatch, tmp_path):
         (tmp_path / "file").touch()
@@ -374,9 +375,9 @@ class TestCache:
             raise KeyboardInterrupt
 
         if moment == "transfer":
-            monkeypatch.setattr(_fetch._Sink, "write", interrupt)
+            monkeypatch.setattr(_download._Sink, "write", interrupt)
         else:
-            monkeypatch.setattr(_fetch.os, "replace", interrupt)
+            monkeypatch.setattr(_download.os, "replace", interrupt)
         with pytest.raises(KeyboardInterrupt):
             datasets.fetch_liver_disorders()
         assert files_in(cache) == []
@@ -401,8 +402,8 @@ class TestCache:
     @pytest.mark.usefixtures("mirrored")
     def test_processes(self, cache):
         code = (
-            "from knnccv import _fetch, datasets\n"
-            "_fetch.public_sources = lambda _: []\n"
+            "from knnccv import _download, datasets\n"
+            "_download.public_sources = lambda _: []\n"
             "assert datasets.fetch_abalone().X.shape == (4177, 8)"
         )
         workers = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(4)]
@@ -419,13 +420,13 @@ class TestBrokenServers:
         for part in (f"{url}/{LIVER}", str(cache / LIVER), "KNNCCV_DATA_URL", *reasons):
             assert part in message
         assert files_in(cache) == []
-        assert not _fetch.is_cached(_manifest.load_manifest("liver-disorders"))
+        assert not _download.is_cached(_manifest.load_manifest("liver-disorders"))
 
     @pytest.mark.parametrize("code", [403, 404, 500, 503])
     def test_status(self, monkeypatch, cache, code):
         with local.serve(local.status(code)) as server:
             self.fails(server.url, monkeypatch, cache, f"HTTP {code}")
-            assert len(server.requests) == (_fetch.ATTEMPTS if code >= 500 else 1)
+            assert len(server.requests) == (_download.ATTEMPTS if code >= 500 else 1)
 
     def test_wrong_content(self, monkeypatch, cache, liver):
         with local.serve(local.content(liver.replace(b"92", b"93", 1))) as server:
@@ -439,7 +440,7 @@ class TestBrokenServers:
     def test_dropped_in_the_body(self, monkeypatch, cache, liver):
         with local.serve(local.dropped(liver)) as server:
             self.fails(server.url, monkeypatch, cache, "IncompleteRead")
-            assert len(server.requests) == _fetch.ATTEMPTS
+            assert len(server.requests) == _download.ATTEMPTS
 
     def test_hangup(self, monkeypatch, cache):
         with local.serve(local.hangup) as server:
@@ -453,13 +454,13 @@ class TestBrokenServers:
 
     @pytest.mark.parametrize("half", [False, True])
     def test_timeout(self, monkeypatch, cache, liver, half):
-        monkeypatch.setattr(_fetch, "READ_TIMEOUT", 0.1)
+        monkeypatch.setattr(_download, "READ_TIMEOUT", 0.1)
         with local.serve(local.stalled(liver) if half else local.silent) as server:
             self.fails(server.url, monkeypatch, cache, "no answer within", "0.1 s")
             assert len(server.requests) == 1
 
     def test_dripping(self, monkeypatch, cache, liver):
-        monkeypatch.setattr(_fetch, "DEADLINE", -1.0)
+        monkeypatch.setattr(_download, "DEADLINE", -1.0)
         with local.serve(local.content(liver)) as server:
             self.fails(server.url, monkeypatch, cache, "not complete after")
 
@@ -487,7 +488,7 @@ class TestAddresses:
         with local.serve(local.status(404)) as broken:
             monkeypatch.setenv("KNNCCV_DATA_URL", f"{broken.url}/base")
             public = [Source(local.unused_url()), Source(f"{mirror.url}/{LIVER}")]
-            monkeypatch.setattr(_fetch, "public_sources", lambda _: public)
+            monkeypatch.setattr(_download, "public_sources", lambda _: public)
             assert datasets.fetch_liver_disorders().X.shape == (345, 6)
             assert broken.requests == [f"/base/{LIVER}"]
         assert files_in(cache) == [LIVER]
@@ -498,7 +499,7 @@ class TestAddresses:
             local.serve(local.content(liver[1:])) as wrong,
         ):
             public = [Source(f"{missing.url}/a"), Source(f"{wrong.url}/b")]
-            monkeypatch.setattr(_fetch, "public_sources", lambda _: public)
+            monkeypatch.setattr(_download, "public_sources", lambda _: public)
             with pytest.raises(datasets.DatasetError) as caught:
                 datasets.fetch_liver_disorders()
         message = str(caught.value)
@@ -510,7 +511,7 @@ class TestAddresses:
         archive = pack_zip({"Index": b"", "bupa.data": liver})
         with local.serve(local.content(archive)) as server:
             public = [Source(server.url, "bupa.data")]
-            monkeypatch.setattr(_fetch, "public_sources", lambda _: public)
+            monkeypatch.setattr(_download, "public_sources", lambda _: public)
             datasets.fetch_liver_disorders()
         assert (cache / LIVER).read_bytes() == liver
 
@@ -527,7 +528,7 @@ class TestAddresses:
     def test_bad_zip(self, monkeypatch, cache, archive, reason):
         with local.serve(local.content(archive)) as server:
             public = [Source(server.url, "bupa.data")]
-            monkeypatch.setattr(_fetch, "public_sources", lambda _: public)
+            monkeypatch.setattr(_download, "public_sources", lambda _: public)
             with pytest.raises(datasets.DatasetError, match=reason):
                 datasets.fetch_liver_disorders()
         assert files_in(cache) == []
@@ -617,15 +618,15 @@ class TestParsing:
     )
     def test_file_and_line_are_named(self, blob, message):
         with pytest.raises(datasets.DatasetError, match=message):
-            _columns.parse(_manifest.load_manifest("liver-disorders"), blob)
+            _csv.parse(_manifest.load_manifest("liver-disorders"), blob)
 
     def test_unknown_code(self):
         with pytest.raises(datasets.DatasetError, match="sex must be one of I, M, F, got 'X'"):
-            _columns.parse(_manifest.load_manifest("abalone"), b"X,1,1,1,1,1,1,1,1\n")
+            _csv.parse(_manifest.load_manifest("abalone"), b"X,1,1,1,1,1,1,1,1\n")
 
     def test_no_pgm(self):
         with pytest.raises(datasets.DatasetError, match=r"s1/1\.pgm: not a binary PGM"):
-            _faces.read_pgm("s1/1.pgm", b"P5\n92 112\n255\n" + bytes(10))
+            _orl.read_pgm("s1/1.pgm", b"P5\n92 112\n255\n" + bytes(10))
 
 
 class TestManifests:
@@ -650,19 +651,19 @@ class TestManifests:
     @pytest.mark.parametrize("name", BUNDLED)
     def test_bundled_file_is_the_recorded_one(self, name):
         manifest = _manifest.load_manifest(name)
-        blob = _fetch.file_path(manifest).read_bytes()
+        blob = _download.file_path(manifest).read_bytes()
         assert hashlib.sha256(blob).hexdigest() == manifest.sha256
         assert blob.splitlines()[0].decode().split(",") == list(manifest.table.fields)
 
     def test_bundled_wine_is_the_original_below_a_header(self, data_folder):
-        blob = _fetch.file_path(_manifest.load_manifest("wine")).read_bytes()
+        blob = _download.file_path(_manifest.load_manifest("wine")).read_bytes()
         original = (data_folder / "uci31" / "wine" / "wine.data").read_bytes()
         assert blob.split(b"\n", 1)[1] == original
 
     @pytest.mark.parametrize("name", FETCHERS)
     def test_mirror_has_the_recorded_file(self, data_folder, name):
         manifest = _manifest.load_manifest(name)
-        _fetch.verify(manifest, (data_folder / manifest.path).read_bytes())
+        _download.verify(manifest, (data_folder / manifest.path).read_bytes())
 
     @pytest.mark.parametrize("name", FETCHERS)
     @pytest.mark.usefixtures("mirrored")
@@ -672,7 +673,7 @@ class TestManifests:
         assert len(np.unique(data.y)) == manifest.n_classes
 
     def test_installed_manifests_are_preferred(self, monkeypatch, tmp_path):
-        package = tmp_path / "site" / "knnccv"
+        package = tmp_path / "site" / "knnccv" / "datasets"
         package.mkdir(parents=True)
         monkeypatch.setattr(_manifest, "_HERE", package)
         assert _manifest.manifest_folder() == tmp_path / "site" / "datasets"

@@ -10,7 +10,7 @@ from scipy.stats import hypergeom
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv._labels import code_labels
-from knnccv.result import magnitude
+from knnccv._training_set_count import magnitude
 from knnccv.sampling import fixed_tail, position_law
 
 

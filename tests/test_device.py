@@ -14,8 +14,8 @@ from test_neighbors import adversarial, grid
 
 import knnccv.neighbors
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
-from knnccv._search import device as device_module
-from knnccv._search.product import UNIT, ProductSearch, proposals
+from knnccv.neighbors._engines import torch_device as device_module
+from knnccv.neighbors._engines.matrix_product import UNIT, ProductSearch, proposals
 
 torch = pytest.importorskip("torch", reason="PyTorch (extra [gpu]) is not installed")
 NO_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -175,7 +175,7 @@ def test_settings_of_precision_are_put_aside_and_come_back(name, tmp_path):
                 "import sys, torch",
                 f"sys.path[:0] = {[*sys.path, str(tmp_path)]!r}",
                 "from test_device import settings",
-                "from knnccv._search.device import single_precision",
+                "from knnccv.neighbors._engines.device import single_precision",
                 SETTINGS[name],
                 "before = settings()",
                 "with single_precision(torch):",

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knnccv import KFold, _esl_cv, _esl_data, complete_cv, monte_carlo_cv, reproduce
+from knnccv import KFold, complete_cv, monte_carlo_cv, reproduce
 from knnccv.__main__ import main
+from knnccv.reproduce.esl import _protocol, _report
 
 pytest.importorskip("matplotlib")
 
@@ -24,7 +25,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plane():
-    return _esl_data.planar(0, 2000)
+    return _protocol.planar(0, 2000)
 
 
 def lines_of(found, part):
@@ -35,30 +36,30 @@ def test_correlations_and_choices():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 300)), rng.integers(0, 2, 20)
     each = [float(np.corrcoef(column, y)[0, 1]) for column in X.T]
-    np.testing.assert_allclose(_esl_data.correlations(X, y), each, rtol=1e-9)
+    np.testing.assert_allclose(_protocol.correlations(X, y), each, rtol=1e-9)
     up = sorted(range(300), key=lambda c: -each[c])[:100]
-    assert _esl_data.highest(X, y).tolist() == up
-    assert _esl_data.strongest(X, y).tolist() == sorted(range(300), key=lambda c: -abs(each[c]))[:100]
-    assert np.isnan(_esl_data.correlations(X, np.ones(20))).all()
+    assert _protocol.highest(X, y).tolist() == up
+    assert _protocol.strongest(X, y).tolist() == sorted(range(300), key=lambda c: -abs(each[c]))[:100]
+    assert np.isnan(_protocol.correlations(X, np.ones(20))).all()
 
 
-@pytest.mark.parametrize("select", [_esl_data.highest, _esl_data.strongest])
+@pytest.mark.parametrize("select", [_protocol.highest, _protocol.strongest])
 def test_a_simulation_by_hand(select, monkeypatch):
     """All but the split of the right way, which is tested elsewhere: here its folds are counted."""
-    monkeypatch.setattr(_esl_data, "N_SIMULATIONS", {True: 2})
+    monkeypatch.setattr(_protocol, "N_SIMULATIONS", {True: 2})
     seen = []
-    sampled = _esl_data.screened_cv
+    sampled = _protocol.screened_cv
 
     def noted(X, y, *arguments, **settings):
         seen.append((X, y))
         answer = sampled(X, y, *arguments, **settings)
-        assert answer.n_train_sets == 5 * _esl_data.N_REPEATS[True]
+        assert answer.n_train_sets == 5 * _protocol.N_REPEATS[True]
         assert answer.selection_counts.sum() == 100 * answer.n_train_sets
         return answer
 
-    monkeypatch.setattr(_esl_data, "screened_cv", noted)
-    monkeypatch.setattr(_esl_data, "for_each", lambda work, pieces, **_: [work(piece) for piece in pieces])
-    found = _esl_data.screening(select, True)
+    monkeypatch.setattr(_protocol, "screened_cv", noted)
+    monkeypatch.setattr(_protocol, "for_each", lambda work, pieces, **_: [work(piece) for piece in pieces])
+    found = _protocol.screening(select, True)
     assert len(seen) == 4
     for number, (X, y) in enumerate(seen[::2]):
         assert X.shape == (50, 5000)
@@ -71,7 +72,7 @@ def test_a_simulation_by_hand(select, monkeypatch):
     # Chosen on all samples, and turned to be positive there: what is left of it shows in ten of them.
     assert found.wrong_correlations.mean() > 0.2 > abs(found.right_correlations.mean())
     assert found.right.min() > 20 > found.wrong.max()
-    again = _esl_data.screening(select, True)
+    again = _protocol.screening(select, True)
     np.testing.assert_array_equal(again.right, found.right)
     np.testing.assert_array_equal(again.right_correlations, found.right_correlations)
 
@@ -82,7 +83,7 @@ def test_the_larger_class_is_the_nearest_too_often():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 5000)), np.repeat([0, 1], [18, 22])
-        kept = X[:, _esl_data.strongest(X, y)]
+        kept = X[:, _protocol.strongest(X, y)]
         new = rng.normal(size=(200, 100))
         squares = ((new[:, None] - kept) ** 2).sum(axis=2)
         shares.append(y[squares.argmin(axis=1)].mean())
@@ -90,11 +91,11 @@ def test_the_larger_class_is_the_nearest_too_often():
 
 
 def test_the_recipe_of_the_mixture():
-    law, X, y = _esl_data.mixture(0)
+    law, X, y = _protocol.mixture(0)
     assert law.means.shape == (2, 10, 2)
     assert X.shape == (200, 2)
     assert y.tolist() == [0] * 100 + [1] * 100
-    means = np.array([_esl_data.mixture(number)[0].means for number in range(400)]).reshape(400, 2, 10, 2)
+    means = np.array([_protocol.mixture(number)[0].means for number in range(400)]).reshape(400, 2, 10, 2)
     np.testing.assert_allclose(means.mean(axis=(0, 2)), [[1, 0], [0, 1]], atol=4 / math.sqrt(4000))
     np.testing.assert_allclose(means.var(axis=(0, 2)), 1, atol=4 * math.sqrt(2 / 4000))
     points, labels = law.draw(np.random.default_rng(1), 40_000)
@@ -111,7 +112,7 @@ def test_the_recipe_of_the_mixture():
 
 
 def test_the_probabilities_by_the_formula():
-    law, X, _ = _esl_data.mixture(3)
+    law, X, _ = _protocol.mixture(3)
     for x, found in zip(X[:20], law.second_share(X[:20]), strict=True):
         densities = [
             sum(math.exp(-((x[0] - m[0]) ** 2 + (x[1] - m[1]) ** 2) / (2 / 5)) for m in law.means[c])
@@ -122,26 +123,26 @@ def test_the_probabilities_by_the_formula():
 
 def test_predictions_by_votes(plane):
     new = np.random.default_rng(0).normal(size=(40, 2))
-    found = _esl_data.predictions(plane.X, plane.y, new)
+    found = _protocol.predictions(plane.X, plane.y, new)
     assert found.shape == (30, 40)
     for j, x in enumerate(new):
         order = sorted(range(200), key=lambda i: math.dist(plane.X[i], x))
-        for i, k in enumerate(_esl_data.NUMBERS):
+        for i, k in enumerate(_protocol.NUMBERS):
             votes = Counter(plane.y[order[:k]].tolist())
             assert found[i, j] == min(votes, key=lambda c: (-votes[c], c))
 
 
 def test_the_curves(plane):
     for i in (0, 5, 14):
-        k = int(_esl_data.NUMBERS[i])
+        k = int(_protocol.NUMBERS[i])
         exact = complete_cv(plane.X, plane.y, "knn", KFold(5), n_neighbors=k)
         assert plane.expected[i] == pytest.approx(100 * (1 - exact.score), abs=1e-4)
         few = monte_carlo_cv(
-            plane.X, plane.y, "knn", KFold(5), n_neighbors=k, n_repeats=5, random_state=_esl_data.SEED
+            plane.X, plane.y, "knn", KFold(5), n_neighbors=k, n_repeats=5, random_state=_protocol.SEED
         )
         np.testing.assert_allclose(plane.curves[:, i], 100 * (1 - few.scores))
     points, labels = plane.law.draw(np.random.default_rng(5), 20_000)
-    counted = 100 * (_esl_data.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
+    counted = 100 * (_protocol.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
     assert np.abs(counted - plane.new).max() < 4 * 50 * math.sqrt(1 / 2000 + 1 / 40_000)
     bayes = 100 * ((plane.law.second_share(points) > 0.5) != labels).mean()
     assert abs(bayes - plane.bayes) < 4 * (plane.bayes_luck + 50 / math.sqrt(40_000))
@@ -167,25 +168,25 @@ def test_claims_hold(written):
         "1-NN classifies every training item right",
         "15-NN does not",
         "15-NN is nearer to the Bayes error on new items",
-        _esl_cv.STRATIFIED,
+        _report.STRATIFIED,
     }
 
 
 def test_verdicts_can_fail(plane, monkeypatch):
     """From data that say otherwise; and the paper's numbers are not taken for ours."""
     few = np.linspace(0, 0.1, 100).reshape(10, 10)
-    found = _esl_data.Screening(*(30 + few[:4]), few - 0.9, few + 0.4)
-    lines = _esl_cv._screening_lines("correlation", found)
+    found = _protocol.Screening(*(30 + few[:4]), few - 0.9, few + 0.4)
+    lines = _report._screening_lines("correlation", found)
     assert [line.verdict for line in lines] == [*["differs"] * 2, "does not hold", *["differs"] * 2]
-    monkeypatch.setattr(_esl_cv, "WRONG", 30.0)
-    (other, *_) = _esl_cv._screening_lines("correlation", found)
+    monkeypatch.setattr(_report, "WRONG", 30.0)
+    (other, *_) = _report._screening_lines("correlation", found)
     assert (other.ours, other.verdict) == (lines[0].ours, "agrees")
     far = replace(plane, new=plane.new + 40)
-    assert _esl_cv._curve_lines(plane)[-1].verdict == "holds"
-    assert _esl_cv._curve_lines(far)[-1].verdict == "does not hold"
-    fifteen = _esl_data.NUMBERS == 15
+    assert _report._curve_lines(plane)[-1].verdict == "holds"
+    assert _report._curve_lines(far)[-1].verdict == "does not hold"
+    fifteen = _protocol.NUMBERS == 15
     odd = replace(plane, training=np.where(fifteen, 0.0, 5.0), new=np.where(fifteen, 30.0, 20.0))
-    claims = [line for line in _esl_cv._map_lines([odd, odd]) if line.holds is not None]
+    claims = [line for line in _report._map_lines([odd, odd]) if line.holds is not None]
     assert [line.verdict for line in claims] == ["does not hold"] * 3
 
 
@@ -193,8 +194,8 @@ def test_bounds_of_the_screening_lines():
     """Written out once more: rounding, and four standard errors of both means."""
     rng = np.random.default_rng(0)
     n = 8
-    found = _esl_data.Screening(*(rng.random((4, n)) * 10), *rng.normal(size=(2, n, 100)))
-    wrong, right, stratified, inside, outside = _esl_cv._screening_lines("correlation", found)
+    found = _protocol.Screening(*(rng.random((4, n)) * 10), *rng.normal(size=(2, n, 100)))
+    wrong, right, stratified, inside, outside = _report._screening_lines("correlation", found)
     printed, ours = np.var(found.one_wrong, ddof=1) / 50, np.var(found.wrong, ddof=1) / n
     means = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
     for line, centre, off in (

@@ -17,8 +17,8 @@ import pytest
 import workers
 from threadpoolctl import threadpool_info
 
-import knnccv._dask
-import knnccv._pool
+import knnccv._parallel.dask_backend
+import knnccv._parallel.pool
 from knnccv import (
     KFold,
     Neighbors,
@@ -28,8 +28,8 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv._pool import Pace, Workers, check_pool
-from knnccv._travel import KEPT, Parcel, Ticket, _arrive, _known
+from knnccv._parallel.pool import Pace, Workers, check_pool
+from knnccv._parallel.shipping import KEPT, Parcel, Ticket, _arrive, _known
 from knnccv.kernel import Variant, jit
 
 
@@ -106,7 +106,7 @@ class Remote(Executor):
 
 @pytest.mark.parametrize("tells", [False, True])
 def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
-    monkeypatch.setattr(knnccv._pool, "FIRST", 3)  # tasks of three items
+    monkeypatch.setattr(knnccv._parallel.pool, "FIRST", 3)  # tasks of three items
     X, y = problem(300, 40)
     for call in (complete_cv, monte_carlo_cv):
         arguments = {} if call is complete_cv else {"random_state": 0}
@@ -318,11 +318,11 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
     """By SIGKILL, half-way; with both of them the scattered data are lost."""
     X, y, metric = slow_problem()
     expected = complete_cv(X, y, "knn", 5, metric="manhattan")
-    monkeypatch.setattr(knnccv._pool, "SECONDS_AWAY", 0.05)
+    monkeypatch.setattr(knnccv._parallel.pool, "SECONDS_AWAY", 0.05)
     cluster.wait_for_workers(2)
     victims = list(cluster.run(os.getpid).values())[:n_killed]
     n_done = 0
-    kept = knnccv._pool.Workers._results
+    kept = knnccv._parallel.pool.Workers._results
 
     def results(self, task, size, done):
         nonlocal n_done
@@ -332,11 +332,13 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
         return kept(self, task, size, done)
 
     scattered = []
-    scatter = knnccv._dask.DaskBackend._scatter
+    scatter = knnccv._parallel.dask_backend.DaskBackend._scatter
     monkeypatch.setattr(
-        knnccv._dask.DaskBackend, "_scatter", lambda self: scattered.append(1) or scatter(self)
+        knnccv._parallel.dask_backend.DaskBackend,
+        "_scatter",
+        lambda self: scattered.append(1) or scatter(self),
     )
-    monkeypatch.setattr(knnccv._pool.Workers, "_results", results)
+    monkeypatch.setattr(knnccv._parallel.pool.Workers, "_results", results)
     assert_same(complete_cv(X, y, "knn", 5, metric=metric, executor=cluster), expected)
     assert not victims
     assert len(scattered) >= n_killed
@@ -491,7 +493,7 @@ def bars(monkeypatch):
             super().__init__(*args, file=self.paper, **kwargs)
             shown.append(self)
 
-    monkeypatch.setattr(knnccv._pool, "_tqdm", lambda: Bar)
+    monkeypatch.setattr(knnccv._parallel.pool, "_tqdm", lambda: Bar)
     return shown
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from knnccv import complete_cv
-from knnccv._sklearn_designs import Shares, StratifiedShuffle
 from knnccv.kernel import Variant, jit
+from knnccv.sklearn._designs import Shares, StratifiedShuffle
 
 RULES = [
     ("nn", {}),

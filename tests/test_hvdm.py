@@ -12,15 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from knnccv import (
-    LeaveGroupsOut,
-    LeaveOut,
-    Subsample,
-    complete_cv,
-    loo_curve,
-    monte_carlo_cv,
-    surface,
-)
+from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 
 

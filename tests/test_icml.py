@@ -13,9 +13,12 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import _fetch, _icml_protocol, _icml_report, reproduce
+from knnccv import reproduce
 from knnccv.__main__ import main
-from knnccv._icml_protocol import (
+from knnccv._labels import code_labels
+from knnccv.datasets import _download
+from knnccv.reproduce.icml2000 import _protocol, _report
+from knnccv.reproduce.icml2000._protocol import (
     CCV,
     CV,
     GAUSSIANS,
@@ -32,8 +35,7 @@ from knnccv._icml_protocol import (
     gaussians,
     run_block,
 )
-from knnccv._icml_report import BLOCKS, LOSS_BLOCK, QUICK, mean_bounds, variance_bounds
-from knnccv._labels import code_labels
+from knnccv.reproduce.icml2000._report import BLOCKS, LOSS_BLOCK, QUICK, mean_bounds, variance_bounds
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def reports(mirror, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KNNCCV_DATA_URL", mirror.url)
         patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setattr(_fetch, "public_sources", lambda _: [])
+        patch.setattr(_download, "public_sources", lambda _: [])
         for name in ("NO_PROXY", "no_proxy"):
             patch.setenv(name, "127.0.0.1,localhost")
         made = {
@@ -111,7 +113,7 @@ def test_the_bayes_error_is_that_of_the_nearest_mean(geometry):
     for point, own in zip(X, y, strict=True):
         wrong += min(range(4), key=lambda c: math.dist(point, 0.5 * means[c])) != own
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_icml_protocol, "BAYES_SAMPLES", 400)
+        patch.setattr(_protocol, "BAYES_SAMPLES", 400)
         assert bayes_error(geometry, 0.5, [3]) == wrong / 400
     assert bayes_error(geometry, 0.0, [3]) == pytest.approx(0.75, abs=0.01)
 
@@ -156,7 +158,7 @@ def test_bounds_of_a_mean():
 def test_the_losses_of_a_sample_by_hand(draw):
     """Holdout and CCV: Fractions, distances of whole numbers, tied items alike."""
     found = run_block(LOSS_BLOCK, 4, 2, 3)
-    sample = _icml_protocol._samples(LOSS_BLOCK, 4, 2)[draw]
+    sample = _protocol._samples(LOSS_BLOCK, 4, 2)[draw]
     assert sample.X.shape == (140, 8)
     assert sample.pool_X.shape == (699, 8)
     pool = [tuple(map(int, row)) for row in np.column_stack([sample.pool_X, sample.pool_y])]
@@ -191,7 +193,7 @@ def cost(true, said):
 
 
 def test_synthetic_samples_have_new_points_to_test_on():
-    samples = _icml_protocol._samples(BLOCKS[0], 0, 3)
+    samples = _protocol._samples(BLOCKS[0], 0, 3)
     assert [len(sample.X) for sample in samples] == [80] * 3
     for one, other in itertools.combinations(samples, 2):
         assert not np.isin(one.pool_X, other.pool_X).any()
@@ -212,8 +214,8 @@ def test_answers_are_the_same_again_and_no_printed_number(reports, monkeypatch):
         method: Printed(300 + printed.mean, 2 * printed.variance, 3.0, 4.0)
         for method, printed in LOSS_BLOCK.printed.items()
     }
-    monkeypatch.setattr(_icml_report, "LOSS_BLOCK", replace(LOSS_BLOCK, printed=other))
-    again = _icml_report.table3(quick=True)
+    monkeypatch.setattr(_report, "LOSS_BLOCK", replace(LOSS_BLOCK, printed=other))
+    again = _report.table3(quick=True)
     before = reports[0]["icml-table3"]
     for what in ("loss × 10³", "variance × 10³"):
         first, second = numbers(before, what), numbers(again, what)
@@ -265,12 +267,12 @@ def test_a_claim_can_fail():
         CV: Row(0.6 + noise / 10, 1e-3, 0.05),
         SUBSAMPLING: Row(0.5 + noise, 1e-3, 0.05),
     }
-    found = _icml_protocol.Found(BLOCKS[3], rows)
-    assert [line.holds for line in _icml_report._claims(found)] == [False, False, False]
+    found = _protocol.Found(BLOCKS[3], rows)
+    assert [line.holds for line in _report._claims(found)] == [False, False, False]
 
 
 def test_the_printed_means_are_no_means_of_all_trials():
-    off, place = _icml_report.largest_gap(BLOCKS)
+    off, place = _report.largest_gap(BLOCKS)
     within = (12.25 - 3.68 + 0.01) / 1000
     assert off == pytest.approx((369.8 - 361.7 - 0.1) / (1000 * math.sqrt(within / 100**2)))
     assert place == "1-NN on synthetic data, Subsampling"

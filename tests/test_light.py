@@ -7,6 +7,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from knnccv._cli.commands.compiling import Compiling
 
 from knnccv import (
     KFold,
@@ -18,9 +19,8 @@ from knnccv import (
     monte_carlo_cv,
     montecarlo,
 )
-from knnccv._compiling import Compiling
-from knnccv._light import light_kernels
-from knnccv._question import pose
+from knnccv.driver._light_kernels import light_kernels
+from knnccv.driver._problem import pose
 from knnccv.kernel import compile_kernel, jit
 from knnccv_variants.votes import KNN
 

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 import knnccv.neighbors
 from knnccv import KFold, LeaveOut, Neighbors, Subsample, complete_cv
-from knnccv._search.metrics import NAMES
+from knnccv.neighbors._metrics import NAMES
 
 pairwise = pytest.importorskip("sklearn.metrics.pairwise")
 RNG = np.random.default_rng(11)

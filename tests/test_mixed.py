@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from knnccv import complete_cv
-from knnccv._mixed import learn, read
 from knnccv.hvdm import HEOM, HVDM
+from knnccv.hvdm._tables import learn, read
 
 BIG = 2**53
 

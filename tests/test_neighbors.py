@@ -477,7 +477,6 @@ def test_values_that_are_not_finite_are_found_in_single_precision_and_in_large_d
 
 @pytest.mark.parametrize("kind", ["smooth", "integers", "heaps"])
 def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind, monkeypatch):
-    from knnccv._search import product
 
     monkeypatch.setattr(product, "BLOCK", 200)  # blocks of which the last is short
     rng = np.random.default_rng(5)
@@ -539,15 +538,15 @@ def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
 def test_masks_of_small_values():
     import numba
 
-    from knnccv._search import masks
+    from knnccv.neighbors._engines import bitmask
 
     @numba.njit
     def ask(values, first, limits, start, limit):
-        hits = masks.small_ones(values, first, limits, start, limit)
+        hits = bitmask.small_ones(values, first, limits, start, limit)
         places = []
         rest = hits
         while rest != 0:
-            places.append(masks.first_bit(rest))
+            places.append(bitmask.first_bit(rest))
             rest &= rest - 1
         return hits, places
 
@@ -560,9 +559,9 @@ def test_masks_of_small_values():
         expected = np.flatnonzero(chunk <= np.maximum(limit, limits[start : start + 64]))
         hits, places = ask(values, first, limits, start, limit)
         assert places == expected.tolist()
-        plain = masks._plain_small_ones(values, first, limits, start, limit)
+        plain = bitmask._plain_small_ones(values, first, limits, start, limit)
         assert plain == int(hits) % 2**64
-        assert masks._plain_first_bit(plain) == expected[0]
+        assert bitmask._plain_first_bit(plain) == expected[0]
 
 
 @pytest.mark.parametrize("n_items", [40, 20_000])

@@ -12,7 +12,7 @@ import pytest
 
 import knnccv
 from knnccv import MonteCarloCV, Subsample, complete_cv, monte_carlo_cv, plot
-from knnccv._surface_result import Surface
+from knnccv.curves._surface_result import Surface
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

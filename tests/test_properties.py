@@ -387,7 +387,7 @@ def test_warm_compiles_everything():
         "cold = [kernel.__name__ for kernel in kernels if not kernel.signatures]\n"
         "assert not cold, cold\n"
         "import numpy as np\n"
-        "from knnccv._compiling import Compiling\n"
+        "from knnccv._cli.commands.compiling import Compiling\n"
         "from knnccv import KFold, StratifiedKFold, complete_cv, monte_carlo_cv, surface\n"
         "rng = np.random.default_rng(0)\n"
         "with Compiling('compiled after all') as compiling:\n"
@@ -407,7 +407,7 @@ def test_warm_compiles_everything():
 
 
 def test_warm_knows_every_built_in_variant():
-    from knnccv._warm import BUILT_IN as warmed
+    from knnccv._warmup import BUILT_IN as warmed
 
     assert sorted(warmed) == BUILT_IN
 

@@ -12,19 +12,21 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import _fetch, _wm_table, monte_carlo_cv, reproduce
+from knnccv import monte_carlo_cv, reproduce
 from knnccv.__main__ import main
-from knnccv._report import Report
-from knnccv._wm_report import signed_ranks
+from knnccv.datasets import _download
 from knnccv.designs import Subsample
 from knnccv.reproduce import Cell, Row
+from knnccv.reproduce.tr1999._report import Report
+from knnccv.reproduce.wilson_martinez import _protocol
+from knnccv.reproduce.wilson_martinez._report import signed_ranks
 
 
 @pytest.fixture(autouse=True)
 def _only_this_machine(monkeypatch, tmp_path):
     """Leave no way to a public address."""
-    monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
-    monkeypatch.setattr(_fetch, "PAUSE", 0.0)
+    monkeypatch.setattr(_download, "public_sources", lambda _: [])
+    monkeypatch.setattr(_download, "PAUSE", 0.0)
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "kept"))
     for name in ("NO_PROXY", "no_proxy"):
@@ -37,7 +39,7 @@ def ask_only(patch, mirror, folder):
     patch.setenv("KNNCCV_DATA_URL", mirror.url)
     patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
     patch.setenv("KNNCCV_CACHE_DIR", str(folder / "kept"))
-    patch.setattr(_fetch, "public_sources", lambda _: [])
+    patch.setattr(_download, "public_sources", lambda _: [])
     for name in ("NO_PROXY", "no_proxy"):
         patch.setenv(name, "127.0.0.1,localhost")
 
@@ -196,7 +198,7 @@ def wm_report(mirror, tmp_path_factory):
 
 def test_the_printed_table_is_the_papers():
     """Its own means and counts, which are printed under it."""
-    printed = np.array(list(_wm_table.PAPER.values()))
+    printed = np.array(list(_protocol.PAPER.values()))
     assert len(printed) == 31
     assert printed.mean(axis=0).round(2).tolist() == [82.11, 82.59, 83.17]
     assert (printed == printed.max(axis=1, keepdims=True)).sum(axis=0).tolist() == [7, 10, 18]
@@ -204,7 +206,7 @@ def test_the_printed_table_is_the_papers():
 
 def test_the_signed_rank_test_is_the_papers():
     """CVC against static has 99.5 % there; against LCV 99 is printed, and 98.8 is what the columns give."""
-    static, lcv, cvc = np.array(list(_wm_table.PAPER.values())).T
+    static, lcv, cvc = np.array(list(_protocol.PAPER.values())).T
     assert signed_ranks(cvc - static) == "+1.06 points, 22 up, 9 down, Wilcoxon 99.5 % one-sided"
     assert signed_ranks(cvc - lcv) == "+0.58 points, 18 up, 7 down, Wilcoxon 98.8 % one-sided"
     assert signed_ranks(np.zeros(3)) == "+0.00 points, 0 up, 0 down"
@@ -226,7 +228,7 @@ def test_the_static_column_by_hand(name, wm_report, mirror, monkeypatch):
     monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
     data = fetch_uci(name)
     (row,) = [row for row in wm_report[0].rows if row.name == name]
-    for fold, (train, test) in enumerate(_wm_table._folds(data.y, 0)):
+    for fold, (train, test) in enumerate(_protocol._folds(data.y, 0)):
         squares = hvdm_by_columns(data.X[test], data.X[train], data.y[train], data.nominal)
         order = np.argsort(squares.round(9), axis=1, kind="stable")[:, :3]
         right = 0
@@ -296,7 +298,7 @@ def test_a_set_without_data_leaves_the_others(data_folder, monkeypatch, capsys, 
     def no_zoo(handler):
         return handler.send_error(404) if "zoo" in handler.path else healthy(handler)
 
-    monkeypatch.setattr(_wm_table, "PAPER", {name: _wm_table.PAPER[name] for name in ("Iris", "Zoo")})
+    monkeypatch.setattr(_protocol, "PAPER", {name: _protocol.PAPER[name] for name in ("Iris", "Zoo")})
     monkeypatch.setattr("knnccv.datasets.uci_names", lambda: ["Iris", "Zoo"])
     with local.serve(no_zoo) as server:
         monkeypatch.setenv("KNNCCV_DATA_URL", server.url)

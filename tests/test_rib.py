@@ -14,11 +14,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from knnccv import Neighbors, _rib_search
-from knnccv._rib_search import Evaluator, Setting, greedy, grid
-from knnccv._rib_votes import VoteLists, decide
+from knnccv import Neighbors
 from knnccv.hvdm import HVDM, IdentifierWarning
-from knnccv.rib import RIBClassifier, lcv_score, loo_votes
+from knnccv.rib import RIBClassifier, _search, lcv_score, loo_votes
+from knnccv.rib._search import Evaluator, Setting, greedy, grid
+from knnccv.rib._votes import VoteLists, decide
 
 NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours
 
@@ -158,7 +158,7 @@ class Landscape:
 @pytest.mark.parametrize("seed", range(40))
 def test_searches_of_any_landscape_are_the_reference(seed, use_confidence, monkeypatch):
     landscape = Landscape(seed, use_confidence)
-    monkeypatch.setattr(_rib_search, "sweep", landscape.sweep)
+    monkeypatch.setattr(_search, "sweep", landscape.sweep)
     lists = SimpleNamespace(distances=np.zeros((12, landscape.maxk)))
     start = (5, "gaussian", 0.4567, True)
     walker = Evaluator(lists, confident=use_confidence, nearest_first=True)

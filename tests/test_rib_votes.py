@@ -10,10 +10,10 @@ import pytest
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import Neighbors, _rib_votes
-from knnccv._rib_votes import BLOCK, KERNELS, VoteLists, decide, sweep
+from knnccv import Neighbors
 from knnccv.datasets import load_wine
-from knnccv.rib import cvc_score, lcv_score, loo_votes, vote_weights
+from knnccv.rib import _votes, cvc_score, lcv_score, loo_votes, vote_weights
+from knnccv.rib._votes import BLOCK, KERNELS, VoteLists, decide, sweep
 
 WEIGHTED = KERNELS[1:]
 BOTH = (False, True)
@@ -267,7 +267,7 @@ def test_many_settings_are_taken_some_at_a_time(monkeypatch):
     grid = np.arange(1, items.shape[1] + 1), np.arange(4), np.array(BOTH), TWENTY_FIFTHS
     whole = sweep(lists, *grid)
     for most in (1, 2 * 4 * 2 * 26 * 3):  # one k at a time, and three
-        monkeypatch.setattr(_rib_votes, "MOST_SUMS", most)
+        monkeypatch.setattr(_votes, "MOST_SUMS", most)
         for found, first in zip(sweep(lists, *grid), whole, strict=True):
             assert found.tobytes() == first.tobytes()
 

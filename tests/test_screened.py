@@ -21,7 +21,7 @@ from knnccv import (
     screened_cv,
 )
 from knnccv._labels import code_labels
-from knnccv._question import AVERAGES
+from knnccv.driver._problem import AVERAGES
 
 DESIGNS = [
     KFold(4),
@@ -249,7 +249,9 @@ def test_threads_and_seeds(monkeypatch):
         other = screened_cv(X, y, two_smallest_sums, random_state=5, n_repeats=12, n_jobs=n_jobs)
         np.testing.assert_array_equal(other.scores, one.scores)
         np.testing.assert_array_equal(other.selection_counts, one.selection_counts)
-    monkeypatch.setattr("knnccv._screened.BLOCK_BYTES", 8 * 40 * 3)  # three rows at a time
+    monkeypatch.setattr(
+        "knnccv.montecarlo._feature_selection.BLOCK_BYTES", 8 * 40 * 3
+    )  # three rows at a time
     blocks = screened_cv(X, y, two_smallest_sums, random_state=np.random.default_rng(5), n_repeats=12)
     np.testing.assert_array_equal(blocks.scores, one.scores)
     assert (screened_cv(X, y, two_smallest_sums, random_state=6, n_repeats=12).scores != one.scores).any()

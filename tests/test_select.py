@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knnccv._search.select import nearest_of
+from knnccv.neighbors._engines.brute_force import nearest_of
 
 ULP = 2.0**-52
 VALUES = {

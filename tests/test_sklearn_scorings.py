@@ -292,11 +292,11 @@ def test_several_scorings_are_those_asked_one_by_one():
 
 
 def test_neighbors_are_searched_once_for_several_scorings(monkeypatch):
-    from knnccv import _sklearn_estimators
+    from knnccv.sklearn import _estimators
 
     calls = []
-    search = _sklearn_estimators._neighbors_of
-    monkeypatch.setattr(_sklearn_estimators, "_neighbors_of", lambda *a: calls.append(a) or search(*a))
+    search = _estimators._neighbors_of
+    monkeypatch.setattr(_estimators, "_neighbors_of", lambda *a: calls.append(a) or search(*a))
     X, y = data((12, 9, 9))
     expected_score(
         rule(3), X, y, cv=KFold(3, shuffle=True), scoring=["accuracy", "neg_brier_score", "f1_micro"]

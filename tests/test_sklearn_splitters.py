@@ -27,9 +27,9 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.extmath import _approximate_mode
 
-from knnccv._sklearn_designs import Shares, StratifiedShuffle
-from knnccv._sklearn_splitters import law_of
 from knnccv.sklearn import expected_score
+from knnccv.sklearn._designs import Shares, StratifiedShuffle
+from knnccv.sklearn._splitters import law_of
 
 SEEDS = range(20)
 pytestmark = [

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, loo_curve, monte_carlo_cv, surface
-from knnccv._search.metrics import SPARSE_NAMES
+from knnccv.neighbors._metrics import SPARSE_NAMES
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 

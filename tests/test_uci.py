@@ -16,9 +16,9 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import _fetch, _manifest, _uci, datasets
-from knnccv._manifest import Source
-from knnccv.datasets import fetch_uci, uci_names
+from knnccv import datasets
+from knnccv.datasets import _download, _manifest, _uci, fetch_uci, uci_names
+from knnccv.datasets._manifest import Source
 
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 
@@ -436,7 +436,7 @@ class TestDownloads:
                 ]
                 for file in _uci.load_sets()[name].files
             }
-            monkeypatch.setattr(_fetch, "public_sources", lambda manifest: public[manifest.path])
+            monkeypatch.setattr(_download, "public_sources", lambda manifest: public[manifest.path])
             monkeypatch.setenv("KNNCCV_DATA_URL", f"{broken.url}/mirror")
             with pytest.raises(datasets.DatasetError, match="could not be fetched") as caught:
                 fetch_uci(name)

@@ -10,10 +10,11 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import _fetch, _what_ccv_buys, complete_cv, monte_carlo_cv, reproduce
+from knnccv import complete_cv, monte_carlo_cv, reproduce
 from knnccv.__main__ import main
-from knnccv._what_ccv_buys import Found, interval, log_runs_needed, runs_needed
-from knnccv.datasets import load_wine
+from knnccv.datasets import _download, load_wine
+from knnccv.reproduce import _what_ccv_buys
+from knnccv.reproduce._what_ccv_buys import Found, interval, log_runs_needed, runs_needed
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def report(mirror, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KNNCCV_DATA_URL", mirror.url)
         patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setattr(_fetch, "public_sources", lambda _: [])
+        patch.setattr(_download, "public_sources", lambda _: [])
         for name in ("NO_PROXY", "no_proxy"):
             patch.setenv(name, "127.0.0.1,localhost")
         return reproduce.reproduce("what-ccv-buys", quick=True, folder=folder / "out"), folder / "out"
@@ -113,8 +114,8 @@ def test_a_failing_download_leaves_the_other_sets(data_folder, capsys, monkeypat
     def no_glass(handler):
         return handler.send_error(404) if "glass" in handler.path else healthy(handler)
 
-    monkeypatch.setattr(_fetch, "public_sources", lambda _: [])
-    monkeypatch.setattr(_fetch, "PAUSE", 0.0)
+    monkeypatch.setattr(_download, "public_sources", lambda _: [])
+    monkeypatch.setattr(_download, "PAUSE", 0.0)
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._checks import as_reals
-from knnccv.kernel import Array, jit
+from knnccv._typing import Array
+from knnccv._validation import as_reals
+from knnccv.kernel import jit
 
 LARGEST = 1e300  # so that no sum of losses overflows
 

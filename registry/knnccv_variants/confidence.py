@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._checks import check_choice, check_integer
+from knnccv._validation import check_choice, check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.voting import BRIER, SHARE, strata_votes
 
-from ._ballot import BRIER, SHARE
-from ._inclusion import inclusion_weights, mean_inclusion
-from ._walks import strata_votes
+from ._inclusion_probabilities import inclusion_weights, mean_inclusion
 
 MEASURES = {"share": "share of the votes", "brier": "Brier score"}
 SCORES = tuple(MEASURES)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from knnccv.kernel import Constraints, Kernel, Tables, Task, Variant, jit
+from knnccv._typing import Kernel
+from knnccv.kernel import Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
+from knnccv.voting import MATCH, strata_votes
 
-from ._ballot import MATCH
 from ._loss import check_loss, largest_loss, loss_table, score_of
-from ._walks import strata_votes
 
 
 @jit
@@ -147,6 +147,10 @@ class NN(Variant):
     heeds_extra = True
     fixed = nn_fixed
     stratified = nn_stratified
+
+    def profile(self, **parameters: Any) -> str:
+        """`Variant.profile`."""
+        return "votes" if parameters["loss"] is None else ""
 
     def n_nearest(self, **parameters: Any) -> int:
         """One."""

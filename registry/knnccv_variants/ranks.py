@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._checks import check_integer
-from knnccv._light import NOT_SERVED
-from knnccv.kernel import Constraints, Kernel, Tables, Task, Variant, jit
+from knnccv._typing import Kernel
+from knnccv._validation import check_integer
+from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, place_of, step_without_replacement
+from knnccv.voting import SOME, has_mixed_group, pool_votes, strata_votes
 
-from ._ballot import SOME
-from ._walks import has_mixed_group, pool_votes, strata_votes
-from ._weights import thinned_weights, thinning_rates
+from ._position_weights import thinned_weights, thinning_rates
 
 
 @jit
@@ -136,6 +135,10 @@ class Rank(Variant):
     heeds_extra = True
     fixed = rank_fixed
     stratified = rank_stratified
+
+    def profile(self, **parameters: Any) -> str:
+        """`Variant.profile`."""
+        return "rank"
 
     def n_nearest(self, **parameters: Any) -> int:
         """R."""

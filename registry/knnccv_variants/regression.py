@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._checks import check_choice, check_integer
-from knnccv.kernel import Array, Tables, Task, Variant, jit
+from knnccv._typing import Array
+from knnccv._validation import check_choice, check_integer
+from knnccv.kernel import Tables, Task, Variant, jit
 
-from ._inclusion import inclusion_weights, mean_inclusion
+from ._inclusion_probabilities import inclusion_weights, mean_inclusion
 
 MEASURES = {
     "error": "mean squared error",

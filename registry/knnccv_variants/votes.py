@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._checks import check_choice, check_integer
-from knnccv._light import NOT_SERVED
-from knnccv.kernel import Array, Constraints, Kernel, Tables, Task, Variant, jit
+from knnccv._typing import Array, Kernel
+from knnccv._validation import check_choice, check_integer
+from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, fixed_tail, step_by_thinning
+from knnccv.voting import MATCH, has_mixed_group, plain_wins, pool_votes, strata_votes, vote_nodes
 
-from ._ballot import MATCH, plain_wins, vote_nodes
 from ._loss import check_loss, largest_loss, loss_table
-from ._walks import has_mixed_group, pool_votes, strata_votes
-from ._weights import counted_weights, deepest_count, thinned_weights, thinning_rates, told_weights
+from ._position_weights import counted_weights, deepest_count, thinned_weights, thinning_rates, told_weights
 
 DEEPEST_TABLE = 512
 DEEPEST_STRATA = 256
@@ -360,6 +359,10 @@ class KNN(Variant):
     heeds_extra = True
     fixed = knn_fixed
     stratified = knn_stratified
+
+    def profile(self, **parameters: Any) -> str:
+        """`Variant.profile`."""
+        return "votes" if parameters["loss"] is None and parameters["vote_ties"] == "smallest" else ""
 
     def n_nearest(self, **parameters: Any) -> int:
         """K."""

@@ -1,0 +1,287 @@
+"""The commands of the command line and their arguments.
+
+Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from typing import Any
+
+from ..reproduce import REPRODUCTIONS, reproduce
+from .options import check_file_options, choose_design, natural, parameters, size
+
+Commands = Any  # argparse names the type of add_subparsers() in private
+
+EPILOG_SCORE = """\
+designs (one of them; the answer is the mean over all splits that the design admits):
+  --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
+                               classes); the default, with K = 5
+  --train-size 100             all training sets of 100 items
+  --train-size 0.5             all training sets of half of the items
+  --train-size 0.5 --stratify  ... of half of every class
+  --per-class 3                ... of 3 items of every class
+  --per-class a=3,b=5          ... of 3 items of class a and 5 of class b
+  --leave-out P                all test sets of P items
+  --groups patient             all test sets of one patient's items: leave one group out
+  --groups patient --leave-out P
+                               ... of P patients
+
+examples:
+  knnccv score
+  knnccv score --variant rank --rank 3 --per-class 5
+  knnccv score iris.csv --target species --n-neighbors 3 --cv 10
+  knnccv score - --target -1 --no-header --variant nn --ties index --train-size 0.5 < iris.data
+  knnccv score iris.csv --target species --standardize --confusion --per-item items.csv
+  knnccv score scans.csv --target diagnosis --groups patient --variant nn
+  knnccv score homes.csv --target price --variant regression --n-neighbors 7 --train-size 0.8
+"""
+
+EPILOG_JSON = """\
+n_train_sets in JSON is a number up to 2**53, and beyond a string such as "3.2e+6018"; log10_n_train_sets is
+its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
+and a matrix whose rows, the true classes, sum to 1. What is not defined (the deviation of a single run), or
+was not asked for, is null."""
+
+
+def add_score(commands: Commands) -> None:
+    """Add ``score``."""
+    parser = commands.add_parser(
+        "score",
+        help="exact score of a rule on a table, beside what a few random runs would have said",
+        description="Exact mean score of a nearest-neighbour rule over all splits of a table, beside "
+        "what a few random runs of the same experiment would have said. Without a file: the bundled "
+        "wine data, standardized.",
+        epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    data = parser.add_argument_group("the table")
+    data.add_argument(
+        "file", nargs="?", metavar="FILE", help="delimited text, one item per row; - reads standard input"
+    )
+    data.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="column of the labels, or of the numbers of regression: name, or number from 0 (-1: the last)",
+    )
+    data.add_argument(
+        "--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)"
+    )
+    data.add_argument(
+        "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
+    )
+    data.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first row names the columns (default: it does if it holds no number)",
+    )
+    data.add_argument(
+        "--standardize",
+        action=argparse.BooleanOptionalAction,
+        help="scale every feature to zero mean and unit standard deviation over all items; constant ones "
+        "are 0 (default: only the bundled data)",
+    )
+    rule = parser.add_argument_group("the rule")
+    rule.add_argument(
+        "--variant",
+        default="knn",
+        metavar="NAME",
+        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
+    )
+    rule.add_argument(
+        "--n-neighbors", type=int, metavar="K", help="of knn, confidence and regression (default: 5)"
+    )
+    rule.add_argument("--rank", type=int, metavar="R", help="of rank (default: 5)")
+    rule.add_argument(
+        "--parameter",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
+    )
+    rule.add_argument("--metric", default="euclidean", metavar="NAME", help="distance (default: euclidean)")
+    rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
+    rule.add_argument(
+        "--ties",
+        choices=("random", "index"),
+        help="equally near items: the mean over all their orders (the default, where the variant has it), "
+        "or in the order of the rows",
+    )
+    design = parser.add_argument_group("the design (see below)")
+    design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
+    design.add_argument("--train-size", type=size, metavar="SIZE", help="items, or a fraction of them")
+    design.add_argument("--per-class", metavar="N", help="training items of every class")
+    design.add_argument(
+        "--leave-out", type=int, metavar="P", help="leave P items out, or P groups with --groups"
+    )
+    design.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="leave whole groups out: items with the same text or number in this column, which is then no "
+        "feature, are tested together or train together",
+    )
+    design.add_argument(
+        "--stratify",
+        action=argparse.BooleanOptionalAction,
+        help="every class alike (default: with --cv, where there are classes)",
+    )
+    design.add_argument(
+        "--average",
+        choices=("pooled", "item", "class"),
+        default="pooled",
+        help="what counts alike: the classifications of a split (default), the items, the classes",
+    )
+    runs = parser.add_argument_group("the computation")
+    runs.add_argument("--exact", action="store_true", help="rational numbers: slow, for small tables")
+    runs.add_argument(
+        "--repeats", type=natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
+    )
+    runs.add_argument("--seed", type=natural, default=0, help="of the random runs (default: 0)")
+    runs.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
+    runs.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    runs.add_argument(
+        "--confusion",
+        action="store_true",
+        help="also print how often each class is given to the items of each class, on average (nn, knn)",
+    )
+    runs.add_argument(
+        "--per-item",
+        metavar="FILE",
+        help="also write a CSV file with the number (from 0), label, score and weight of every item; no "
+        "score where an item is never tested",
+    )
+    runs.add_argument("--json", action="store_true", help="print one JSON object instead")
+    parser.set_defaults(run=run_score)
+
+
+def add_datasets(commands: Commands) -> None:
+    """Add ``datasets``."""
+    parser = commands.add_parser(
+        "datasets",
+        help="the data sets of knnccv.datasets",
+        description="List the data sets of knnccv.datasets: their size, licence and address, and whether "
+        "they are on this disk; then the names of the sets of fetch_uci. KNNCCV_DATA_DIR names the folder, "
+        "KNNCCV_DATA_URL a mirror.",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON list, with full licences, citations and paths"
+    )
+    parser.set_defaults(run=run_datasets)
+
+
+def add_reproduce(commands: Commands) -> None:
+    """Add ``reproduce``."""
+    listed = "\n".join(f"  {name:<18}{table.title}" for name, table in REPRODUCTIONS.items())
+    listed += "\n  all               all of them"
+    parser = commands.add_parser(
+        "reproduce",
+        help="compute a table of the literature again, beside the printed one",
+        description="Compute a table of the literature again and set it beside the printed one. The data "
+        "are downloaded where they are not on this disk (see 'knnccv datasets').",
+        epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = (*REPRODUCTIONS, "all")
+    parser.add_argument("name", choices=names, metavar="NAME", help="see below")
+    parser.add_argument("--quick", action="store_true", help="fewer random runs")
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="also write NAME.md, NAME.csv and pictures there; of all a report.html",
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute it even if the answer was kept")
+    parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    parser.set_defaults(run=run_reproduce)
+
+
+def add_warm(commands: Commands) -> None:
+    """Add ``warm``."""
+    parser = commands.add_parser(
+        "warm",
+        help="compile all kernels ahead of the first question",
+        description="Compile what the built-in variants, all engines and all kinds of questions need, once "
+        "per installation: minutes, which the first questions then need not spend. The kernels are kept "
+        "where the package is, or in NUMBA_CACHE_DIR, and serve processors of the same type.",
+    )
+    parser.set_defaults(run=run_warm)
+
+
+COMMANDS = (add_score, add_datasets, add_reproduce, add_warm)
+
+
+def run_score(args: argparse.Namespace) -> int:
+    """Print the exact score and what random runs say."""
+    cv = choose_design(args)
+    check_file_options(args)
+    if args.p is not None and args.metric != "minkowski":
+        msg = f"--p belongs to --metric minkowski, not to {args.metric}"
+        raise ValueError(msg)
+    from . import score, score_details
+    from .score_data import read_data
+
+    given = parameters(args)
+    rule = score.rule_for(args.variant, given)
+    if args.confusion:
+        score_details.check_confusion(rule)
+    with score_details.items_file(args.per_item, args.file) as items:
+        data = read_data(args, rule)
+        for note in data.notes:
+            print(f"knnccv: note: {note}", file=sys.stderr)
+        answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+        if items is not None:
+            score_details.write_items(items, answer.complete)
+    print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
+    return 0
+
+
+def run_datasets(args: argparse.Namespace) -> int:
+    """Print what data sets there are."""
+    from ..datasets import list_datasets, uci_names
+
+    found = list_datasets()
+    if args.json:
+        entries = [{**vars(info), "path": str(info.path)} for info in found]
+        print(json.dumps(entries, ensure_ascii=False, indent=2))
+        return 0
+    print(f"{'name':<17}{'items':>6}{'features':>10}{'classes':>9}  {'cached':<8}licence, address")
+    for info in found:
+        classes = "-" if info.n_classes is None else info.n_classes
+        cached = "yes" if info.cached else "no"
+        licence = info.licence.partition(";")[0]  # the first clause says what is allowed
+        print(f"{info.name:<17}{info.n_items:>6}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
+        print(f"    {info.address}")
+    names = [name.replace(" ", "\xa0") for name in uci_names()]  # no name shall be cut at a line's end
+    listed = textwrap.fill(", ".join(names), 96, initial_indent="    ", subsequent_indent="    ")
+    print(f"\nfetch_uci(NAME): {len(names)} sets of UCI, those of Wilson & Martinez (1999)")
+    print(listed.replace("\xa0", " "))
+    return 0
+
+
+def run_reproduce(args: argparse.Namespace) -> int:
+    """Print a table of the literature beside ours."""
+    report = reproduce(
+        args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
+    )
+    print(report.to_text())
+    for failure in report.failures:
+        print(f"knnccv: error: {failure}", file=sys.stderr)
+    return 1 if report.failures else 0
+
+
+def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (there are none)
+    """Compile everything, and say where it is kept."""
+    from .._warmup import kept_in, warm
+    from .compiling import Compiling
+
+    with Compiling("knnccv: compiling once (about 2 minutes of processor time)") as compiling:
+        warm()
+    if compiling.functions:
+        plural = "" if compiling.functions == 1 else "s"
+        print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
+    else:
+        print("nothing to compile: all kernels are there")
+    print(f"kept in {kept_in()}")
+    return 0

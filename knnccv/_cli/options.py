@@ -1,0 +1,161 @@
+"""What the options of the command ``score`` mean.
+
+All of it is checked before a file is read, and nothing heavy is imported for ``--help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from typing import Any
+
+
+def choose_design(args: argparse.Namespace) -> Any:
+    """The design that the options describe; class labels of --per-class are still text.
+
+    With --groups it says how many are left out, as LeaveOut: which groups there are is not read yet.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the options contradict each other, or a size is not allowed.
+    """
+    given = [
+        option
+        for option in ("cv", "train_size", "per_class", "leave_out")
+        if getattr(args, option) is not None
+    ]
+    if len(given) > 1:
+        named = ["--" + option.replace("_", "-") for option in given]
+        msg = f"{' and '.join(named)} are different designs; give one of them"
+        raise ValueError(msg)
+    chosen = given[0] if given else "cv"
+    if args.groups is not None:
+        return _groups_out(chosen if given else "leave_out", args)
+    _check_stratify(chosen, args)
+    from ..designs import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+
+    if chosen == "train_size":
+        size = args.train_size
+        return StratifiedSubsample(size) if args.stratify else Subsample(size)
+    if chosen == "per_class":
+        return StratifiedSubsample(per_class=_per_class(args.per_class))
+    if chosen == "leave_out":
+        return LeaveOut(args.leave_out)
+    n_splits = 5 if args.cv is None else args.cv
+    if args.stratify is None:  # complete_cv knows which rules are stratified by default
+        StratifiedKFold(n_splits)  # to check the number before any file is read
+        return n_splits
+    return StratifiedKFold(n_splits) if args.stratify else KFold(n_splits)
+
+
+def _groups_out(chosen: str, args: argparse.Namespace) -> Any:
+    if chosen != "leave_out":
+        msg = f"--groups is a design of its own; it cannot be given with --{chosen.replace('_', '-')}"
+        raise ValueError(msg)
+    if args.stratify:
+        msg = "--groups cannot be stratified"
+        raise ValueError(msg)
+    from .._validation import check_integer
+    from ..designs import LeaveOut
+
+    return LeaveOut(check_integer("--leave-out", 1 if args.leave_out is None else args.leave_out, 1))
+
+
+def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
+    if chosen == "per_class" and args.stratify is False:
+        msg = "--per-class is stratified; it cannot be given with --no-stratify"
+        raise ValueError(msg)
+    if chosen == "leave_out" and args.stratify:
+        msg = "--leave-out cannot be stratified; use --per-class or --train-size with --stratify"
+        raise ValueError(msg)
+    if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
+        msg = (
+            f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
+            "for a number of items of every class use --per-class"
+        )
+        raise ValueError(msg)
+
+
+def check_file_options(args: argparse.Namespace) -> None:
+    if args.file is not None:
+        return
+    needless = {
+        "--target": args.target is not None,
+        "--drop": bool(args.drop),
+        "--delimiter": args.delimiter is not None,
+        "--header/--no-header": args.header is not None,
+        "--groups": args.groups is not None,
+    }
+    for option, present in needless.items():
+        if present:
+            msg = f"{option} describes a file, but none was given"
+            raise ValueError(msg)
+
+
+def parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
+    """By name, the option that gave a parameter of the variant, and its value."""
+    given: dict[str, tuple[str, Any]] = {}
+    for name in ("n_neighbors", "rank"):
+        value = getattr(args, name)
+        if value is not None:
+            given[name] = ("--" + name.replace("_", "-"), value)
+    for pair in args.parameter:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            msg = f"--parameter must be NAME=VALUE, got {pair!r}"
+            raise ValueError(msg)
+        if name in given:
+            msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
+            raise ValueError(msg)
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        given[name] = (f"--parameter {name}", value)
+    return given
+
+
+def _per_class(text: str) -> int | dict[str, int]:
+    if "=" not in text:
+        return _count(text, text)
+    counts: dict[str, int] = {}
+    for pair in text.split(","):
+        label, equals, count = pair.rpartition("=")
+        label = label.strip()
+        if not equals:
+            msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
+            raise ValueError(msg)
+        if label in counts:
+            msg = f"--per-class names class {label!r} twice: {text!r}"
+            raise ValueError(msg)
+        counts[label] = _count(count, text)
+    return counts
+
+
+def _count(number: str, text: str) -> int:
+    try:
+        return int(number)
+    except ValueError:
+        msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
+        raise ValueError(msg) from None
+
+
+def size(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"must be a number of items or a fraction in (0, 1), got {text!r}"
+        raise argparse.ArgumentTypeError(msg) from None
+
+
+def natural(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else -1
+    if number < 0:
+        msg = f"must be an integer of at least 0, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return number

@@ -1,0 +1,53 @@
+"""How results are shown: large counts, error bounds, data frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ._typing import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Result = TypeVar("Result")
+
+
+def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
+    """A pandas DataFrame of these columns; ImportError if pandas is missing."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
+        raise ImportError(msg) from error
+    return pd.DataFrame(columns)
+
+
+def error_line(result: Any) -> str:
+    """What is known of the error, for people to read."""
+    bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
+    if result.certified:
+        return f"error at most {bound:.1e}"
+    return f"neighbours approximate: error unknown ({bound:.1e} if they were right)"
+
+
+def uncertified(result: Result) -> Result:
+    """A result of approximate neighbours: the same, and nothing is promised of its error."""
+    given: Any = result
+    none = np.full_like(given.truncation_bound, np.inf)
+    marked: Result = replace(given, certified=False, error_bound=none if none.ndim else math.inf)
+    return marked
+
+
+def _listed(parameters: dict[str, Any]) -> str:
+    shown = []
+    for name, value in parameters.items():
+        if value is None:
+            continue
+        shape = getattr(value, "shape", None)
+        shown.append(f"{name}={'x'.join(map(str, shape)) + ' matrix' if shape else value}")
+    return f"({', '.join(shown)})" if shown else ""

@@ -1,0 +1,11 @@
+"""Types that every module uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Kernel: TypeAlias = Callable[..., Any]

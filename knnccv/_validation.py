@@ -1,0 +1,205 @@
+"""Checks of arguments that several modules share; every message says the value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ._typing import Array
+
+
+def check_integer(name: str, value: Any, least: int, most: int | None = None, limit: str = "") -> int:
+    """The value as a Python integer; `limit` says in words what `most` is.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer; booleans are none.
+    ValueError
+        If it is below `least` or above `most`.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        msg = f"{name} must be an integer, got {value!r}"
+        raise TypeError(msg)
+    number = int(value)
+    if most is not None and not least <= number <= most:
+        msg = f"{name} must be between {least} and {most}{limit and f', {limit}'}, got {number}"
+        raise ValueError(msg)
+    if number < least:
+        msg = f"{name} must be at least {least}, got {number}"
+        raise ValueError(msg)
+    return number
+
+
+def check_real(name: str, value: Any) -> float:
+    """The value as a Python float.
+
+    Raises
+    ------
+    TypeError
+        If it is no real number; booleans are none.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        msg = f"{name} must be a real number, got {value!r}"
+        raise TypeError(msg)
+    try:
+        return float(value)
+    except OverflowError:  # an integer of more than 300 digits
+        return math.inf if value > 0 else -math.inf
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """The value as a bool.
+
+    Raises
+    ------
+    TypeError
+        If it is neither True nor False.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        msg = f"{name} must be True or False, got {value!r}"
+        raise TypeError(msg)
+    return bool(value)
+
+
+def check_tol(tol: Any) -> None:
+    """Raise ValueError or TypeError if `tol` is no admissible error."""
+    if not 0 <= check_real("tol", tol) < 1:
+        msg = f"tol must be in [0, 1), got {tol}"
+        raise ValueError(msg)
+
+
+def as_reals(name: str, values: Any, must: str) -> Array:
+    """The values as a C-contiguous float64 array: no text, no rounded integers, nothing missing.
+
+    What is finer than float64 (long doubles, Fractions) is rounded to it.
+
+    Parameters
+    ----------
+    name : str
+        What the values are called in messages about one of them.
+    values : array_like
+        Any number of dimensions.
+    must : str
+        What they must be, the beginning of a message.
+
+    Raises
+    ------
+    TypeError
+        If they are no real numbers.
+    ValueError
+        If they are ragged or masked, one is not finite, or an integer is not exact in float64.
+    """
+    if np.ma.is_masked(values):
+        msg = f"there are masked entries in {name}; every value is needed"
+        raise ValueError(msg)
+    raw = rectangular(values, must)
+    if raw.dtype.kind not in "biufO":
+        msg = f"{must}, got dtype {raw.dtype}"
+        raise TypeError(msg)
+    if raw.dtype.kind == "O":
+        for at in np.ndindex(raw.shape):
+            if not isinstance(raw[at], (Real, np.bool_)):
+                msg = f"{must}, got {raw[at]!r} at {_place(name, at)}"
+                raise TypeError(msg)
+    large = _inexact(raw)
+    if large is not None:
+        shown = reprlib.repr(int(raw[large]))
+        msg = f"{_place(name, large)} is {shown}; integers beyond 2**53 are not exact in float64"
+        raise ValueError(msg)
+    try:
+        with np.errstate(over="ignore"):
+            data = np.ascontiguousarray(raw, dtype=np.float64).reshape(raw.shape)
+    except OverflowError as error:
+        msg = f"{must} within the range of float64: {error}"
+        raise ValueError(msg) from error
+    check_finite(name, data)
+    return data
+
+
+def rectangular(values: Any, must: str) -> Array:
+    """The values as an array of whatever type; ValueError, beginning with `must`, if they are ragged."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        msg = f"{must} in a rectangular array: {error}"
+        raise ValueError(msg) from error
+
+
+def check_finite(name: str, data: Array, first_row: int = 0) -> None:
+    """Raise ValueError at the first value that is not finite; `data` starts at row `first_row`."""
+    # In pieces: the data may be a file larger than the memory.
+    step = max(2**20 * len(data) // max(data.size, 1), 1) if data.ndim else 1
+    for start in range(0, len(data), step) if data.ndim else (0,):
+        piece = data[start : start + step] if data.ndim else data
+        finite = np.isfinite(piece)
+        if not finite.all():
+            at = tuple(int(i) for i in np.argwhere(~finite)[0])
+            shown = (at[0] + start + first_row, *at[1:])
+            # Missing features have distances of their own; missing distances or costs have no remedy.
+            is_feature = name == "X" and np.isnan(piece[at])
+            hint = "; knnccv.hvdm.HEOM measures tables with missing values" if is_feature else ""
+            msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite{hint}"
+            raise ValueError(msg)
+
+
+def _inexact(raw: Array) -> tuple[int, ...] | None:
+    """Where an integer is that float64 does not hold exactly, as all up to 2**53 are."""
+    if raw.dtype.kind == "O":
+        large = (
+            at for at in np.ndindex(raw.shape) if isinstance(raw[at], Integral) and abs(raw[at]) > 2**53
+        )
+        return next(large, None)
+    if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 8 or raw.size == 0:
+        return None
+    outside = (raw > 2**53) | (raw < -(2**53)) if raw.dtype.kind == "i" else raw > 2**53
+    return tuple(int(i) for i in np.argwhere(outside)[0]) if outside.any() else None
+
+
+def _place(name: str, at: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, at))}]"
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise ValueError if `value` is none of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+        raise ValueError(msg)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """The random numbers that a seed or a generator stands for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither None, a non-negative integer nor a numpy Generator.
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, (int, np.integer)):
+        msg = f"random_state must be None, an integer or a numpy Generator, got {random_state!r}"
+        raise TypeError(msg)
+    return np.random.default_rng(check_integer("random_state", random_state, 0))
+
+
+WRONG_WAY = (
+    "see Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "
+    '"The Wrong and Right Way to Do Cross-validation"'
+)
+RIGHT_WAY = "knnccv.screened_cv fits it to every training set anew"
+
+
+def refuse_fitted(name: str, value: Any) -> None:
+    """Raise TypeError if `value` is an estimator, where data or a metric are asked for."""
+    # A table may have a column of that name.
+    if callable(getattr(value, "fit", None)) and not callable(value):
+        msg = (
+            f"{name} is {type(value).__name__}, which is fitted to items; distances must not depend on the "
+            f"split, and what looks at the labels must not see the tested ones ({WRONG_WAY}): {RIGHT_WAY}"
+        )
+        raise TypeError(msg)

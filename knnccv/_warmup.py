@@ -1,0 +1,108 @@
+"""Compiling ahead of the first question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .curves import loo_curve, surface
+from .designs import KFold, LeaveGroupsOut, StratifiedKFold
+from .driver import complete_cv, score_rows
+from .kernel import compile_kernel
+from .montecarlo import monte_carlo_cv, screened_cv
+from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
+from .variants import get_variant
+
+BUILT_IN = ("nn", "knn", "rank", "confidence", "regression")
+METRICS: dict[str, dict[str, Any]] = {
+    "cosine": {},
+    "jaccard": {},
+    "tanimoto": {},
+    "canberra": {},
+    "braycurtis": {},
+    "mahalanobis": {"V": np.eye(2)},
+    "haversine": {},
+}
+"""Metrics with compiled functions of their own."""
+
+
+def warm() -> None:
+    """Compile what the built-in variants, designs, metrics and curves need, or load it from the cache.
+
+    Once per installation this takes minutes, later some seconds; ``knnccv warm`` on the command line does
+    the same. Without it, every question compiles what it needs when it is first asked. Tables with
+    categories (`knnccv.hvdm`, `knnccv.rib`) and GPUs are left out.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> knnccv.warm()
+    """
+    X = np.arange(8.0)[:, None] ** 1.5
+    tied = np.arange(12.0)[:, None] // 6  # and different labels among the tied
+    labels = {2: np.arange(12) % 2, 3: np.arange(12) % 3}
+    for name in BUILT_IN:
+        rule = get_variant(name)
+        parameters: dict[str, Any] = {"n_neighbors": 1} if "n_neighbors" in rule.parameters else {}
+        both = ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2)))
+        designs = [cv for kernel, cv in both if kernel is not None]
+        for cv in designs:
+            for y in labels.values():  # two classes have a way of their own
+                complete_cv(X, y[:8], rule, cv, **parameters)
+            monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)
+        for kernel in rule.kernels():  # after the light ones, which nobody would ask any more
+            compile_kernel(kernel, f"variant {name!r}")
+        for cv in designs:
+            complete_cv(tied, labels[2], rule, cv, **parameters)
+        for y in labels.values():
+            surface(tied, y, variant=rule, train_sizes=4)
+        for p in (1, 2):
+            complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), **parameters)
+            if parameters:
+                complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
+    for ties in ("random", "index"):
+        surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
+    screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
+    loo_curve(tied, labels[2].astype(float), [1, 2])
+    loo_curve(tied, labels[2], [1, 2], "knn")
+    _warm_engines()
+    _warm_sources()
+
+
+def _warm_engines() -> None:
+    """The searches for many items, in both precisions."""
+    rng = np.random.default_rng(0)
+    for precision in (np.float32, np.float64):
+        for n_features in (1, MOST_FEATURES + 1):
+            X = rng.integers(0, 9, (FEWEST_ITEMS, n_features)).astype(precision)
+            Neighbors.from_data(X).kneighbors(5)
+
+
+def _warm_sources() -> None:
+    """Metrics, sparse data, given lists and graphs."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 2)) + np.arange(40)[:, None] / 64
+    for metric, params in METRICS.items():
+        data = X / 64 if metric == "haversine" else np.floor(X) * (np.arange(40) % 2)[:, None] + [1, 0]
+        Neighbors.from_data(data, metric, metric_params=params or None).kneighbors(5)
+    for metric in ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto"):
+        counts = np.floor(X) + np.array([1, 0])
+        Neighbors.from_data(scipy.sparse.csr_array(counts), metric).kneighbors(5)
+    near = Neighbors.from_data(X)
+    items, distances = near.kneighbors(5)
+    for given in (
+        Neighbors.from_lists(items),
+        Neighbors.from_lists(items, distances),
+        Neighbors.from_graph(
+            scipy.sparse.csr_array((distances.ravel(), items.ravel(), np.arange(0, 201, 5)), shape=(40, 40))
+        ),
+    ):
+        complete_cv(given, np.arange(40) % 2, "nn", KFold(4))
+
+
+def kept_in() -> str:
+    """The folder of the compiled driver; the kernels are kept alike, beside their sources."""
+    stats = getattr(score_rows, "stats", None)  # there are none while NUMBA_DISABLE_JIT is set
+    return getattr(stats, "cache_path", None) or "the memory of this process only"

@@ -1,0 +1,248 @@
+"""Leave-one-out for all numbers of neighbours at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._labels import as_targets
+from .._parallel import for_each
+from .._typing import Array
+from .._validation import check_bool, check_choice
+from ..driver import TIES, known_lengths
+from ..kernel import jit
+from ..neighbors import Neighbors, as_neighbors, warn_of_labels
+from ._surface import listed_neighbors, surface
+
+MOST_BY_DEFAULT = 50
+SHORT = 1e-9  # more than rounding
+
+
+def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | None) -> Neighbors:
+    near = as_neighbors(X, metric, metric_params)
+    if near.approximate:
+        msg = (
+            f"leave-one-out curves need exact neighbours, but those of {near!r} are approximate; "
+            "surface() and complete_cv() take them, and mark the answer"
+        )
+        raise ValueError(msg)
+    return near
+
+
+def _numbers(n_neighbors: Any, n_items: int) -> Array:
+    if n_neighbors is None:
+        return np.arange(1, min(MOST_BY_DEFAULT, n_items - 1) + 1)
+    return np.array(listed_neighbors(n_neighbors, n_items - 1))
+
+
+def loo_curve(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = None,
+    variant: str = "regression",
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """Leave-one-out score for many K, from one neighbour list.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
+        As for `complete_cv`.
+    y : array of shape (n_items,) or (n_items, n_outputs)
+        Real targets; for "knn" class labels.
+    n_neighbors : int or sequence of int, default 1, 2, ..., 50
+        The K, each 1 to n_items - 1, where the default ends too.
+    variant : {"regression", "knn"}, default "regression"
+        Mean squared error (summed over the outputs) of k-NN regression, or accuracy of the vote.
+    metric, metric_params
+        As for `complete_cv`.
+    ties : {"random", "index"}, default "random"
+        The mean over all orders of equally similar items, or the order of the data.
+    n_jobs : int, optional
+        Threads. The answer does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_k,)
+        What ``complete_cv(X, y, variant, LeaveOut(1), n_neighbors=K).score`` would be.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed, or given neighbour lists are too short or approximate.
+
+    Notes
+    -----
+    Every item is left out by its index, so that duplicates do no harm, as they do to the identity of
+    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, beside the neighbour lists.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_diabetes
+    >>> diabetes = load_diabetes()
+    >>> curve = knnccv.loo_curve(diabetes.X, diabetes.y, [1, 5, 20])
+    >>> curve.shape
+    (3,)
+    """
+    check_choice("variant", variant, ("regression", "knn"))
+    near = _exact_neighbors(X, metric, metric_params)
+    if ties is not None:
+        check_choice("ties", ties, TIES)
+    ks = _numbers(n_neighbors, near.n_items)
+    if variant == "knn":
+        options: dict[str, Any] = {"ties": ties, "tol": 0.0, "n_jobs": n_jobs}
+        found = surface(near, y, ks, near.n_items - 1, "knn", **options)
+        if (found.error_bound > SHORT).any():
+            msg = (
+                f"{ks.max()} neighbours are needed, and all that tie with the last; some list is too short"
+            )
+            raise ValueError(msg)
+        return found.scores[:, 0]
+    warn_of_labels(near, near.n_items - 1)
+    fair = ties != "index"
+    targets, _ = as_targets(y, near.n_items)
+    most = int(ks.max())
+    depth = min(most + fair, near.max_depth)
+    errors = np.empty((near.n_items, most))
+    near.search_all(depth, n_jobs=n_jobs)
+    size = near.block_size(depth)
+
+    def fill(start: int) -> None:
+        rows = np.arange(start, min(start + size, near.n_items))
+        wanted = depth
+        while len(rows):
+            lists = near.block(rows, wanted)
+            known = known_lengths(lists, near, fair)
+            out = np.full((len(rows), most), np.nan)
+            _errors_left_out(lists.items, lists.values, known, rows, targets, fair, out)
+            errors[rows] = out
+            short = known < most
+            if wanted == near.max_depth and short.any():
+                at = int(rows[np.argmax(short)])
+                tied = ", and all that tie with the last" if fair else ""
+                msg = f"{most} neighbours are needed{tied}; the list of item {at} is too short"
+                raise ValueError(msg)
+            rows = rows[short]
+            wanted = min(2 * wanted, near.max_depth)
+
+    for_each(fill, range(0, near.n_items, size), n_jobs, progress=False)
+    curve: Array = errors.mean(axis=0)[ks - 1]
+    return curve
+
+
+@jit
+def _errors_left_out(items, values, lengths, rows, targets, fair, out):  # type: ignore[no-untyped-def]
+    """``out[r, K - 1]`` = squared error of the mean target of the K nearest, for all K; O(depth * outputs).
+
+    Within a tied group the last h of the K are a uniform part of its b items: one is among them with the
+    probability h / b, two with h (h - 1) / (b (b - 1)).
+    """
+    n_outputs = targets.shape[1]
+    nearer = np.empty(n_outputs)
+    group = np.empty(n_outputs)
+    most = out.shape[1]
+    for r in range(len(rows)):
+        nearer[:] = 0.0
+        start = 0
+        while start < min(lengths[r], most):
+            end = start + 1
+            while fair and end < lengths[r] and values[r, end] == values[r, start]:
+                end += 1
+            size = end - start
+            group[:] = 0.0
+            squares = 0.0
+            for i in range(start, end):
+                for output in range(n_outputs):
+                    gap = targets[items[r, i], output] - targets[rows[r], output]
+                    group[output] += gap
+                    squares += gap * gap
+            before = 0.0
+            across = 0.0
+            within = -squares
+            for output in range(n_outputs):
+                before += nearer[output] * nearer[output]
+                across += nearer[output] * group[output]
+                within += group[output] * group[output]
+            for h in range(1, min(size, most - start) + 1):
+                one = h / size
+                two = h * (h - 1) / (size * (size - 1)) if size > 1 else 0.0
+                k = start + h
+                out[r, k - 1] = (before + 2 * one * across + one * squares + two * within) / (k * k)
+            for output in range(n_outputs):
+                nearer[output] += group[output]
+            start = end
+
+
+def loo_identity(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = None,
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    check: bool = True,
+) -> Array:
+    """Kanagawa's leave-one-out error of k-NN regression, from the training error of k + 1 neighbours.
+
+    LOOCV(k) = ((k + 1) / k)^2 times the mean squared error, on the training data, of the mean target of the
+    k + 1 nearest, each item being its own nearest neighbour. This holds where no two items coincide;
+    `loo_curve` holds always.
+
+    Parameters
+    ----------
+    X, y, n_neighbors, metric, metric_params, n_jobs
+        As for `loo_curve`; X must hold the data, as the items themselves are neighbours here, and items at
+        distance 0 are taken in the order of the data.
+    check : bool, default True
+        Raise if the condition does not hold; otherwise compute what the formula says all the same.
+
+    Returns
+    -------
+    ndarray of shape (n_k,)
+
+    Raises
+    ------
+    ValueError
+        If some items are at distance 0 of each other.
+
+    Notes
+    -----
+    Kanagawa 2024, "Fast Computation of Leave-One-Out Cross-Validation for k-NN Regression", Corollary 1
+    and §5.
+    """
+    check_bool("check", check)
+    near = _exact_neighbors(X, metric, metric_params)
+    targets, _ = as_targets(y, near.n_items)
+    ks = _numbers(n_neighbors, near.n_items)
+    most = int(ks.max())
+    # Where items coincide, k + 1 others may come before the item itself.
+    depth = most if check else min(most + 1, near.n_items - 1)
+    found, distances = near.kneighbors(depth, n_jobs=n_jobs)
+    if not distances.any() and most > 1:
+        msg = f"the identity needs distances, but {near!r} holds none"
+        raise ValueError(msg)
+    twins = distances[:, 0] == 0
+    if check and twins.any():
+        msg = (
+            f"{int(twins.sum())} items coincide with another one, the first of them item "
+            f"{int(np.argmax(twins))}: the identity does not hold (loo_curve does); check=False computes it"
+        )
+        raise ValueError(msg)
+    # Where items coincide, those with a smaller index come before the item itself.
+    itself = np.arange(near.n_items)[:, None]
+    order = np.concatenate([itself, found], axis=1)
+    gaps = np.concatenate([np.zeros_like(distances[:, :1]), distances], axis=1)
+    order = np.take_along_axis(order, np.lexsort((order, gaps), axis=1), axis=1)
+    sums = np.cumsum(targets[order[:, : most + 1]], axis=1)[:, 1:]
+    sizes = np.arange(2, most + 2)[:, None]
+    errors = ((sums / sizes - targets[:, None]) ** 2).sum(axis=2).mean(axis=0)
+    curve: Array = (((ks + 1) / ks) ** 2) * errors[ks - 1]
+    return curve

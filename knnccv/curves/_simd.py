@@ -1,0 +1,148 @@
+# ruff: noqa: ARG001
+"""Eight doubles that are worked on at once: one vector instruction where the processor has it.
+
+Numba leaves straight-line code as it is (LLVM's pass that would join eight equal operations is switched
+off), and checks for overlapping arrays before every inner loop that it does vectorise. So the kernels
+that need it say what they want: a value of eight doubles, LLVM's ``<8 x double>``, with load, store,
+``x + a * b`` and a sum. Additions and multiplications are IEEE's and are not fused: the results are those
+of scalar code, on every processor.
+
+An array of lanes is a C-contiguous float64 array of shape (n_rows, 8); rows are not checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+from ..kernel import jit
+
+LANES = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INDEX = ir.IntType(32)
+
+
+class _Lanes(types.Type):
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+_LANES = _Lanes()
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, _VECTOR)
+
+
+def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: Any, index: Any) -> Any:
+    data = context.make_array(rows_type)(context, builder, rows).data
+    row = context.cast(builder, index, index_type, types.intp)
+    first = builder.mul(row, context.get_constant(types.intp, LANES))
+    return builder.bitcast(builder.gep(data, [first]), _VECTOR.as_pointer())
+
+
+def _load(typing_context, rows, r):  # type: ignore[no-untyped-def]
+    """The lanes of row r."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
+
+    return _LANES(rows, r), generate
+
+
+def _store(typing_context, rows, r, x):  # type: ignore[no-untyped-def]
+    """Put lanes into row r."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(rows, r, x), generate
+
+
+def _add_product(typing_context, x, a, b):  # type: ignore[no-untyped-def]
+    """``x + a * b`` in every lane."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.fadd(args[0], builder.fmul(args[1], args[2]))
+
+    return _LANES(x, a, b), generate
+
+
+def _everywhere(typing_context, value):  # type: ignore[no-untyped-def]
+    """The same number in all lanes."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        number = context.cast(builder, args[0], value, types.float64)
+        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INDEX, 0))
+        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+
+    return _LANES(value), generate
+
+
+def _sum_of_products(typing_context, a, b):  # type: ignore[no-untyped-def]
+    """Sum of ``a * b`` over the lanes, halves added to halves."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        x = builder.fmul(args[0], args[1])
+        width = LANES
+        while width > 1:
+            width //= 2
+            mask = ir.VectorType(_INDEX, width)
+            low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
+            high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
+            x = builder.fadd(low, high)
+        return builder.extract_element(x, ir.Constant(_INDEX, 0))
+
+    return types.float64(a, b), generate
+
+
+def _plain_load(rows, r):  # type: ignore[no-untyped-def]
+    return rows[r].copy()
+
+
+def _plain_store(rows, r, x):  # type: ignore[no-untyped-def]
+    rows[r] = x
+
+
+def _plain_add_product(x, a, b):  # type: ignore[no-untyped-def]
+    return x + a * b
+
+
+def _plain_everywhere(value):  # type: ignore[no-untyped-def]
+    return np.full(LANES, float(value))
+
+
+def _plain_sum_of_products(a, b):  # type: ignore[no-untyped-def]
+    x = a * b
+    while len(x) > 1:
+        x = x[: len(x) // 2] + x[len(x) // 2 :]
+    return x[0]
+
+
+load: Any
+store: Any
+add_product: Any
+everywhere: Any
+sum_of_products: Any
+if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
+    load, store, add_product = _plain_load, _plain_store, _plain_add_product
+    everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
+else:
+    load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
+    everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
+
+
+@jit
+def new_rows(n_rows):  # type: ignore[no-untyped-def]
+    """Zeros of shape (n_rows, LANES), at the start of a cache line: lanes across two take twice as long."""
+    room = np.zeros((n_rows + 1) * LANES)
+    skip = -(room.ctypes.data // 8) % 8
+    return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)

@@ -1,0 +1,214 @@
+"""The answer of `surface`: scores of all numbers of neighbours and training sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from .._formatting import data_frame, error_line
+from .._typing import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class _Pair(NamedTuple):
+    n_neighbors: Any
+    score: Any
+
+
+class Best(_Pair):
+    """The best number of neighbours and its score, a pair; arrays of shape (n_sizes,) for all sizes.
+
+    `regret` tells by how much another number may be better at most, as far as the bounds tell: next to
+    nothing, unless the neighbour lists were too short.
+    """
+
+    regret: Any
+
+    def __new__(cls, n_neighbors: Any, score: Any, regret: Any) -> Self:
+        """A pair with a remark."""
+        pair = super().__new__(cls, n_neighbors, score)
+        pair.regret = regret
+        return pair
+
+    def __getnewargs__(self) -> tuple[Any, Any, Any]:
+        """What it is made of, for copies."""
+        return self.n_neighbors, self.score, self.regret
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface:
+    """Exact mean scores for every number of neighbours and every training size.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_K, n_sizes)
+        The mean score over all training sets of the size, or the expected loss.
+    error_bound : ndarray of shape (n_K, n_sizes)
+        Certified bound of ``|scores - exact value|``, cell by cell; infinite where ``certified`` is False.
+    n_neighbors : int ndarray of shape (n_K,)
+        K of the rows; R for "rank", 1 for "nn".
+    train_sizes : int ndarray of shape (n_sizes,)
+        Number of training items of the columns.
+    is_loss : bool
+        Whether the scores are losses: the smaller, the better.
+    variant, ties, average : str
+        What was asked.
+    stratified : bool
+        Whether the training sets hold a fixed number, or the same fraction, of every class.
+    parameters : dict
+        The variant's other parameters.
+    seconds : float
+        Wall time.
+    certified : bool
+        False where the neighbours are approximate.
+    truncation_bound : ndarray of shape (n_K, n_sizes)
+        What ``error_bound`` would be if the neighbour lists were right as far as they go.
+    measure : str
+        What the scores are: "accuracy", "balanced accuracy", "expected loss", …
+    per_class : tuple of length n_sizes, or None
+        Number of training items of every class of the columns, or a mapping of label to number; None where
+        none was given.
+    """
+
+    scores: Array
+    error_bound: Array
+    n_neighbors: Array
+    train_sizes: Array
+    truncation_bound: Array
+    is_loss: bool = False
+    variant: str = "knn"
+    stratified: bool = False
+    ties: str = "index"
+    average: str = "pooled"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    certified: bool = True
+    measure: str = ""
+    per_class: tuple[Any, ...] | None = None
+
+    def __repr__(self) -> str:
+        stratified = "stratified " if self.stratified else ""
+        return (
+            f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbours "
+            f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
+            f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
+        )
+
+    def best(self, train_size: int | Mapping[Any, int] | None = None) -> Best:
+        """The number of neighbours of the best score; the smallest where `truncation_bound` lets some tie.
+
+        Parameters
+        ----------
+        train_size : int or mapping, optional
+            One of `train_sizes`, or of `per_class`. Default: all of them.
+
+        Returns
+        -------
+        Best
+            ``n_neighbors``, ``score`` and ``regret``: numbers, or arrays of shape (n_sizes,).
+
+        Raises
+        ------
+        ValueError
+            If no column has this size, or several have.
+        """
+        by_k = np.argsort(self.n_neighbors, kind="stable")
+        scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
+        gains = -scores if self.is_loss else scores
+        row = (gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)
+        best = self.n_neighbors[by_k][row]
+        columns = np.arange(scores.shape[1])
+        score = scores[row, columns]
+        regret = (gains + bounds).max(axis=0) - (gains - bounds)[row, columns]
+        if train_size is None:
+            return Best(best, score, regret)
+        at = self._column(train_size)
+        return Best(int(best[at]), float(score[at]), float(regret[at]))
+
+    def _column(self, train_size: Any) -> int:
+        """The column of that training size, or of that number of items of every class."""
+        each = self.per_class or [None] * len(self.train_sizes)
+        found = [
+            at
+            for at, (total, one) in enumerate(zip(self.train_sizes, each, strict=True))
+            if (one is not None and one == train_size)
+            or (not isinstance(train_size, Mapping) and total == train_size)
+        ]
+        if len(found) > 1 and self.per_class:
+            msg = (
+                f"train_size={train_size!r} is that of several columns; per_class has them: "
+                f"{', '.join(str(each[at]) for at in found)}"
+            )
+            raise ValueError(msg)
+        if not found:
+            known = ", ".join(map(str, self.train_sizes))
+            known += f"; of every class {', '.join(map(str, self.per_class))}" if self.per_class else ""
+            msg = f"train_size must be one of the training sizes asked for ({known}), got {train_size!r}"
+            raise ValueError(msg)
+        return found[0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
+
+        Where numbers of every class were asked for, ``per_class`` has them.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        n_rows, n_columns = self.scores.shape
+        columns = {
+            "n_neighbors": np.repeat(self.n_neighbors, n_columns),
+            "train_size": np.tile(self.train_sizes, n_rows),
+            "score": self.scores.ravel(),
+            "error_bound": self.error_bound.ravel(),
+        }
+        if self.per_class is not None:
+            columns["per_class"] = list(self.per_class) * n_rows
+        return data_frame(columns)
+
+    def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:
+        """Draw learning curves or validation curves: those of `knnccv.plot`.
+
+        Parameters
+        ----------
+        x : {"train_size", "n_neighbors"}, default "train_size"
+            What goes along the axis: the training size, a line per number of neighbours (learning curves),
+            or the number of neighbours, a line per training size (validation curves).
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        Axes
+            It is not shown.
+
+        Raises
+        ------
+        ValueError
+            If `x` is something else.
+        ImportError
+            If matplotlib is missing.
+        """
+        from .. import plot
+
+        if x == "train_size":
+            return plot.learning_curve(self, ax=ax, **kwargs)
+        if x == "n_neighbors":
+            return plot.validation_curve(self, ax=ax, **kwargs)
+        msg = f"x must be 'train_size' or 'n_neighbors', got {x!r}"
+        raise ValueError(msg)
+
+
+def _range(values: Array) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -1,0 +1,270 @@
+"""The data sets of Wilson and Martinez (1999), as ``datasets/uci/sets.toml`` describes them.
+
+Their tables hold numbers, names and unknown values, so that they are read as texts first; which columns
+become numbers is the manifest's to say. Downloads are those of `_fetch`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _download
+from ._dataset import Dataset
+from ._download import DatasetError
+from ._manifest import Manifest, Source, load_manifest, manifest_folder
+
+Row = list[str]
+
+_SEGMENTS = "1110111 0010010 1011101 1011011 0111010 1101011 1101111 1010010 1111111 1111011"  # of 0 to 9
+_SEGMENT_NAMES = ("top", "upper_left", "upper_right", "middle", "lower_left", "lower_right", "bottom")
+
+
+@dataclass(frozen=True)
+class UciSet:
+    """What is known of a set without having it; see ``datasets/README.md``."""
+
+    title: str
+    citation: str
+    notes: tuple[str, ...]
+    files: tuple[Manifest, ...] = ()
+    fields: tuple[str, ...] = ()
+    target: str = ""
+    omit: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    separator: str = ","
+    unknown: tuple[str, ...] = ("?", "")
+    skip_lines: int = 0
+    stray_commas: tuple[int, ...] = ()
+    letters: bool = False
+    merge: Mapping[str, Sequence[str]] | None = None
+    keep: Mapping[str, str] | None = None
+    draw: int | None = None
+    led: Mapping[str, Any] | None = None
+
+
+@functools.cache
+def load_sets() -> dict[str, UciSet]:
+    """Read what is known of all sets, sorted by name."""
+    text = (manifest_folder() / "uci" / "sets.toml").read_text(encoding="utf-8")
+    return {name: _read_set(name, raw) for name, raw in sorted(tomllib.loads(text).items())}
+
+
+def _read_set(name: str, raw: dict[str, Any]) -> UciSet:
+    if "manifest" in raw:
+        whole = load_manifest(raw.pop("manifest"))
+        assert whole.table is not None
+        raw |= {"title": whole.title, "citation": whole.citation, "files": (whole,)}
+        raw |= {"fields": whole.table.fields, "target": whole.table.target, "omit": whole.table.omit}
+    else:
+        raw["files"] = tuple(_file(name, raw["citation"], **entry) for entry in raw.get("files", ()))
+    if raw.get("numeric") == "all":
+        others = (raw["target"], *raw.get("omit", ()))
+        raw["numeric"] = [field for field in raw["fields"] if field not in others]
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
+    return UciSet(**fields)
+
+
+def _file(name: str, citation: str, path: str, sha256: str, sources: list[dict[str, str]]) -> Manifest:
+    """One file as the downloader knows files; the numbers of the whole set are not asked of it."""
+    return Manifest(
+        name=name,
+        title=name,
+        n_items=0,
+        n_features=0,
+        n_classes=None,
+        target_names=(),
+        licence="CC BY 4.0",
+        homepage="",
+        citation=citation,
+        description="",
+        quirks=(),
+        path=path,
+        sha256=sha256,
+        checksums={},
+        bundled=False,
+        table=None,
+        sources=tuple(Source(**source) for source in sources),
+    )
+
+
+def find_set(name: object) -> UciSet:
+    """Return the set of that name.
+
+    Raises
+    ------
+    TypeError
+        If the name is no text.
+    ValueError
+        If no set has that name; the message says which exist and which is closest.
+    """
+    sets = load_sets()
+    if not isinstance(name, str):
+        msg = f"name must be a str, one of {', '.join(map(repr, sets))}; got {name!r}"
+        raise TypeError(msg)
+    if name not in sets:
+        folded = {known.casefold(): known for known in sets}
+        wanted = name.casefold()
+        closest = difflib.get_close_matches(wanted, folded, n=1)
+        if not closest and len(wanted) > 2:
+            closest = [known for known in folded if wanted in known]
+        hint = f"; did you mean {folded[closest[0]]!r}?" if closest else ""
+        msg = f"there is no UCI set {name!r}; there are: {', '.join(map(repr, sets))}{hint}"
+        raise ValueError(msg)
+    return sets[name]
+
+
+def fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
+    """Return a set, downloaded where it is not cached, or drawn.
+
+    Raises
+    ------
+    DatasetError
+        If a file cannot be fetched, or is not as the manifest says.
+    """
+    if known.led is not None:
+        return _draw_led(known, rng, **known.led)
+    parts = [
+        list(_read_rows(known, manifest, blob))
+        for manifest in known.files
+        for blob in _download.fetch(manifest).values()
+    ]
+    table, comment = _select(known, parts, rng) if rows == "paper" else (_joined(parts), "")
+    at = known.fields.index(known.target)
+    complete = [row for row in table if row[at] not in known.unknown]
+    comments = [comment, _dropped(known, len(table) - len(complete))]
+    columns = dict(zip(known.fields, zip(*complete, strict=True), strict=True))
+    merged = {label: text for text, labels in (known.merge or {}).items() for label in labels}
+    labels, target_names = _encode([merged.get(label, label) for label in columns.pop(known.target)])
+    features = {name: texts for name, texts in columns.items() if name not in known.omit}
+    coded = [_column(known, name, texts) for name, texts in features.items()]
+    X = np.stack([values for values, _ in coded], axis=1)
+    n_numeric = sum(texts is None for _, texts in coded)
+    are = "attribute is" if n_numeric == 1 else "attributes are"
+    comments.append(f"{n_numeric} {are} numeric and {len(coded) - n_numeric} nominal.")
+    if n_unknown := int(np.isnan(X).sum()):
+        comments.append(f"{n_unknown} of the {X.size} values are unknown (NaN).")
+    return _dataset(known, X, labels.astype(np.int64), features, target_names, coded, comments)
+
+
+def _read_rows(known: UciSet, manifest: Manifest, blob: bytes) -> Iterator[Row]:
+    lines = blob.decode("utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, 1):
+        if number <= known.skip_lines or not line.strip():
+            continue
+        rest = line.removeprefix(",") if number in known.stray_commas else line
+        row = rest.split() if known.separator == " " else [text.strip() for text in rest.split(",")]
+        if known.letters:
+            row[-1:] = row[-1]
+        if len(row) != len(known.fields):
+            where = f"{_download.file_path(manifest)}, line {number}"
+            msg = f"{where}: {len(known.fields)} fields expected, got {len(row)}"
+            raise DatasetError(msg)
+        yield row
+
+
+def _select(known: UciSet, parts: list[list[Row]], rng: np.random.Generator) -> tuple[list[Row], str]:
+    """The rows that the paper seems to use, and what to say of them."""
+    table = _joined(parts)
+    if known.keep is not None:
+        ((field, value),) = known.keep.items()
+        at = known.fields.index(field)
+        kept = [row for row in table if row[at] == value]
+        return kept, (
+            f"These are the {len(kept)} rows with {field} {value}, which the paper seems to use; "
+            f'rows="all" gives all {len(table)}.'
+        )
+    if known.draw is not None:
+        at = known.fields.index(known.target)
+        others = _joined(parts[1:])
+        labels = np.array([row[at] for row in others])
+        drawn = [
+            rng.choice(np.flatnonzero(labels == label), known.draw, replace=False)
+            for label in np.unique(labels)
+        ]
+        kept = parts[0] + [others[i] for i in np.sort(np.concatenate(drawn))]
+        first, *rest = (manifest.path.rpartition("/")[2] for manifest in known.files)
+        return kept, (
+            f"These are the {len(parts[0])} rows of {first}, then {len(kept) - len(parts[0])} of the "
+            f"{len(others)} of {' and '.join(rest)}, {known.draw} of each class, drawn with random_state: "
+            f"the paper seems to use {len(kept)} rows, and does not say which. "
+            f'rows="all" gives all {len(table)}.'
+        )
+    return table, ""
+
+
+def _joined(parts: list[list[Row]]) -> list[Row]:
+    return list(chain.from_iterable(parts))
+
+
+def _dropped(known: UciSet, number: int) -> str:
+    if not number:
+        return ""
+    rows, are = ("row", "is") if number == 1 else ("rows", "are")
+    return f"{number} {rows} without a known {known.target} {are} left out."
+
+
+def _column(
+    known: UciSet, name: str, texts: Sequence[str]
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """A column's values, and the texts of its codes if it is nominal."""
+    if name not in known.numeric:
+        return _encode(texts, known.unknown)
+    return np.array([np.nan if text in known.unknown else float(text) for text in texts]), None
+
+
+def _encode(
+    texts: Sequence[str], unknown: Collection[str] = ()
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Codes in the order of the sorted texts (of their numbers if all are numbers), NaN for unknown."""
+    found = set(texts).difference(unknown)
+    try:
+        names = tuple(sorted(found, key=lambda text: (float(text), text)))
+    except ValueError:
+        names = tuple(sorted(found))
+    codes = {text: float(code) for code, text in enumerate(names)}
+    return np.array([codes.get(text, np.nan) for text in texts]), names
+
+
+def _draw_led(
+    known: UciSet, rng: np.random.Generator, n_items: int, noise: float, n_random: int
+) -> Dataset:
+    """Draw digits, the segments that show them, some of them wrong, and attributes that mean nothing."""
+    shown = np.array([[int(bit) for bit in segments] for segments in _SEGMENTS.split()])
+    digits = rng.integers(0, len(shown), n_items)
+    wrong = rng.random((n_items, shown.shape[1])) < noise
+    others = rng.integers(0, 2, (n_items, n_random))
+    X = np.concatenate([shown[digits] ^ wrong, others], axis=1).astype(np.float64)
+    names = [*_SEGMENT_NAMES, *(f"random_{i}" for i in range(1, n_random + 1))]
+    coded = [(column, ("0", "1")) for column in X.T]
+    target_names = tuple(str(digit) for digit in range(len(shown)))
+    return _dataset(known, X, digits.astype(np.int64), names, target_names, coded, [])
+
+
+def _dataset(
+    known: UciSet,
+    X: NDArray[np.float64],
+    y: NDArray[np.int64],
+    names: Collection[str],
+    target_names: tuple[str, ...],
+    coded: Sequence[tuple[NDArray[np.float64], tuple[str, ...] | None]],
+    comments: Sequence[str],
+) -> Dataset:
+    return Dataset(
+        X=X,
+        y=y,
+        feature_names=tuple(names),
+        target_names=target_names,
+        description="\n\n".join(part for part in (known.title, *known.notes, *comments) if part),
+        citation=known.citation,
+        nominal=tuple(texts is not None for _, texts in coded),
+        categories=tuple(texts for _, texts in coded),
+    )

@@ -1,0 +1,129 @@
+"""What a design is, and its training sets."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .._labels import Coded
+from .._typing import Array
+
+
+@dataclass(frozen=True)
+class TrainingSets:
+    """All training sets of one size (or of one size per class), equally likely.
+
+    Attributes
+    ----------
+    probability : Fraction
+        Share of the design's splits that are of this kind.
+    n_train, counts : tuple of int
+        Per stratum, items in the training set and items in all. The strata are the classes where
+        `stratified`, else there is one.
+    stratified : bool
+        Whether the strata are the classes.
+    extra : tuple of int
+        Strata of which `n_extra`, any of them alike, have one item more in the training set than `n_train`
+        says; usually none.
+    n_extra : int
+        How many of them.
+    """
+
+    probability: Fraction
+    n_train: tuple[int, ...]
+    counts: tuple[int, ...]
+    stratified: bool
+    extra: tuple[int, ...] = ()
+    n_extra: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many such training sets there are."""
+        ways = [1] + [0] * self.n_extra  # with so many strata that have one more
+        for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True)):
+            plain = math.comb(count, n_train)
+            more = math.comb(count, n_train + 1) if stratum in self.extra else 0
+            before = [0, *ways[:-1]]
+            ways = [n * plain + m * more for n, m in zip(ways, before, strict=True)]
+        return ways[-1]
+
+    @property
+    def log10_number(self) -> float:
+        """Decimal logarithm of `number`, for display."""
+        if self.n_extra:
+            return math.log10(self.number)
+        pairs = zip(self.counts, self.n_train, strict=True)
+        logs = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for n, k in pairs)
+        return sum(logs) / math.log(10)
+
+    @property
+    def most_train(self) -> int:
+        """Items in the largest training set."""
+        return sum(self.n_train) + self.n_extra
+
+    @property
+    def n_test(self) -> int | Fraction:
+        """Items that every such training set leaves for testing."""
+        return sum(self.counts) - self.most_train
+
+    def tested_share(self, n_classes: int) -> list[Fraction]:
+        """Per class, the share of the training sets that leave an item of it for testing."""
+        more = Fraction(self.n_extra, max(len(self.extra), 1))
+        shares = [
+            (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count)
+            for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True))
+        ]
+        return shares if self.stratified else shares * n_classes
+
+
+class Design(ABC):
+    """A random way to split the items; see the subclasses."""
+
+    @abstractmethod
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """The kinds of training sets, distinct, with probabilities that sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If the data cannot be split so.
+        """
+
+    @abstractmethod
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """One random run of the design.
+
+        Returns
+        -------
+        fold : int32 ndarray of shape (n_items,)
+            The fold in which the item is tested, -1 where it never is.
+        kind : ndarray of shape (n_folds,)
+            For every fold, which of `training_sets` it is.
+        """
+
+    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
+        """What an item of a class counts in the score, where the training sets do not tell.
+
+        Returns
+        -------
+        tuple of tuple of Fraction, shape (n_kinds, n_classes), or None
+            For each of `training_sets` and each class; summed over kinds and items they make 1. None, the
+            default, if all items that a training set leaves are tested.
+        """
+        return None
+
+    def n_train_sets(self, labels: Coded) -> int:
+        """How many different training sets are admissible, exactly."""
+        return sum(kind.number for kind in self.training_sets(labels))
+
+
+def _draw_one(kind: TrainingSets, labels: Coded, rng: np.random.Generator) -> Array:
+    fold = np.zeros(len(labels.codes), np.int32)
+    for stratum, n_train in enumerate(kind.n_train):
+        members = np.flatnonzero(labels.codes == stratum) if kind.stratified else len(labels.codes)
+        fold[rng.choice(members, n_train, replace=False)] = -1
+    return fold

@@ -1,0 +1,190 @@
+"""Designs in which whole groups of items are tested together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .._labels import Coded, is_missing
+from .._typing import Array
+from .._validation import check_integer
+from ._base import Design, TrainingSets
+
+
+@dataclass(frozen=True)
+class GroupTrainingSets(TrainingSets):
+    """All training sets of a fixed number of whole groups, equally likely.
+
+    ``n_train`` and ``counts`` are numbers of groups; the items that they hold may differ in number.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        How many items every group has, in the order of the group codes.
+    """
+
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def n_test(self) -> Fraction:
+        """Items that a training set leaves for testing, on average."""
+        return Fraction(sum(self.sizes) * self.n_test_groups, len(self.sizes))
+
+    @property
+    def n_test_groups(self) -> int:
+        """Groups that every training set leaves for testing."""
+        return sum(self.counts) - sum(self.n_train)
+
+    @property
+    def most_train(self) -> int:
+        """Items in the largest training set."""
+        return sum(self.sizes) - sum(sorted(self.sizes)[: self.n_test_groups])
+
+    @property
+    def train_sizes(self) -> tuple[int, ...]:
+        """All sizes of training sets if one group is tested, else the smallest and the largest."""
+        n_items = sum(self.sizes)
+        if self.n_test_groups == 1:
+            return tuple(sorted({n_items - size for size in self.sizes}))
+        least = n_items - sum(sorted(self.sizes)[-self.n_test_groups :])
+        return tuple(sorted({least, self.most_train}))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeaveGroupsOut(Design):
+    """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
+
+    Items of one group (a patient, a speaker, a photograph's subject) are tested together or train together.
+    Every rule that has a kernel for fixed sizes is served. With ``p > 1`` there is one limit: for rules of
+    several nearest training items `complete_cv` goes through the sets of groups, of which there may be
+    20,000 ("nn", and "knn" and "rank" with K or R of 1, take any number; so does `monte_carlo_cv`).
+
+    Parameters
+    ----------
+    groups : array of shape (n_items,)
+        The group of every item: labels of any kind (numbers, text, dates, tuples, …), at least two
+        different ones. Copied.
+    p : int, default 1
+        Number of tested groups, 1 to n_groups - 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `groups` or `p` is not as above.
+
+    Notes
+    -----
+    Every item is tested by the same share of the splits, p / n_groups. ``average="pooled"`` counts all
+    classifications of all splits alike, and so all items: the share of right answers among all that are
+    ever given, to which a split adds as many as its test set has items. ``average="item"`` is the same.
+
+    The mean of the splits' scores (``cross_val_score(...).mean()``) is something else unless groups have
+    equal sizes: a mean of ratios, in which an item of a small group counts more. For ``p=1`` it follows
+    from the items' scores, see the example. GroupShuffleSplit and shuffled GroupKFold draw from the same
+    test sets: what they say of each item has the same mean, where as many groups are tested.
+
+    With ``p > 1`` and ``ties="random"``, tied groups of unequal sizes cost their number times the smaller
+    of p and n_groups - p times their items, for every tested item: much, where most distances are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv import LeaveGroupsOut, complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> groups = np.arange(178) // 5
+    >>> result = complete_cv(wine.X, wine.y, "knn", LeaveGroupsOut(groups), n_neighbors=3)
+    >>> round(result.score, 6), result.n_train_sets
+    (0.719101, 36)
+    >>> fold_scores = [result.per_item[groups == group].mean() for group in np.unique(groups)]
+    >>> round(float(np.mean(fold_scores)), 6)
+    0.714815
+    """
+
+    groups: Any
+    p: int = 1
+
+    def __post_init__(self) -> None:
+        groups, codes = _coded(self.groups)
+        n_groups = int(codes.max()) + 1 if len(codes) else 0
+        if n_groups < 2:
+            msg = f"groups must hold at least two different labels, got {n_groups}"
+            raise ValueError(msg)
+        p = check_integer("p", self.p, 1, n_groups - 1, "one less than there are groups")
+        object.__setattr__(self, "p", p)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "_codes", codes)
+
+    def __repr__(self) -> str:
+        return f"LeaveGroupsOut({len(self.sizes)} groups, p={self.p})"
+
+    @property
+    def codes(self) -> Array:
+        """int64 (n_items,): 0 .. n_groups - 1."""
+        codes: Array = self._codes  # type: ignore[attr-defined]
+        return codes
+
+    @property
+    def sizes(self) -> Array:
+        """int64 (n_groups,): how many items every group has."""
+        return np.bincount(self.codes)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """One kind: n_groups - p groups."""
+        n_items = len(labels.codes)
+        if len(self.codes) != n_items:
+            msg = f"groups must have one label for each of the {n_items} items, got {len(self.codes)}"
+            raise ValueError(msg)
+        sizes = tuple(self.sizes.tolist())
+        n_groups = len(sizes)
+        return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes=sizes),)
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """One test set of p groups."""
+        (kind,) = self.training_sets(labels)
+        tested = rng.choice(kind.counts[0], self.p, replace=False)
+        return np.where(np.isin(self.codes, tested), 0, -1).astype(np.int32), np.zeros(1, np.int64)
+
+
+def _coded(groups: Any) -> tuple[Array, Array]:
+    """The groups as an array of its own, and as codes int64 (n_items,)."""
+    if np.ma.is_masked(groups):
+        msg = "groups holds masked entries; every item needs a group"
+        raise ValueError(msg)
+    if isinstance(groups, (list, tuple)):  # NumPy would turn mixed ones into text, and tuples into rows
+        labels = np.empty(len(groups), dtype=object)
+        for i, label in enumerate(groups):
+            labels[i] = label
+    else:
+        labels = np.array(groups)
+    if labels.ndim != 1:
+        msg = f"groups must have shape (n_items,), got shape {labels.shape}"
+        raise ValueError(msg)
+    if labels.dtype.kind in "OT":
+        return labels, _coded_one_by_one(labels)
+    missing = labels != labels
+    if missing.any():
+        at = int(np.argmax(missing))
+        msg = f"groups[{at}] is missing ({labels[at]}); every item needs a group"
+        raise ValueError(msg)
+    codes = np.unique(labels, return_inverse=True)[1]
+    return labels, np.ascontiguousarray(codes.reshape(-1), dtype=np.int64)
+
+
+def _coded_one_by_one(labels: Array) -> Array:
+    codes: dict[Any, int] = {}
+    listed = np.empty(len(labels), np.int64)
+    for at, label in enumerate(labels.tolist()):
+        try:
+            hash(label)
+        except TypeError as error:
+            msg = f"groups[{at}] is a {type(label).__name__}, which is no label of a group"
+            raise TypeError(msg) from error
+        if is_missing(label):
+            msg = f"groups[{at}] is missing ({label!r}); every item needs a group"
+            raise ValueError(msg)
+        listed[at] = codes.setdefault(label, len(codes))
+    return listed

@@ -1,0 +1,358 @@
+"""The designs, from random subsamples to stratified k-fold cross-validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .._labels import Coded
+from .._typing import Array
+from .._validation import check_integer
+from ._base import Design, TrainingSets, _draw_one
+
+_ARGUMENTS = {
+    "KFold": "5",
+    "StratifiedKFold": "5",
+    "Subsample": "0.5",
+    "StratifiedSubsample": "0.5",
+    "LeaveOut": "1",
+    "LeaveGroupsOut": "groups",
+}
+"""By class of design, the arguments that an error shows as an example."""
+
+
+@dataclass(frozen=True)
+class Subsample(Design):
+    """All training sets of one size, equally likely (scikit-learn's ShuffleSplit; technical report §2.2).
+
+    Parameters
+    ----------
+    train_size : int or float
+        Number of training items (1 to n_items - 1), or a fraction in (0, 1) of all items, rounded down
+        as scikit-learn does.
+    """
+
+    train_size: int | float
+
+    def __post_init__(self) -> None:
+        _check_size("train_size", self.train_size)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """One kind: the items are one stratum."""
+        n_items = len(labels.codes)
+        size = _count(self.train_size, n_items)
+        if not 1 <= size <= n_items - 1:
+            given = "" if isinstance(self.train_size, Integral) else f" ({size} items)"
+            msg = (
+                f"train_size must be between 1 and {n_items - 1} for {n_items} items, "
+                f"got {self.train_size}{given}"
+            )
+            raise ValueError(msg)
+        return (TrainingSets(Fraction(1), (size,), (n_items,), stratified=False),)
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """A training set drawn without replacement."""
+        (kind,) = self.training_sets(labels)
+        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True)
+class LeaveOut(Design):
+    """All test sets of p items, equally likely (scikit-learn's LeaveOneOut and LeavePOut).
+
+    Parameters
+    ----------
+    p : int, default 1
+        Number of tested items, 1 to n_items - 1.
+    """
+
+    p: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("p", self.p, 1)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """One kind: n_items - p items."""
+        n_items = len(labels.codes)
+        if self.p > n_items - 1:
+            msg = f"p must be between 1 and {n_items - 1} for {n_items} items, got {self.p}"
+            raise ValueError(msg)
+        return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """One test set of p items."""
+        (kind,) = self.training_sets(labels)
+        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True, repr=False)
+class StratifiedSubsample(Design):
+    """All training sets with a fixed number of items of every class, all equally likely.
+
+    Source: technical report, §2.4.
+
+    Parameters
+    ----------
+    train_size : float, optional
+        Fraction in (0, 1) of every class, rounded down.
+    per_class : int or mapping of label to int, optional
+        The same number from every class, or a number (0 to the size of the class) for every label.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Unless exactly one of the two is given, and is of the right kind.
+    """
+
+    train_size: float | None = None
+    per_class: int | Mapping[Any, int] | None = None
+
+    def __repr__(self) -> str:
+        if self.per_class is None:
+            return f"StratifiedSubsample(train_size={self.train_size})"
+        return f"StratifiedSubsample(per_class={self.per_class})"
+
+    def __post_init__(self) -> None:
+        if (self.train_size is None) == (self.per_class is None):
+            msg = (
+                "give either train_size (a fraction of every class) or per_class (a number, or a "
+                f"mapping of label to number), got train_size={self.train_size!r}, "
+                f"per_class={self.per_class!r}"
+            )
+            raise TypeError(msg)
+        if self.train_size is not None:
+            if isinstance(self.train_size, Integral):
+                msg = (
+                    f"train_size must be a fraction in (0, 1) of every class, got "
+                    f"{self.train_size!r}; for a number of items use per_class={self.train_size!r}"
+                )
+                raise TypeError(msg)
+            _check_size("train_size", self.train_size)
+        elif isinstance(self.per_class, Mapping):
+            object.__setattr__(self, "per_class", dict(self.per_class))  # the caller may change theirs
+            for label, count in self.per_class.items():
+                check_integer(f"per_class[{label!r}]", count, 0)
+        elif isinstance(self.per_class, Integral):
+            check_integer("per_class", self.per_class, 1)
+        else:
+            msg = f"per_class must be an integer or a mapping of label to number, got {self.per_class!r}"
+            raise TypeError(msg)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """One kind: the classes are the strata."""
+        counts = tuple(int(count) for count in labels.counts)
+        n_train = tuple(self._sizes(labels))
+        if sum(n_train) == 0:
+            msg = f"per_class leaves the training set empty: {self.per_class!r}"
+            raise ValueError(msg)
+        if n_train == counts:
+            msg = f"per_class puts all {sum(counts)} items into the training set: none is tested"
+            raise ValueError(msg)
+        return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
+
+    def _sizes(self, labels: Coded) -> list[int]:
+        names = labels.classes.tolist()
+        sizes = [int(count) for count in labels.counts]
+        if self.train_size is not None:
+            wanted = [_count(self.train_size, size) for size in sizes]
+            for name, size, count in zip(names, sizes, wanted, strict=True):
+                if count == 0:
+                    msg = (
+                        f"train_size={self.train_size} leaves no training item of class {name!r} "
+                        f"({size} items); use per_class={{label: count}} to say what it should have"
+                    )
+                    raise ValueError(msg)
+            return wanted
+        if isinstance(self.per_class, Mapping):
+            keys = list(labels.classes)  # NumPy's scalars are equal to Python's, and keep dates
+            known = set(keys)
+            missing = [name for name, key in zip(names, keys, strict=True) if key not in self.per_class]
+            unknown = [name for name in self.per_class if name not in known]
+            if missing or unknown:
+                msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
+                raise ValueError(msg)
+            wanted = [int(self.per_class[key]) for key in keys]
+        else:
+            wanted = [int(self.per_class or 0)] * len(names)
+        for name, size, count in zip(names, sizes, wanted, strict=True):
+            if count > size:
+                msg = (
+                    f"per_class must be at most the size of the class: class {name!r} has {size} "
+                    f"items, got {count}"
+                )
+                raise ValueError(msg)
+        return wanted
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Training items drawn without replacement from every class."""
+        (kind,) = self.training_sets(labels)
+        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True)
+class KFold(Design):
+    """K-fold cross-validation over all shuffles (scikit-learn's ``KFold(k, shuffle=True)``).
+
+    Where k does not divide N, the first N mod k folds have one item more. The score is then the mean
+    over folds of the fold's score (``cross_val_score(...).mean()``).
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Number of folds, 2 to n_items.
+    """
+
+    n_splits: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer("n_splits", self.n_splits, 2)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """One kind of training set, or two where k does not divide N."""
+        n_items = len(labels.codes)
+        if self.n_splits > n_items:
+            msg = f"n_splits must be between 2 and {n_items} for {n_items} items, got {self.n_splits}"
+            raise ValueError(msg)
+        return _group((n_items,), [(n_items - size,) for size in self._test_sizes(n_items)], False)
+
+    def _test_sizes(self, n_items: int) -> list[int]:
+        small, larger = divmod(n_items, self.n_splits)
+        return [small + 1] * larger + [small] * (self.n_splits - larger)
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """One partition into folds."""
+        kinds = self.training_sets(labels)
+        sizes = self._test_sizes(len(labels.codes))
+        folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), sizes)
+        n_items = len(labels.codes)
+        return rng.permutation(folds), _kind_of_fold(kinds, [(n_items - size,) for size in sizes])
+
+
+@dataclass(frozen=True)
+class StratifiedKFold(Design):
+    """Stratified k-fold cross-validation over all shuffles (scikit-learn's ``StratifiedKFold``).
+
+    Every fold tests the number of items of each class that scikit-learn allots to it; these numbers
+    depend on the order in which the classes first appear.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Number of folds, 2 to the size of the largest class.
+    """
+
+    n_splits: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer("n_splits", self.n_splits, 2)
+
+    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+        """At most k kinds of training sets, usually one to three."""
+        counts = tuple(int(count) for count in labels.counts)
+        return _group(counts, self._n_train(labels), True)
+
+    def _allocation(self, labels: Coded) -> Array:
+        """Shape (n_splits, n_classes): tested items of each class in each fold, as scikit-learn deals."""
+        largest = int(labels.counts.max())
+        if largest < 2:
+            msg = "stratified folds need a class of at least two items, but all labels differ"
+            raise ValueError(msg)
+        if self.n_splits > largest:
+            msg = (
+                f"n_splits must be between 2 and {largest}, the size of the largest class, "
+                f"got {self.n_splits}"
+            )
+            raise ValueError(msg)
+        n_classes = len(labels.counts)
+        _, first = np.unique(labels.codes, return_index=True)
+        by_appearance = np.argsort(first, kind="stable")
+        dealt = np.repeat(by_appearance, labels.counts[by_appearance])
+        return np.array(
+            [np.bincount(dealt[i :: self.n_splits], minlength=n_classes) for i in range(self.n_splits)]
+        )
+
+    def _n_train(self, labels: Coded) -> list[tuple[int, ...]]:
+        return [tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)]
+
+    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+        """One stratified partition into folds."""
+        allocation = self._allocation(labels)
+        kinds = self.training_sets(labels)
+        fold = np.empty(len(labels.codes), np.int32)
+        for c in range(len(labels.counts)):
+            folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), allocation[:, c])
+            fold[labels.codes == c] = rng.permutation(folds)
+        return fold, _kind_of_fold(kinds, self._n_train(labels))
+
+
+def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKFold) -> Design:
+    """`cv` as users give it: a design, or a number of folds of that kind.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither.
+    """
+    if isinstance(cv, Design):
+        return cv
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        return folds(int(cv))
+    if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
+        msg = (
+            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
+            "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
+        )
+        raise TypeError(msg)
+    msg = (
+        "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
+        f"StratifiedKFold, LeaveOut, LeaveGroupsOut), got {_shown(cv)}"
+    )
+    raise TypeError(msg)
+
+
+def _shown(cv: Any) -> str:
+    """What was given as a design; where it is the class of one, with how a design is made of it."""
+    if not (isinstance(cv, type) and issubclass(cv, Design)):
+        return repr(cv)
+    arguments = _ARGUMENTS.get(cv.__name__, "...")
+    return f"the class {cv.__name__}; give one of its designs, such as {cv.__name__}({arguments})"
+
+
+def _group(
+    counts: tuple[int, ...], n_trains: list[tuple[int, ...]], stratified: bool
+) -> tuple[TrainingSets, ...]:
+    """Folds with equal training sizes as one kind, in order of first appearance."""
+    folds: dict[tuple[int, ...], int] = {}
+    for n_train in n_trains:
+        folds[n_train] = folds.get(n_train, 0) + 1
+    return tuple(
+        TrainingSets(Fraction(number, len(n_trains)), n_train, counts, stratified)
+        for n_train, number in folds.items()
+    )
+
+
+def _kind_of_fold(kinds: tuple[TrainingSets, ...], n_trains: list[tuple[int, ...]]) -> Array:
+    index = {kind.n_train: i for i, kind in enumerate(kinds)}
+    return np.array([index[n_train] for n_train in n_trains])
+
+
+def _check_size(name: str, size: Any) -> None:
+    if isinstance(size, bool) or not isinstance(size, Real):
+        msg = f"{name} must be a number of items or a fraction in (0, 1), got {size!r}"
+        raise TypeError(msg)
+    if isinstance(size, Integral):
+        check_integer(name, size, 1)
+    elif not 0 < float(size) < 1:
+        msg = f"{name} as a fraction must be in (0, 1), got {size}"
+        raise ValueError(msg)
+
+
+def _count(size: int | float, n_items: int) -> int:
+    """A number of items as it is, a fraction rounded down as scikit-learn does."""
+    return int(size) if isinstance(size, Integral) else math.floor(float(size) * n_items)

@@ -1,0 +1,122 @@
+"""The public function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .._parallel import Submits, check_pool
+from .._validation import check_bool, check_tol
+from ..kernel import Variant
+from ..neighbors import Neighbors, as_neighbors, warn_of_labels
+from ._evaluation import NeighborEvaluation
+from ._problem import pose
+from ._result import CompleteCV
+
+
+def complete_cv(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "knn",
+    cv: Any = 5,
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    average: str = "pooled",
+    tol: float = 1e-12,
+    exact: bool = False,
+    n_jobs: int | None = None,
+    executor: Submits | None = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> CompleteCV:
+    """Mean score of a nearest-neighbour rule over all admissible training sets.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
+        The items. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested item.
+        Distances must not depend on the split: scale or transform before, or not at all.
+    y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+        Class labels; for "regression" real targets.
+    variant : str, Variant or subclass of it, default "knn"
+        The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`, `vote_ties` = "smallest" or
+        "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share" or "brier"),
+        "regression" (`n_neighbors`; the score is the mean squared error), or another registered one.
+    cv : int or design, default 5
+        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
+        integer is that number of stratified folds, for "regression" of plain ones.
+    metric : str or callable, default "euclidean"
+        See `Neighbors.from_data`. To be left out where X is a `Neighbors`.
+    metric_params : mapping, optional
+        See `Neighbors.from_data`.
+    ties : {"random", "index"}, default "random"
+        The exact mean over all orders of equally similar items, so that the order of the data does not
+        matter; or in the order of the data. For a rule that does not offer "random" the default is "index".
+    average : {"pooled", "item", "class"}, default "pooled"
+        "pooled": all classifications of a split count alike (the papers; for k-fold designs the mean of
+        the folds' scores, as ``cross_val_score(...).mean()``). "item": all items that can be tested count
+        alike (for k-fold designs the score of ``cross_val_predict``). "class": all classes count alike.
+    tol : float, default 1e-12
+        Admissible error, relative to the largest absolute score. 0 looks at all neighbours.
+    exact : bool, default False
+        Compute with rational numbers. Slow; for small data; not for approximate neighbours.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The answer does not depend on it.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Who computes instead of own threads: a pool of threads or processes, or whatever else has their
+        interface, or a dask cluster. The answer does not depend on it. See ``docs/cluster.md``.
+    progress : bool, default False
+        Show a progress bar (needs tqdm): of the items, and of those that are asked again for more depth.
+    **parameters
+        The variant's parameters.
+
+    Returns
+    -------
+    CompleteCV
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is.
+
+    Warns
+    -----
+    SlowComputationWarning
+        If large groups of equally similar items make it take more than about a minute.
+
+    Notes
+    -----
+    Mullin & Sukthankar, "Complete Cross-Validation for Nearest Neighbor Classifiers", ICML 2000.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv, KFold
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = complete_cv(wine.X, wine.y, "knn", KFold(10), n_neighbors=3)
+    >>> round(result.score, 6)
+    0.712135
+    """
+    started = time.perf_counter()
+    check_tol(tol)
+    check_bool("exact", exact)
+    check_pool(n_jobs, executor, progress)
+    neighbors = as_neighbors(X, metric, metric_params)
+    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_of_labels(neighbors, question.smallest_train)
+    if exact and neighbors.approximate:
+        msg = (
+            f"exact=True needs exact neighbours, but those of {neighbors!r} are approximate: the fraction "
+            "would promise what nobody knows"
+        )
+        raise ValueError(msg)
+    evaluation = NeighborEvaluation(question, neighbors, tol, exact, n_jobs)
+    keep = isinstance(X, Neighbors)  # else nobody may ask these neighbours again
+    found = evaluation.answer(keep, executor, progress)
+    answer = replace(found, seconds=time.perf_counter() - started)
+    object.__setattr__(answer, "_evaluation", evaluation)
+    return answer

@@ -1,0 +1,71 @@
+"""Expected confusion matrices, from the losses that mark one predicted class."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from .._typing import Array
+from ._result import CompleteCV, Evaluation
+
+# Two classes need one question, as one of them is predicted; but not where short lists leave that open.
+DECIDED = 1e-9
+
+
+def expected_confusion(result: CompleteCV, evaluation: Evaluation) -> Array:
+    """The matrix of `CompleteCV.confusion`, not normalized."""
+    if "loss" not in evaluation.question.variant.parameters:
+        msg = (
+            f"variant {result.variant!r} predicts no class that confusion() could count; the rules that "
+            "take a loss do ('nn', 'knn')"
+        )
+        raise ValueError(msg)
+    return _matrix(result, evaluation)
+
+
+def _matrix(result: CompleteCV, evaluation: Evaluation) -> Array:
+    labels = evaluation.question.labels
+    n_classes = len(labels.classes)
+    if n_classes == 2 and result.truncation_bound <= DECIDED:
+        right = result if result.parameters["loss"] is None else evaluation.again(loss=None)
+        diagonal = _sums(right, evaluation)
+        matrix = np.diag(diagonal)
+        matrix[[0, 1], [1, 0]] = np.maximum(_class_weights(evaluation) - diagonal, 0)
+        return matrix
+    columns = []
+    for c in range(n_classes):
+        marks = np.zeros((n_classes, n_classes), int)
+        marks[:, c] = 1
+        columns.append(_sums(evaluation.again(loss=marks), evaluation))
+    return np.column_stack(columns)
+
+
+def _sums(result: CompleteCV, evaluation: Evaluation) -> Array:
+    """What the items of every class add to the score."""
+    codes = evaluation.question.labels.codes
+    if result.per_item_exact is None:
+        parts = np.where(result.weights > 0, result.weights * result.per_item, 0.0)
+        return np.bincount(codes, parts, len(evaluation.question.labels.classes))
+    sums = np.full(len(evaluation.question.labels.classes), Fraction(0), dtype=object)
+    for c, score in zip(codes, result.per_item_exact, strict=True):
+        if score is not None:
+            sums[c] += score
+    return sums * _item_weights(evaluation)
+
+
+def _item_weights(evaluation: Evaluation) -> Array:
+    """What an item of every class counts, Fractions in exact mode."""
+    weights = np.array(
+        [sum(each, Fraction(0)) for each in zip(*evaluation.question.item_weights, strict=True)]
+    )
+    return weights if evaluation.exact else weights.astype(float)
+
+
+def _class_weights(evaluation: Evaluation) -> Array:
+    """What all items of every class count."""
+    counts = [int(count) for count in evaluation.question.labels.counts]
+    weights: Array = np.array(counts, dtype=object if evaluation.exact else float) * _item_weights(
+        evaluation
+    )
+    return weights

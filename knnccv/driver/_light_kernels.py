@@ -1,0 +1,54 @@
+"""Light kernels: compiled first, since most questions need no more.
+
+The kernels of a variant serve every order of the neighbours and every parameter, and some take twenty
+seconds to compile. A light kernel (`Variant.light_kernel`) serves the usual orders by the same code, and
+answers infinity for the others. Those rows are asked again with the full kernel, which is compiled only
+then. Once it is there, nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from .._typing import Array, Kernel
+from ..kernel import Constraints, Task, Variant, compile_kernel
+
+
+def light_kernels(
+    variant: Variant, tasks: Sequence[Task], constraints: Sequence[Constraints]
+) -> tuple[Kernel | None, ...]:
+    """The light kernel of every task, or None where there is none."""
+    if not _belong_together(type(variant)):
+        return (None,) * len(tasks)
+    return tuple(variant.light_kernel(task, each) for task, each in zip(tasks, constraints, strict=True))
+
+
+def _belong_together(owner: type[Variant]) -> bool:
+    """Whether no subclass has changed what the light kernels are to equal: the kernels, or their choice."""
+    homes = {
+        name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
+        for name in ("light_kernel", "fixed", "stratified", "kernel_for")
+    }
+    return homes.pop("light_kernel") <= min(homes.values())
+
+
+def first_kernel(light: Kernel | None, full: Kernel) -> Kernel:
+    """The kernel to ask first: the light one until the full one has been compiled in this process."""
+    if light is None or not isinstance(full, Dispatcher) or full.signatures:
+        return full
+    return light
+
+
+def compile_first(light: Sequence[Kernel | None], full: Sequence[Kernel], owner: str) -> None:
+    """Compile, or load from the cache, the kernels to ask first."""
+    for pair in zip(light, full, strict=True):
+        compile_kernel(first_kernel(*pair), owner)
+
+
+def not_served(scores: Array) -> Array:
+    """The rows, of one or several scores each, that the light kernel has left to the full one."""
+    left = np.isposinf(scores)
+    return np.flatnonzero(left if left.ndim == 1 else left.any(axis=1))

@@ -1,0 +1,250 @@
+"""What is asked, checked before anything is computed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .._labels import Coded, as_targets, code_labels, one_class
+from .._typing import Array
+from .._validation import check_choice
+from ..designs import (
+    Design,
+    GroupTrainingSets,
+    KFold,
+    StratifiedKFold,
+    StratifiedSubsample,
+    TrainingSets,
+    as_design,
+)
+from ..kernel import Constraints, Labels, Task, Variant, constraints_for
+from ..variants import get_variant
+
+TIES = ("index", "random")
+AVERAGES = ("pooled", "item", "class")
+
+
+def is_accuracy(measure: str) -> bool:
+    """Whether what is so named is a share of right answers."""
+    return "accuracy" in measure
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, checked: everything but the neighbours.
+
+    ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
+    tells what an item of a class counts in each of them, all items' together being 1. ``values``
+    (n_items, n_outputs) are the real targets, for a rule that has such, else (0, 0); ``targets`` is y as an
+    array.
+    """
+
+    variant: Variant
+    parameters: dict[str, Any]
+    labels: Coded
+    design: Design
+    kinds: tuple[TrainingSets, ...]
+    item_weights: tuple[tuple[Fraction, ...], ...]
+    ties: str
+    average: str
+    values: Array
+    targets: Array
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute score of one classification."""
+        return self.variant.largest_for(self.values, **self.parameters)
+
+    def nearest(self, kind: TrainingSets) -> int:
+        """How many of the nearest training items decide."""
+        return min(self.variant.n_nearest(**self.parameters), kind.most_train)
+
+    def task(self, kind: TrainingSets, number: type = float) -> Task:
+        """The kind as the variant sees it."""
+        return Task(
+            kind.n_train,
+            kind.counts,
+            kind.stratified,
+            held_out=1,
+            n_classes=len(self.labels.classes),
+            number=number,
+            extra=kind.extra,
+            n_extra=kind.n_extra,
+        )
+
+    @property
+    def smallest_train(self) -> int:
+        """Size of the smallest training set."""
+        return min(
+            size
+            for kind in self.kinds
+            for size in (kind.train_sizes if isinstance(kind, GroupTrainingSets) else (sum(kind.n_train),))
+        )
+
+    def given_task(self, train_size: int, number: type = float) -> Task:
+        """One given training set of that size: all its items, and no others, are there to be drawn."""
+        return Task(
+            (train_size,),
+            (train_size,),
+            stratified=False,
+            held_out=0,
+            n_classes=len(self.labels.classes),
+            number=number,
+        )
+
+    def tasks_to_check(self, kind: TrainingSets) -> list[Task]:
+        """The tasks that the parameters must suit."""
+        if isinstance(kind, GroupTrainingSets):
+            return [self.given_task(size) for size in kind.train_sizes]
+        return [self.task(kind)]
+
+    def constraints(self, task: Task) -> Constraints:
+        """What the kernel gets for these training sets."""
+        return constraints_for(task, self.variant.tables(task, **self.parameters))
+
+    @property
+    def measure(self) -> str:
+        """What the score is, for people to read, as "balanced accuracy" or "mean squared error"."""
+        measure = self.variant.measure(**self.parameters)
+        by_class = self.average == "class" or getattr(self.design, "balanced", False)
+        if not by_class or self.variant.target == "values":
+            return measure
+        return f"balanced {measure}" if is_accuracy(measure) else f"class-mean {measure}"
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether a smaller score is better."""
+        brier = self.parameters.get("score") == "brier"
+        return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
+
+    def alone(self) -> Array:
+        """What an item of the column's class scores for one of the row's, if it decides alone."""
+        loss = self.parameters.get("loss")
+        if self.variant.target == "values":
+            return np.zeros((1, 1))
+        if loss is not None:
+            return np.array(loss, dtype=float)
+        right = np.eye(len(self.labels.classes))
+        return 1 - right if self.is_loss else right
+
+    def never_tested(self) -> Array:
+        """Bool (n_kinds, n_classes): whether all items of the class are always in the training set."""
+        n_classes = len(self.labels.classes)
+        shares = [kind.tested_share(n_classes) for kind in self.kinds]
+        return np.array([[share == 0 for share in row] for row in shares])
+
+    def kernel_labels(self) -> Labels:
+        """What the kernel gets of the items."""
+        return Labels(self.labels.codes, self.values)
+
+
+def pose(
+    y: Any,
+    n_items: int,
+    variant: str | Variant | type[Variant],
+    cv: Any,
+    ties: str | None,
+    average: str,
+    parameters: Mapping[str, Any],
+) -> Question:
+    """Check a question.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a part of it is not allowed, or parts do not suit each other.
+    """
+    rule = get_variant(variant)
+    settings = rule.settings(parameters)
+    if ties is None:
+        ties = "random" if "random" in rule.tie_rules else "index"
+    check_choice("ties", ties, TIES)
+    check_choice("average", average, AVERAGES)
+    if ties not in rule.tie_rules:
+        allowed = " or ".join(repr(name) for name in rule.tie_rules)
+        msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
+        raise ValueError(msg)
+    design = as_design(cv, folds=KFold if rule.target == "values" else StratifiedKFold)
+    values = np.empty((0, 0))
+    if rule.target == "values":
+        values, targets = as_targets(y, n_items)
+        labels = one_class(n_items)
+    else:
+        labels = code_labels(y, n_items)
+        targets = labels.classes[labels.codes]
+    # Before the design looks for classes of its own, which it would miss in other words.
+    stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
+    kinds = () if stratified and rule.target == "values" else design.training_sets(labels)
+    if rule.target == "values" and (stratified or any(kind.stratified for kind in kinds)):
+        msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
+        raise ValueError(msg)
+    weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)
+    question = Question(
+        rule,
+        settings,
+        labels,
+        design,
+        kinds,
+        weights,
+        ties,
+        average,
+        values,
+        targets,
+    )
+    for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
+        _check_kernel(rule, task, cv)
+        rule.check(task, **settings)
+    rule.check_targets(values, **settings)
+    return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs
+
+
+def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
+    """Whether the rule has a kernel for the task; a design that nobody named is named, and another one."""
+    try:
+        rule.kernel_for(task)
+    except ValueError as error:
+        kind = type(rule)
+        if not isinstance(cv, Integral) or kind.stratified is not None or kind.fixed is None:
+            raise
+        msg = (
+            f"variant {rule.name!r} has no kernel for stratified training sets, but cv={cv} means "
+            f"stratified folds; take cv=KFold({cv}) (on the command line --no-stratify)"
+        )
+        raise ValueError(msg) from error
+
+
+def _item_weights(
+    kinds: tuple[TrainingSets, ...], labels: Coded, average: str
+) -> tuple[tuple[Fraction, ...], ...]:
+    n_classes = len(labels.classes)
+    counts = [int(count) for count in labels.counts]
+    shares = [kind.tested_share(n_classes) for kind in kinds]
+    if average == "pooled":
+        each = [kind.probability / kind.n_test for kind in kinds]
+        return tuple(tuple(one * share for share in row) for one, row in zip(each, shares, strict=True))
+    tested = [
+        sum(
+            (kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)),
+            Fraction(0),
+        )
+        for c in range(n_classes)
+    ]
+    n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)
+    n_tested_classes = sum(1 for share in tested if share)
+
+    def weight(kind: TrainingSets, share: Fraction, c: int) -> Fraction:
+        if not tested[c]:
+            return Fraction(0)
+        within = n_tested if average == "item" else counts[c] * n_tested_classes
+        return kind.probability * share / tested[c] / within
+
+    return tuple(
+        tuple(weight(kind, share, c) for c, share in enumerate(row))
+        for kind, row in zip(kinds, shares, strict=True)
+    )

@@ -1,0 +1,57 @@
+"""Rational numbers for kernels."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..kernel import Constraints, Labels
+from ._problem import Question
+
+
+def exact_labels(question: Question) -> Labels:
+    """What the kernel gets of the items, in Python's numbers."""
+    values = np.empty(question.values.shape, dtype=object)
+    for at in np.ndindex(values.shape):
+        values[at] = Fraction(float(question.values[at]))
+    return Labels(as_objects(question.labels.codes), values)
+
+
+def rational(score: Any, question: Question, constraints: tuple[Constraints, ...]) -> Fraction:
+    """The kernel's score as a Fraction; TypeError if it is none, which says whose fault that is."""
+    if isinstance(score, (int, Fraction)):
+        return Fraction(score)
+    name = question.variant.name
+    found = _not_rational(constraints)
+    if found:
+        msg = (
+            f"tables() of variant {name!r} does not keep to rational numbers: in exact mode it gave "
+            f"{found} and the kernel returned {score!r}; tables() must make its numbers with task.number"
+        )
+    else:
+        msg = (
+            f"the kernel of variant {name!r} does not keep to rational numbers: it returned {score!r} in "
+            "exact mode; products must start from constraints.unit"
+        )
+    raise TypeError(msg)
+
+
+def _not_rational(constraints: tuple[Constraints, ...]) -> str:
+    """The first number of the variant's own that is neither integer nor Fraction, with its place, or ""."""
+    for each, part in itertools.product(constraints, ("numbers", "weights", "table")):
+        values: Array = getattr(each, part)
+        for at in np.ndindex(values.shape):
+            if not isinstance(values[at], (int, Fraction, np.integer)):
+                return f"{part}[{', '.join(map(str, at))}] = {values[at]!r}"
+    return ""
+
+
+def as_objects(values: Array) -> Array:
+    """Python integers in an array; NumPy's own would not keep Fractions exact."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = [int(value) for value in values]
+    return out

@@ -1,0 +1,46 @@
+"""How much of a score is at stake where tied samples have different labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..designs import LeaveGroupsOut
+from ._result import CompleteCV, Evaluation, TieReport
+
+LOW, HIGH = -1, 1
+
+
+def tie_report(result: CompleteCV, evaluation: Evaluation) -> TieReport:
+    """The report of `CompleteCV.tie_report`.
+
+    Raises
+    ------
+    ValueError
+        For `LeaveGroupsOut`, whose ties are between groups.
+    """
+    question = evaluation.question
+    if isinstance(question.design, LeaveGroupsOut):
+        msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
+        raise ValueError(msg)
+    low, high = (evaluation.with_tie_order(order) for order in (LOW, HIGH))
+    # Where right items first are not sure to be best, what was asked for may lie outside.
+    seen = np.array([low.per_item, result.per_item, high.per_item])
+    lowest, highest = seen.min(axis=0), seen.max(axis=0)
+    tested = result.weights > 0
+    weights = result.weights[tested]
+    n_classes = len(question.labels.classes)
+    return TieReport(
+        n_items=len(result.per_item),
+        n_tied=result.tied,
+        score=result.score,
+        lowest=math.fsum(weights * lowest[tested]),
+        highest=math.fsum(weights * highest[tested]),
+        exact_range=question.variant.range_is_exact(n_classes, **question.parameters),
+        per_item=result.per_item,
+        per_item_lowest=lowest,
+        per_item_highest=highest,
+        error_bound=max(result.error_bound, low.error_bound, high.error_bound),
+        measure=result.measure,
+    )

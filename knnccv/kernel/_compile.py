@@ -1,0 +1,126 @@
+"""Compiling kernels and drivers, checking kernels, and running their source unjitted."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import types as pytypes
+from typing import Any
+
+import numba
+from numba.core.dispatcher import Dispatcher
+
+from .._typing import Kernel
+from ._signature import ARGUMENTS, SIGNATURE
+
+_compiling = threading.Lock()
+
+
+def jit(function: Kernel) -> Kernel:
+    """Compile a kernel or a helper of one: serial, GIL-free, cached, strict IEEE arithmetic.
+
+    The cache is left out where Numba has nowhere to put it (a function typed into a session, say).
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True)(function)
+
+
+def as_python(function: Kernel) -> Kernel:
+    """The function's own source, unjitted, and so are the jitted functions that it calls.
+
+    Run on Fractions it gives exact rationals. A kernel that calls helpers cannot simply use
+    ``py_func``, whose globals still hold the compiled helpers. Helpers are found by their bare global
+    names; one called as ``module.helper`` stays compiled.
+    """
+    return _as_python(function, {})
+
+
+def _as_python(function: Kernel, done: dict[int, Kernel]) -> Kernel:
+    source = getattr(function, "py_func", function)
+    if id(source) in done:
+        return done[id(source)]
+    scope: dict[str, Any] = dict(source.__globals__)
+    twin = pytypes.FunctionType(
+        source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
+    )
+    done[id(source)] = twin
+    for name in source.__code__.co_names:
+        if isinstance(scope.get(name), Dispatcher):
+            scope[name] = _as_python(scope[name], done)
+    return twin
+
+
+def is_compiled(kernel: object) -> bool:
+    """Whether `kernel` is a jitted function (any function is, while NUMBA_DISABLE_JIT is set)."""
+    return isinstance(kernel, Dispatcher) or bool(
+        getattr(numba.config, "DISABLE_JIT", False) and callable(kernel)
+    )
+
+
+def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
+    """Compile `kernel` for the one signature, in the calling thread.
+
+    Raises
+    ------
+    TypeError
+        If it is no jitted function or does not fit the signature; the message names `owner`.
+    """
+    check_kernel(kernel, owner)
+    if not isinstance(kernel, Dispatcher):
+        return kernel
+    try:
+        with _compiling:
+            kernel.compile(SIGNATURE)
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        msg = (
+            f"the kernel {_describe(kernel)} of {owner} does not fit the signature "
+            f"({', '.join(ARGUMENTS)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
+        )
+        raise TypeError(msg) from error
+    return kernel
+
+
+def compiled(function: Kernel, signature: Any) -> Kernel:
+    """Compile a driver for its one signature, on first use, in the calling thread.
+
+    Then it is closed: called with a kernel as argument, Numba would prefer to specialise on that very
+    kernel, anew in every process, and never find it in the cache again.
+    """
+    with _compiling:
+        if isinstance(function, Dispatcher) and not function.signatures:
+            function.compile(signature)
+            function.disable_compile()
+    return function
+
+
+def check_kernel(kernel: object, owner: str) -> None:
+    """Cheap checks, without compiling: a jitted function of four arguments.
+
+    Raises
+    ------
+    TypeError
+        If it is not; the message names `owner`.
+    """
+    if not is_compiled(kernel):
+        msg = f"the kernel of {owner} must be a function under knnccv.kernel.jit, got {kernel!r}"
+        raise TypeError(msg)
+    arguments = inspect.signature(getattr(kernel, "py_func", kernel)).parameters  # type: ignore[arg-type]
+    if len(arguments) != len(ARGUMENTS):
+        msg = (
+            f"the kernel {_describe(kernel)} of {owner} must take {len(ARGUMENTS)} arguments "
+            f"({', '.join(ARGUMENTS)}), got {len(arguments)} ({', '.join(arguments)})"
+        )
+        raise TypeError(msg)
+
+
+def _describe(kernel: object) -> str:
+    source: Any = getattr(kernel, "py_func", kernel)
+    return f"{source.__module__}.{source.__qualname__}"
+
+
+def _shorten(reason: list[str]) -> str:
+    lines = [line for line in reason if line.strip()]
+    return " ".join(lines[:4]) if lines else "no reason given"

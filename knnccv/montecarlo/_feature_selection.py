@@ -1,0 +1,323 @@
+"""Cross-validation that selects features anew in every training set: the right way, by sampling."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from .._labels import Coded
+from .._parallel import check_pool, for_each, one_blas_thread
+from .._typing import Array
+from .._validation import check_finite, check_integer, generator
+from ..designs import Design, LeaveGroupsOut, LeaveOut
+from ..driver import pose
+from ..kernel import compiled, jit
+from ..neighbors import Neighbors, check_features, ranking
+from ._monte_carlo import item_shares
+from ._result import RandomRuns
+from ._selectors import check_selector, names_columns, screened
+
+BLOCK_BYTES = 2**24  # of distances at a time
+
+
+@jit
+def count_right(values, trained, tested, n_classes, k, right):  # type: ignore[no-untyped-def]
+    """Add to ``right[c]`` how many tested items of class c the k nearest training items get right.
+
+    ``values`` (n_tested, n_trained) rank the training items; equal ones count in their order. Plurality, a
+    tied vote to the smallest class. O(n_trained) per item, and O(k) for each that is among the k nearest so
+    far.
+    """
+    nearest = np.empty(k, np.int64)
+    votes = np.empty(n_classes, np.int64)
+    for r in range(len(tested)):
+        found = 0
+        for i in range(len(trained)):
+            if found == k and values[r, i] >= values[r, nearest[k - 1]]:
+                continue
+            at = found if found < k else k - 1
+            while at > 0 and values[r, i] < values[r, nearest[at - 1]]:
+                nearest[at] = nearest[at - 1]
+                at -= 1
+            nearest[at] = i
+            found = min(found + 1, k)
+        votes[:] = 0
+        for place in range(k):
+            votes[trained[nearest[place]]] += 1
+        best = 0
+        for c in range(1, n_classes):
+            if votes[c] > votes[best]:
+                best = c
+        if best == tested[r]:
+            right[best] += 1
+
+
+COUNT_RIGHT = types.void(
+    types.Array(types.float64, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.int64,
+    types.int64,
+    types.Array(types.int64, 1, "C"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScreenedCV(RandomRuns):
+    """Scores of random runs in which features were selected anew in every training set.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_repeats,)
+        The score of every run: accuracy as a share in [0, 1].
+    score : float
+        Their mean.
+    std : float
+        Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
+    standard_error : float
+        ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
+        having drawn these items.
+    n_repeats : int
+        How many runs.
+    n_train_sets : int
+        How many training sets were drawn, and features selected from: the folds of all runs.
+    selection_counts : int64 ndarray of shape (n_features,), or None
+        From how many of the training sets every column of X was selected. None where the selector made
+        columns of its own.
+    n_neighbors : int
+        K.
+    metric, design, average : str
+        What was asked.
+    seconds : float
+        Wall time.
+    """
+
+    n_train_sets: int
+    selection_counts: Array | None
+    n_neighbors: int = 1
+    metric: str = "euclidean"
+    design: str = ""
+    average: str = "pooled"
+    seconds: float = 0.0
+
+    @property
+    def n_repeats(self) -> int:
+        """How many runs."""
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ScreenedCV {self.score:.6g}{self._spread()}: {self.n_neighbors} nearest "
+            f"neighbour{'s' if self.n_neighbors > 1 else ''}, {self.n_repeats} random "
+            f"run{'s' if self.n_repeats > 1 else ''} of {self.design}, {self._selected()}>"
+        )
+
+    def _selected(self) -> str:
+        if self.selection_counts is None:
+            return f"{self.n_train_sets} training sets with columns of their own making"
+        mean = self.selection_counts.sum() / self.n_train_sets
+        return (
+            f"in each of {self.n_train_sets} training sets {mean:.4g} of {len(self.selection_counts)} "
+            f"columns selected, {np.count_nonzero(self.selection_counts)} in any"
+        )
+
+
+def screened_cv(
+    X: Any,
+    y: Any,
+    select: Any,
+    cv: Any = 5,
+    *,
+    n_neighbors: int = 1,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    average: str = "pooled",
+    n_repeats: int = 50,
+    random_state: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ScreenedCV:
+    """Cross-validation of nearest neighbours with features selected inside every fold, by random splits.
+
+    Features that were selected with the labels of all items know the answers of those that are tested
+    later. Here they are selected from the training items alone, in every fold of every run anew.
+
+    It samples, and has no exact twin: `complete_cv` counts the training sets in which an item is among the
+    nearest, and so the order of the others by distance must be the same whatever the training set is. Here
+    it depends on the training set, as the selected features do, and each of the usually astronomically many
+    sets would have to be selected from. Features that are selected without looking at labels, by their
+    variance say, may be selected beforehand; then `complete_cv` serves.
+
+    Parameters
+    ----------
+    X : array of shape (n_items, n_features)
+        Finite real numbers.
+    y : array of shape (n_items,)
+        Class labels.
+    select : callable or object
+        ``select(X_train, y_train)`` → the indices of some columns, or a bool mask of shape (n_features,);
+        it gets float64 and the labels as they are, copies of both. Or an object with ``fit`` and
+        ``get_support`` (as scikit-learn's SelectKBest), or with ``fit`` and ``transform`` (as a Pipeline, a
+        scaler or PCA), a copy of which is fitted in every fold. Called from several threads at once unless
+        ``n_jobs=1``; if it takes random numbers, it must seed them itself.
+    cv : int or design, default 5
+        `KFold`, `StratifiedKFold`, `Subsample`, `StratifiedSubsample`, `LeaveOut`, `LeaveGroupsOut`; an
+        integer is that number of stratified folds. One run is a whole partition into folds, or a single
+        split; a design that leaves out one item, or one group, leaves out each in turn in every run.
+    n_neighbors : int, default 1
+        K, who vote; a tied vote goes to the smallest label. Equally near training items count in the order
+        of the data.
+    metric : str or callable, default "euclidean"
+        See `Neighbors.from_data`; measured in the selected columns.
+    metric_params : mapping, optional
+        See `Neighbors.from_data`.
+    average : {"pooled", "item", "class"}, default "pooled"
+        As for `complete_cv`: "pooled" is the mean of the folds' scores, "class" balances the classes.
+    n_repeats : int, default 50
+        Number of random runs. Designs without chance (`LeaveOut(1)`, `LeaveGroupsOut(p=1)`) need but one,
+        unless `select` has some.
+    random_state : int, numpy Generator or None
+        Seed of the splits.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The answer does not depend on it.
+    progress : bool, default False
+        Show a progress bar of the training sets (needs tqdm).
+
+    Returns
+    -------
+    ScreenedCV
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed, or what `select` returns: no column, one twice, one that is not
+        there, or a wrong shape. What `select` raises itself goes through, with a note where it arose.
+
+    Notes
+    -----
+    Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "The Wrong and Right Way
+    to Do Cross-validation". ``python -m knnccv reproduce esl-cv`` repeats their example.
+
+    Of columns that tell nothing about two classes of equal size, stratified folds of equal sizes say 1/2 on
+    average. Plain folds say less: where an item is left out its class is the rarer one in the training set,
+    and farther from the middle in the columns that were selected from it.
+
+    Examples
+    --------
+    Columns of pure noise. Screened beforehand, they seem to tell the classes:
+
+    >>> import numpy as np
+    >>> from knnccv import complete_cv, screened_cv
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(50, 5000)), np.repeat([0, 1], 25)
+    >>> def most_correlated(X, y):
+    ...     return np.argsort(-abs((y - y.mean()) @ X))[:100]
+    >>> round(complete_cv(X[:, most_correlated(X, y)], y, "nn", 5).score, 2)
+    0.99
+    >>> round(screened_cv(X, y, most_correlated, 5, n_repeats=20, random_state=0).score, 2)
+    0.43
+    """
+    started = time.perf_counter()
+    check_pool(n_jobs, None, progress)
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    rng = generator(random_state)
+    if isinstance(X, Neighbors) or (isinstance(metric, str) and metric == "precomputed"):
+        given = f"{X!r}" if isinstance(X, Neighbors) else "metric 'precomputed'"
+        kind = TypeError if isinstance(X, Neighbors) else ValueError
+        msg = f"screened_cv needs the features to select from, got {given}"
+        raise kind(msg)
+    data = check_features(X)
+    ranking(np.zeros((2, 1)), metric, metric_params)
+    check_selector(select)
+    question = pose(y, len(data), "knn", cv, None, average, {"n_neighbors": n_neighbors})
+    k = int(n_neighbors)
+    labels = question.labels
+    runs = [_draw(question.design, labels, rng) for _ in range(n_repeats)]
+    fold_of = np.array([fold for fold, _ in runs])
+    kind_of = np.array([kinds for _, kinds in runs])
+    work = _Folds(data, labels, select, fold_of, kind_of.shape[1], k, metric, metric_params)
+    compiled(count_right, COUNT_RIGHT)
+    pieces = [(run, fold) for run in range(n_repeats) for fold in range(kind_of.shape[1])]
+    with one_blas_thread():  # also with one job: a selector's sums must not depend on the threads
+        for_each(work, pieces, n_jobs, progress, unit="training set")
+    added = work.right * item_shares(question, kind_of.shape[1])[kind_of]
+    return ScreenedCV(
+        scores=np.array([math.fsum(run.ravel()) for run in added]),
+        n_train_sets=len(pieces),
+        selection_counts=work.selected if names_columns(select) else None,
+        n_neighbors=k,
+        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric)),
+        design=repr(question.design),
+        average=average,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _draw(design: Design, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    """As `Design.draw`, but where few test sets are all there are, all of them."""
+    if isinstance(design, LeaveGroupsOut) and design.p == 1:
+        return design.codes.astype(np.int32), np.zeros(len(design.sizes), np.int64)
+    if isinstance(design, LeaveOut) and design.p == 1:
+        n_items = len(labels.codes)
+        return np.arange(n_items, dtype=np.int32), np.zeros(n_items, np.int64)
+    return design.draw(labels, rng)
+
+
+class _Folds:
+    """Judges one fold of one run when called.
+
+    ``right`` (n_runs, n_folds, n_classes): items that are classified right; ``selected`` (n_features,): how
+    often every column was.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        labels: Coded,
+        select: Any,
+        fold_of: Array,
+        n_folds: int,
+        k: int,
+        metric: Any,
+        metric_params: Mapping[str, Any] | None,
+    ) -> None:
+        self.right = np.zeros((len(fold_of), n_folds, len(labels.classes)), np.int64)
+        self.selected = np.zeros(X.shape[1], np.int64)
+        self._X = X
+        self._codes = labels.codes
+        self._labels = labels.classes[labels.codes]
+        self._select = select
+        self._fold_of = fold_of
+        self._k = k
+        self._metric = metric
+        self._metric_params = metric_params
+        self._counting = threading.Lock()
+
+    def __call__(self, piece: tuple[int, int]) -> None:
+        run, fold = piece
+        tested = self._fold_of[run] == fold
+        train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
+        try:
+            data, columns = screened(self._select, self._X, self._labels, train, test)
+        except Exception as error:
+            error.add_note(f"select failed on the {len(train)} training items of run {run}, fold {fold}")
+            raise
+        if columns is not None:
+            with self._counting:
+                self.selected[columns] += 1
+        ranked = ranking(data, self._metric, self._metric_params)
+        inside, outside = ranked.data[: len(train)], ranked.data[len(train) :]
+        trained, right = self._codes[train], self.right[run, fold]
+        step = max(BLOCK_BYTES // (8 * len(train)), 1)
+        for start in range(0, len(test), step):
+            values = np.ascontiguousarray(ranked.compare(outside[start : start + step].copy(), inside))
+            check_finite("the distances", values, start)
+            some = self._codes[test[start : start + step]]
+            count_right(values, trained, some, right.shape[0], self._k, right)

@@ -1,0 +1,358 @@
+"""Random runs of a design on the same neighbor orders."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from .._formatting import uncertified
+from .._parallel import Submits, Workers, check_pool, stop_flag
+from .._typing import Array, Kernel
+from .._validation import check_integer, generator
+from ..designs import LeaveGroupsOut, TrainingSets
+from ..driver import (
+    HARD,
+    Question,
+    announce_trials,
+    compile_first,
+    first_depth,
+    first_kernel,
+    hardest,
+    light_kernels,
+    not_served,
+    pose,
+)
+from ..kernel import (
+    CONSTRAINTS,
+    KERNEL,
+    LABELS,
+    Constraints,
+    Labels,
+    Order,
+    Task,
+    Variant,
+    compile_kernel,
+    compiled,
+    jit,
+)
+from ..neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
+from ._result import MonteCarloCV
+
+TOLERANCE = 1e-12
+
+
+@jit
+def score_trials(  # type: ignore[no-untyped-def]
+    kernel,
+    items,
+    values,
+    lengths,
+    certain,
+    targets,
+    fair,
+    fold_of,
+    tested,
+    nearest,
+    labels,
+    constraints,
+    out,
+    stop,
+):
+    """Score of every row in every run in which its item is tested in one of the `tested` folds.
+
+    ``fold_of`` (n_runs, n_items) is the fold in which an item is tested; the others train it; `tested` has
+    shape (n_runs, n_folds). A row whose
+    list ends before `nearest` training items were found, or where one that is not listed may tie the last
+    of them (not ``certain``), gets NaN.
+    """
+    depth = items.shape[1]
+    order = np.empty(depth, np.int64)
+    group_end = np.empty(depth, np.int64)
+    for r in range(len(targets)):
+        for run in range(len(fold_of)):
+            if stop[0]:
+                return
+            fold = fold_of[run, targets[r]]
+            if fold < 0 or not tested[run, fold]:
+                continue
+            found = 0
+            group_start = 0
+            last = 0
+            for i in range(lengths[r]):
+                item = items[r, i]
+                if fold_of[run, item] == fold:
+                    continue
+                tie = found > 0 and fair and values[r, i] == values[r, last]
+                if found >= nearest and not tie:
+                    break
+                if not tie:
+                    group_start = found
+                order[found] = item
+                found += 1
+                for j in range(group_start, found):
+                    group_end[j] = found
+                last = i
+            end = lengths[r] - 1
+            if found < nearest or (not certain[r] and values[r, last] == values[r, end]):
+                out[r, run] = np.nan
+            else:
+                out[r, run] = kernel(
+                    Order(order[:found], group_end[:found]), labels, targets[r], constraints
+                )
+
+
+SCORE_TRIALS = types.void(
+    KERNEL,
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.float64, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.boolean, 1, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.boolean,
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.boolean, 2, "C"),
+    types.int64,
+    LABELS,
+    CONSTRAINTS,
+    types.Array(types.float64, 2, "C"),
+    types.Array(types.boolean, 1, "C"),
+)
+
+
+def monte_carlo_cv(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "knn",
+    cv: Any = 5,
+    *,
+    n_repeats: int = 50,
+    random_state: int | np.random.Generator | None = None,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    average: str = "pooled",
+    n_jobs: int | None = None,
+    executor: Submits | None = None,
+    progress: bool = False,
+    **parameters: Any,
+) -> MonteCarloCV:
+    """Scores of random runs of a design, whose mean `complete_cv` computes exactly.
+
+    Parameters
+    ----------
+    X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, **parameters
+        As for `complete_cv`. One run of a k-fold design is a whole partition into folds, one run of the
+        others a single split. Every run is an unbiased estimate of the exact score, whatever `average`:
+        where test sets differ in size (`LeaveGroupsOut`), the sum of its scores over the mean size.
+    n_repeats : int, default 50
+        Number of random runs.
+    random_state : int, numpy Generator or None
+        Seed of the splits.
+
+    Returns
+    -------
+    MonteCarloCV
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is.
+
+    Examples
+    --------
+    >>> from knnccv import KFold, complete_cv, monte_carlo_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> few = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_repeats=100, random_state=0)
+    >>> abs(few.score - complete_cv(wine.X, wine.y, "nn", KFold(5)).score) < 4 * few.standard_error
+    True
+    """
+    started = time.perf_counter()
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    check_pool(n_jobs, executor, progress)
+    rng = generator(random_state)
+    neighbors = as_neighbors(X, metric, metric_params)
+    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_of_labels(neighbors, question.smallest_train)
+    runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
+    plan = _plan(question, neighbors, runs)
+    sums, missed = _run(plan, question, n_jobs, executor, progress)
+    result = MonteCarloCV(
+        scores=sums,
+        error_bound=missed,
+        truncation_bound=missed,
+        variant=question.variant.name,
+        design=repr(question.design),
+        ties=question.ties,
+        average=average,
+        parameters=question.parameters,
+        measure=question.measure,
+        seconds=time.perf_counter() - started,
+    )
+    return uncertified(result) if neighbors.approximate else result
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a block of items needs.
+
+    ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run; ``kind_of``
+    (n_runs, n_folds): the kind of every training set.
+    """
+
+    neighbors: Neighbors
+    labels: Labels
+    kernels: tuple[Kernel, ...]
+    light: tuple[Kernel | None, ...]
+    constraints: tuple[Constraints, ...]
+    nearest: tuple[int, ...]
+    shares: Array
+    fold_of: Array
+    kind_of: Array
+    fair: bool
+
+    def compile(self) -> None:
+        """Compile what the blocks call, or load it from the cache; every process needs it once."""
+        compile_first(self.light, self.kernels, "the plan")
+        compiled(score_trials, SCORE_TRIALS)
+
+    def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
+        """What the rows add to every run's score, and what of it is unknown."""
+        n_runs = len(self.fold_of)
+        scores = np.zeros((len(rows), n_runs))
+        waiting = np.arange(len(rows))
+        while True:
+            lists = self.neighbors.block(rows[waiting], depth)
+            part = np.zeros((len(waiting), n_runs))
+            certain = ~lists.open_end
+            if not self.fair and self.neighbors.ordered_by_index:
+                certain[:] = True
+            for j, kernel in enumerate(self.kernels):
+                first = first_kernel(self.light[j], kernel)
+                self._score(first, j, lists, certain, rows[waiting], part)
+                left = not_served(part) if first is not kernel else rows[:0]
+                if len(left):
+                    rest = lists.cut(left, lists.items.shape[1])
+                    found = part[left]
+                    full = compile_kernel(kernel, "the plan")
+                    self._score(full, j, rest, certain[left], rows[waiting[left]], found)
+                    part[left] = found
+            scores[waiting] = part
+            unknown = np.isnan(part).any(axis=1)
+            waiting = waiting[unknown]
+            if depth >= self.neighbors.max_depth or not len(waiting):
+                break
+            depth = min(2 * depth, self.neighbors.max_depth)
+        fold = self.fold_of[:, rows]
+        kind = self.kind_of[np.arange(n_runs)[:, None], fold]
+        share = self.shares[kind, self.labels.classes[rows]]
+        share = np.where(fold >= 0, share, 0.0).T
+        known = ~np.isnan(scores)
+        return np.where(known, scores * share, 0.0), np.where(known, 0.0, share).sum(axis=1)
+
+    def _score(self, kernel: Kernel, j: int, lists: Lists, certain: Array, rows: Array, out: Array) -> None:
+        """Have the kernel score the rows in the runs whose training sets are of kind j."""
+        score_trials(
+            kernel,
+            lists.items,
+            lists.values,
+            lists.lengths,
+            certain,
+            rows,
+            self.fair,
+            self.fold_of,
+            self.kind_of == j,
+            self.nearest[j],
+            self.labels,
+            self.constraints[j],
+            out,
+            stop_flag(),
+        )
+
+
+def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
+    fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
+    kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
+    shares = item_shares(question, kind_of.shape[1])
+    if isinstance(question.design, LeaveGroupsOut):  # training sets differ in size from run to run
+        sizes, kind_of = np.unique((fold_of < 0).sum(axis=1, keepdims=True), return_inverse=True)
+        kind_of = kind_of.reshape(-1, 1)
+        tasks = [question.given_task(int(size)) for size in sizes]
+        shares = np.repeat(shares, len(sizes), axis=0)
+    else:
+        tasks = [_trial_task(question, kind) for kind in question.kinds]
+    kernels = tuple(question.variant.kernel_for(task) for task in tasks)
+    constraints = tuple(question.constraints(task) for task in tasks)
+    light = light_kernels(question.variant, tasks, constraints)
+    compile_first(light, kernels, f"variant {question.variant.name!r}")
+    n_nearest = question.variant.n_nearest(**question.parameters)
+    plan = _Plan(
+        neighbors,
+        question.kernel_labels(),
+        kernels,
+        light,
+        constraints,
+        tuple(min(n_nearest, task.train_size) for task in tasks),
+        shares,
+        fold_of,
+        kind_of,
+        question.ties == "random",
+    )
+    plan.compile()
+    return plan
+
+
+def item_shares(question: Question, n_folds: int) -> Array:
+    """What a tested item of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
+    n_classes = len(question.labels.classes)
+    shares = np.zeros((len(question.kinds), n_classes))
+    for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
+        # An item counts its weight over the probability of being tested; a run has several folds.
+        for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
+            if tested:
+                shares[j, c] = float(weight / tested / kind.probability / n_folds)
+    return shares
+
+
+def _trial_task(question: Question, kind: TrainingSets) -> Task:
+    """One given training set: all its items, and no others, are there to be drawn."""
+    return Task(
+        kind.n_train,
+        kind.n_train,
+        kind.stratified,
+        held_out=0,
+        n_classes=len(question.labels.classes),
+    )
+
+
+def _run(
+    plan: _Plan,
+    question: Question,
+    n_jobs: int | None,
+    executor: Submits | None,
+    progress: bool,
+) -> tuple[Array, float]:
+    depth = first_depth(question, plan.neighbors, TOLERANCE)
+    neighbors = plan.neighbors
+    if executor is None:
+        neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
+    else:
+        plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
+    rows = neighbors.sorted(np.arange(neighbors.n_items), depth)
+    added = np.empty((len(rows), len(plan.fold_of)))
+    unknown = np.empty(len(rows))
+    with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        announce_trials(plan, question, rows, depth, workers.n_workers)
+        if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
+            workers.stand_apart()
+        for block, found in workers.map(rows, neighbors.block_size(depth), depth):
+            added[block], unknown[block] = found
+    scores = np.array([math.fsum(column) for column in added.T])
+    missed = float(unknown.sum()) / len(scores) * question.largest
+    return scores, missed

@@ -1,0 +1,101 @@
+"""The result of Monte Carlo cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import Array
+
+if TYPE_CHECKING:
+    pass
+
+from .._formatting import _listed, error_line
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomRuns:
+    """Scores of random runs, and what they say of their mean.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_repeats,)
+        The score of every run.
+    """
+
+    scores: Array
+
+    @property
+    def score(self) -> float:
+        """Mean of the runs."""
+        return float(self.scores.mean())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one run."""
+        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the mean."""
+        return self.std / float(np.sqrt(len(self.scores)))
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def _spread(self) -> str:
+        if len(self.scores) == 1:
+            return ""
+        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MonteCarloCV(RandomRuns):
+    """Scores of a few random runs of a design: what people do where knnccv averages all of them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_repeats,)
+        The score of every run; a run of a k-fold design is one whole partition into folds.
+    score : float
+        Their mean.
+    std : float
+        Their standard deviation (n_repeats - 1 in the denominator): how much one run depends on luck.
+        NaN for a single run.
+    standard_error : float
+        ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
+        having drawn these items.
+    error_bound : float
+        How much the mean may be off because neighbour lists ended before enough training items were
+        found; 0 unless the lists were given and are short. Infinite where ``certified`` is False.
+    certified : bool
+        False where the neighbours are approximate.
+    truncation_bound : float
+        What ``error_bound`` would be if the neighbour lists were right as far as they go.
+    measure : str
+        What the scores are.
+    """
+
+    error_bound: float = 0.0
+    variant: str = ""
+    design: str = ""
+    ties: str = "index"
+    average: str = "pooled"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    certified: bool = True
+    truncation_bound: float = 0.0
+    measure: str = "score"
+
+    def __repr__(self) -> str:
+        return (
+            f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
+            f"{self.measure} of {len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of "
+            f"{self.design}"
+            f"{'' if self.certified else ', ' + error_line(self)}>"
+        )

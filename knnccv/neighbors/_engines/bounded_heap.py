@@ -1,0 +1,72 @@
+"""The w smallest pairs (value, item) seen so far, in a row of two arrays.
+
+Pairs are compared by value and then by item. What is kept in the end therefore depends on the pairs alone,
+not on the order in which they came. Short rows are kept sorted, which is faster up to some hundred places;
+long ones are binary heaps with the largest pair in front.
+"""
+
+from __future__ import annotations
+
+from ...kernel import jit
+
+SHORT = 128
+
+
+@jit
+def place_of_largest(width):  # type: ignore[no-untyped-def]
+    """Where a row of that width has its largest pair."""
+    return width - 1 if width <= SHORT else 0
+
+
+@jit
+def replace_largest(values, items, row, value, item):  # type: ignore[no-untyped-def]
+    """Let a row's largest pair go and take this one in, which must be smaller."""
+    width = values.shape[1]
+    if width > SHORT:
+        _sift_down(values, items, row, width, value, item)
+        return
+    at = width - 1
+    while at > 0 and (
+        values[row, at - 1] > value or (values[row, at - 1] == value and items[row, at - 1] > item)
+    ):
+        values[row, at] = values[row, at - 1]
+        items[row, at] = items[row, at - 1]
+        at -= 1
+    values[row, at] = value
+    items[row, at] = item
+
+
+@jit
+def _sift_down(values, items, row, width, value, item):  # type: ignore[no-untyped-def]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= width:
+            break
+        right = child + 1
+        if right < width and (
+            values[row, right] > values[row, child]
+            or (values[row, right] == values[row, child] and items[row, right] > items[row, child])
+        ):
+            child = right
+        if values[row, child] < value or (values[row, child] == value and items[row, child] < item):
+            break
+        values[row, at] = values[row, child]
+        items[row, at] = items[row, child]
+        at = child
+    values[row, at] = value
+    items[row, at] = item
+
+
+@jit
+def sort_row(values, items, row):  # type: ignore[no-untyped-def]
+    """Bring a row into ascending order."""
+    width = values.shape[1]
+    if width <= SHORT:
+        return
+    for last in range(width - 1, 0, -1):
+        value = values[row, last]
+        item = items[row, last]
+        values[row, last] = values[row, 0]
+        items[row, last] = items[row, 0]
+        _sift_down(values, items, row, last, value, item)

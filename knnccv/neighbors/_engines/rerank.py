@@ -1,0 +1,74 @@
+"""Candidates that an engine proposes, measured exactly and put into the order (value, index)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernel import jit
+from .bounded_heap import replace_largest, sort_row
+
+ABREAST = 4
+NOBODY = 2**31 - 1
+
+
+@jit
+def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
+    """Squared euclidean distances to the candidates, summed over the features in order, as `cdist` does.
+
+    Some candidates go abreast: each one's sum is a chain of additions that wait for one another.
+    """
+    n_found = found.shape[1]
+    for r in range(len(rows)):
+        point = data[rows[r]]
+        for i in range(0, n_found - n_found % ABREAST, ABREAST):
+            a, b, c, d = (
+                data[found[r, i]],
+                data[found[r, i + 1]],
+                data[found[r, i + 2]],
+                data[found[r, i + 3]],
+            )
+            of_a = of_b = of_c = of_d = 0.0
+            for f in range(len(point)):
+                x = np.float64(point[f])
+                to_a = x - a[f]
+                to_b = x - b[f]
+                to_c = x - c[f]
+                to_d = x - d[f]
+                of_a += to_a * to_a
+                of_b += to_b * to_b
+                of_c += to_c * to_c
+                of_d += to_d * to_d
+            values[r, i] = of_a
+            values[r, i + 1] = of_b
+            values[r, i + 2] = of_c
+            values[r, i + 3] = of_d
+        for i in range(n_found - n_found % ABREAST, n_found):
+            other = data[found[r, i]]
+            total = 0.0
+            for f in range(len(point)):
+                difference = np.float64(point[f]) - other[f]
+                total += difference * difference
+            values[r, i] = total
+
+
+@jit
+def settle(found, values, reach, depth, items, ranked, more, settled):  # type: ignore[no-untyped-def]
+    """Sort each row's candidates by (value, index).
+
+    A row is settled if the last one wanted is below `reach`, beyond which all others are.
+    """
+    width = found.shape[1]
+    best = np.empty((1, width))
+    who = np.empty((1, width), found.dtype)
+    for r in range(len(found)):
+        best[:] = np.inf
+        who[:] = NOBODY
+        for i in range(width):
+            replace_largest(best, who, 0, values[r, i], found[r, i])
+        sort_row(best, who, 0)
+        for i in range(depth):
+            items[r, i] = who[0, i]
+            ranked[r, i] = best[0, i]
+        # Below 1e-280 rounding is no longer relative.
+        settled[r] = best[0, depth - 1] < reach[r] and reach[r] > 1e-280
+        more[r] = width > depth and best[0, depth] == best[0, depth - 1]

@@ -1,0 +1,314 @@
+"""The nearest items of sparse data: shared features propose, exact differences decide.
+
+The data are kept twice, by rows and by columns. For a tested item the columns of its features tell, in
+one pass, what it shares with every other item. With the sums of each row that gives all distances, up to a
+bound of the rounding. Candidates are the items that the bound cannot exclude. They are measured as dense
+rows are, difference by difference in the order of the columns. Zeros are left out, which add nothing:
+orders, distances and ties are those of ``X.toarray()``, to the last bit.
+
+Cost per item: N, the lengths of the columns of its features, and the stored values of the candidates. No
+more than a few rows are ever dense, and those only for cosine distances, once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ..._validation import as_reals
+from ...kernel import jit
+from .._measures import NO_ZERO
+from .._scale import shifted
+
+KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
+SQUARED, ABSOLUTE, ANGULAR, BINARY, QUOTIENT = range(5)
+UNIT = 2.0**-53
+DENSE_VALUES = 2**17  # 1 MB, which stays in a processor's cache
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Data of shape (n_items, n_features) by rows and by columns, without stored zeros.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    starts : int64 ndarray of shape (n_items + 1,)
+        Where every row begins, in `columns` and `values`.
+    columns : int32 ndarray of shape (n_values,)
+        Ascending in every row.
+    values : float64 ndarray of shape (n_values,)
+    column_starts, rows, column_values : ndarray
+        The same by columns.
+    """
+
+    shape: tuple[int, int]
+    starts: Array
+    columns: Array
+    values: Array
+    column_starts: Array
+    rows: Array
+    column_values: Array
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @classmethod
+    def of(cls, csr: Any) -> SparseRows:
+        """From a CSR matrix in canonical form."""
+        csc = csr.tocsc()
+        starts, column_starts = csr.indptr.astype(np.int64), csc.indptr.astype(np.int64)
+        return cls(csr.shape, starts, csr.indices, csr.data, column_starts, csc.indices, csc.data)
+
+
+def as_csr(X: Any) -> Any:
+    """A copy of sparse data in canonical form: float64, sorted, no duplicates, no stored zeros.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not finite real numbers in two dimensions, at least two items and one feature.
+    """
+    if len(X.shape) != 2:
+        msg = f"X must have shape (n_items, n_features), got shape {X.shape}"
+        raise ValueError(msg)
+    if X.shape[0] < 2 or X.shape[1] < 1:
+        msg = f"X must have at least 2 items and 1 feature, got shape {X.shape}"
+        raise ValueError(msg)
+    csr = X.tocsr(copy=True)
+    csr.sum_duplicates()
+    finite = np.isfinite(csr.data) if csr.dtype.kind == "f" else np.ones(1, bool)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
+        msg = f"X[{row}, {csr.indices[at]}] is {csr.data[at]}; every value must be finite"
+        raise ValueError(msg)
+    csr.data = as_reals("the values stored in X", csr.data, "X must hold real numbers")
+    csr.eliminate_zeros()
+    if csr.shape[0] == csr.shape[1] > 2 and csr.nnz and not csr.diagonal().any():
+        msg = (
+            "X is square with an empty diagonal, as neighbour graphs and distances are, but is taken for "
+            f"the features of {csr.shape[0]} items; pass Neighbors.from_graph(X) if it holds distances"
+        )
+        warnings.warn(msg, UserWarning, stacklevel=5)
+    return csr
+
+
+def sparse_search(
+    X: Any, name: str
+) -> tuple[SparseRows, Callable[[Array, int], tuple[Array, Array, Array]], int]:
+    """The data, what finds their nearest items as `select.nearest_of` does, and the power of their scale.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (n_items, n_features)
+    name : str
+        One of `KINDS`.
+    """
+    csr = as_csr(X)
+    kind = KINDS.index(name)
+    shift = 0
+    if kind == ANGULAR:
+        csr.data = _of_unit_length(csr)
+    elif kind == BINARY:
+        if csr.nnz == csr.shape[0] * csr.shape[1] and (csr.data != 1).any():
+            raise ValueError(NO_ZERO)
+        csr.data = np.ones(csr.nnz)
+    else:
+        limit, low = (1000, -2000) if kind == ABSOLUTE else (500, -450)
+        csr.data, shift, smallest = shifted(csr.data, name, limit, low)
+        if smallest < low:
+            msg = (
+                f"sparse X spans too many orders of magnitude for metric {name!r}: its smallest value is "
+                f"below 2**{smallest - limit} of its largest; pass X.toarray()"
+            )
+            raise ValueError(msg)
+    rows = SparseRows.of(csr)
+    sums = np.zeros(len(rows))
+    _sum_rows(rows.starts, rows.values, kind == ABSOLUTE, sums)
+    # Sums of no more than twice the values of a row, some more operations, and the quotient.
+    longest = int(np.diff(rows.starts).max())
+    error = 0.0 if kind == BINARY else (8 * longest + 72) * UNIT
+    return rows, partial(_nearest, rows, sums, kind, error), shift
+
+
+def _of_unit_length(csr: Any) -> Array:
+    """The stored values after rows are brought to one length, as `metrics` does it for dense data.
+
+    NumPy adds up the squares of a row in an order of its own, in which zeros have their places. For that
+    sum some rows at a time are dense.
+    """
+    lengths = np.diff(csr.indptr)
+    row_of = np.repeat(np.arange(csr.shape[0]), lengths)
+    largest = np.ones(csr.shape[0])
+    if csr.nnz:
+        held = lengths > 0
+        largest[held] = np.maximum.reduceat(np.abs(csr.data), csr.indptr[:-1][held])
+    values = csr.data / largest[row_of]
+    squares = np.empty(csr.shape[0])
+    step = max(1, DENSE_VALUES // csr.shape[1])
+    dense = np.zeros((min(step, csr.shape[0]), csr.shape[1]))
+    for start in range(0, csr.shape[0], step):
+        end = min(start + step, csr.shape[0])
+        some = slice(csr.indptr[start], csr.indptr[end])
+        at = row_of[some] - start, csr.indices[some]
+        dense[at] = values[some] * values[some]
+        squares[start:end] = dense[: end - start].sum(axis=1)
+        dense[at] = 0.0
+    scaled: Array = values / np.maximum(np.sqrt(squares), 1.0)[row_of]
+    return scaled
+
+
+def compare(some: Array, every: Array) -> Array:  # noqa: ARG001
+    """Sparse rows are not compared block by block."""
+    msg = "sparse rows are searched, not compared"
+    raise TypeError(msg)
+
+
+def _nearest(
+    data: SparseRows, sums: Array, kind: int, error: float, rows: Array, depth: int
+) -> tuple[Array, Array, Array]:
+    items = np.empty((len(rows), depth), np.int32)
+    ranked = np.empty((len(rows), depth))
+    more = np.zeros(len(rows), bool)
+    _search(
+        data.starts,
+        data.columns,
+        data.values,
+        data.column_starts,
+        data.rows,
+        data.column_values,
+        sums,
+        kind,
+        error,
+        rows,
+        items,
+        ranked,
+        more,
+    )
+    return items, ranked, more
+
+
+@jit
+def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
+    """Sums of absolute values, or of squares, in the order of the columns."""
+    for r in range(len(sums)):
+        for a in range(starts[r], starts[r + 1]):
+            sums[r] += abs(values[a]) if absolute else values[a] * values[a]
+
+
+@jit
+def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):  # type: ignore[no-untyped-def]
+    """What item x has in common with every item: the inner product, or what ``|x| + |y|`` is too much."""
+    shared[:] = 0.0
+    for a in range(starts[x], starts[x + 1]):
+        value = values[a]
+        first = column_starts[columns[a]]
+        last = column_starts[columns[a] + 1]
+        if absolute:
+            for b in range(first, last):
+                other = column_values[b]
+                shared[rows[b]] += abs(value) + abs(other) - abs(value - other)
+        else:
+            for b in range(first, last):
+                shared[rows[b]] += value * column_values[b]
+
+
+@jit
+def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-untyped-def]
+    """The sum of all differences of two items, or of their squares, in the order of the columns."""
+    a, b = starts[x], starts[y]
+    last_a, last_b = starts[x + 1], starts[y + 1]
+    total = 0.0
+    while a < last_a or b < last_b:
+        if b == last_b or (a < last_a and columns[a] < columns[b]):
+            gap = values[a]
+            a += 1
+        elif a == last_a or columns[b] < columns[a]:
+            gap = values[b]
+            b += 1
+        else:
+            gap = values[a] - values[b]
+            a += 1
+            b += 1
+        total += abs(gap) if absolute else gap * gap
+    return total
+
+
+@jit
+def _proposed(kind, both, shared):  # type: ignore[no-untyped-def]
+    """A distance, from the sum of two items' own sums and what they share."""
+    if kind == ABSOLUTE:
+        return both - shared
+    if kind == BINARY:
+        union = both - shared
+        return (union - shared) / union if union > 0.0 else 0.0
+    gap = max(both - 2.0 * shared, 0.0)
+    if kind == QUOTIENT:
+        return 2.0 * gap / (both + gap) if both > 0.0 else 0.0
+    return gap
+
+
+@jit
+def _search(  # type: ignore[no-untyped-def]
+    starts,
+    columns,
+    values,
+    column_starts,
+    rows,
+    column_values,
+    sums,
+    kind,
+    error,
+    asked,
+    items,
+    ranked,
+    more,
+):
+    """Fill the lists of the items in `asked`, ascending by (value, index)."""
+    n_items = len(sums)
+    depth = items.shape[1]
+    absolute = kind == ABSOLUTE
+    shared = np.empty(n_items)
+    lowest = np.empty(n_items)
+    highest = np.empty(n_items)
+    found = np.empty(n_items, np.int64)
+    exact = np.empty(n_items)
+    for r in range(len(asked)):
+        x = asked[r]
+        _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
+        for y in range(n_items):
+            both = sums[x] + sums[y]
+            value = _proposed(kind, both, shared[y])
+            slack = error * (2.0 if kind == QUOTIENT else both)
+            if kind == ANGULAR and (sums[x] == 0.0 or sums[y] == 0.0):
+                value, slack = 2.0, 0.0
+            lowest[y] = value - slack
+            highest[y] = value + slack
+        highest[x] = np.inf
+        limit = np.partition(highest, depth - 1)[depth - 1]
+        n_found = 0
+        for y in range(n_items):
+            if lowest[y] > limit or y == x:
+                continue
+            if kind == BINARY or (kind == ANGULAR and (sums[x] == 0.0 or sums[y] == 0.0)):
+                value = lowest[y]
+            else:
+                value = _total_gap(starts, columns, values, absolute, x, y)
+                if kind == QUOTIENT:
+                    both = sums[x] + sums[y]
+                    value = 2.0 * value / (both + value) if both > 0.0 else 0.0
+            found[n_found] = y
+            exact[n_found] = value
+            n_found += 1
+        order = np.argsort(exact[:n_found], kind="mergesort")
+        for i in range(depth):
+            items[r, i] = found[order[i]]
+            ranked[r, i] = exact[order[i]]
+        more[r] = n_found > depth and exact[order[depth]] == exact[order[depth - 1]]

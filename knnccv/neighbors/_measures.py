@@ -1,0 +1,174 @@
+"""Dissimilarities that are no sums of powers: quotients, quadratic forms, arcs on a sphere.
+
+Each is computed for a pair on its own, by an expression in which the two change places to the last bit.
+So equal rows are at distance 0, lie at one distance from every other, and tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import as_reals
+from ..kernel import jit
+
+NO_ZERO = (
+    "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
+    "'tanimoto' and 'braycurtis' compare amounts"
+)
+
+ABREAST = 64
+
+
+def with_squares(data: Array) -> Array:
+    """The data and a last column of squared lengths, summed over the features in order."""
+    from scipy.spatial.distance import cdist
+
+    return np.column_stack([data, cdist(data, np.zeros((1, data.shape[1])), "sqeuclidean")])
+
+
+def tanimoto(some: Array, every: Array) -> Array:
+    """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column holds the squared lengths."""
+    from scipy.spatial.distance import cdist
+
+    squares = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
+    return quotients(squares, some[:, -1:] + every[:, -1])
+
+
+def quotients(squares: Array, lengths: Array) -> Array:
+    """Tanimoto distances from squared distances and sums of squared lengths; two empty rows are equal.
+
+    ``2 (|x|^2 + |y|^2 - x.y)`` is ``|x|^2 + |y|^2 + |x - y|^2``.
+    """
+    total = lengths + squares
+    return 2 * squares / np.where(total > 0, total, 1.0)
+
+
+def braycurtis(some: Array, every: Array) -> Array:
+    """``sum |x - y| / sum |x + y|``; two empty rows are equal."""
+    from scipy.spatial.distance import cdist
+
+    values: Array = cdist(some, every, "braycurtis")
+    values[np.isnan(values)] = 0.0  # of finite numbers only 0 / 0
+    return values
+
+
+def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
+    """Vectors f, as rows, with sum ``(f.z)^2 = z.VI.z / 4**power``, and that power.
+
+    Parameters
+    ----------
+    given : mapping
+        ``V``, a covariance matrix, or ``VI``, its inverse.
+    n_features : int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If not one of them is given, or it is no symmetric matrix of that size without negative eigenvalues;
+        V must have positive ones.
+    """
+    if len(given) != 1:
+        why = "not both" if given else "not taken from X, as distances would then depend on the split"
+        msg = (
+            "metric 'mahalanobis' needs metric_params={'V': covariance matrix} or {'VI': its inverse}, "
+            + why
+        )
+        raise ValueError(msg)
+    name, value = next(iter(given.items()))
+    matrix = as_reals(name, value, f"{name} of the mahalanobis metric must hold real numbers")
+    if matrix.shape != (n_features, n_features):
+        msg = (
+            f"{name} of the mahalanobis metric must have shape ({n_features}, {n_features}), "
+            f"got {matrix.shape}"
+        )
+        raise ValueError(msg)
+    largest = float(np.abs(matrix).max())
+    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-8 * largest):
+        msg = f"{name} of the mahalanobis metric must be symmetric"
+        raise ValueError(msg)
+    power = int(np.frexp(largest)[1])
+    unit = np.ldexp(matrix, -power)
+    sizes, vectors = np.linalg.eigh((unit + unit.T) / 2)
+    rounding = 4 * n_features * np.finfo(float).eps * max(float(sizes[-1]), 0.0)
+    if sizes[-1] <= 0 or sizes[0] < -1e-8 * sizes[-1] or (name == "V" and sizes[0] <= rounding):
+        kind = "positive definite" if name == "V" else "positive semidefinite and not 0"
+        smallest = np.ldexp(sizes[0], power)
+        msg = f"{name} of the mahalanobis metric must be {kind}, got the eigenvalue {smallest:.3g}"
+        raise ValueError(msg)
+    kept = sizes > rounding  # what rounding leaves of a 0 would tell apart what ties
+    if power % 2:
+        sizes, power = 2 * sizes, power - 1
+    roots = np.sqrt(sizes[kept])
+    factors = (vectors[:, kept] / roots if name == "V" else vectors[:, kept] * roots).T
+    return np.ascontiguousarray(factors), -power // 2 if name == "V" else power // 2
+
+
+def quadratic(factors: Array, some: Array, every: Array) -> Array:
+    """Squared Mahalanobis distances, from the differences: what is as far on the other side ties."""
+    values = np.empty((len(some), len(every)))
+    _quadratic(factors, some, every, values)
+    return values
+
+
+@jit
+def _quadratic(factors, some, every, values):  # type: ignore[no-untyped-def]
+    """Sums of ``(f.(x - y))^2`` over the rows f of `factors`; O(features) a pair and factor."""
+    n_items, n_features = every.shape
+    others = np.zeros((n_features, ABREAST))
+    gaps = np.zeros((n_features, ABREAST))
+    part = np.empty(ABREAST)
+    total = np.empty(ABREAST)
+    for start in range(0, n_items, ABREAST):
+        count = min(ABREAST, n_items - start)
+        for j in range(count):
+            for f in range(n_features):
+                others[f, j] = every[start + j, f]
+        for r in range(len(some)):
+            total[:] = 0.0
+            for f in range(n_features):
+                value = some[r, f]
+                for j in range(ABREAST):
+                    gaps[f, j] = value - others[f, j]
+            for k in range(len(factors)):
+                part[:] = 0.0
+                for f in range(n_features):
+                    weight = factors[k, f]
+                    for j in range(ABREAST):
+                        part[j] += weight * gaps[f, j]
+                for j in range(ABREAST):
+                    total[j] += part[j] * part[j]
+            values[r, start : start + count] = total[:count]
+
+
+def on_sphere(data: Array) -> Array:
+    """Points of the unit sphere, from latitudes and longitudes in radians.
+
+    Raises
+    ------
+    ValueError
+        If there are not two columns, or they hold no such angles.
+    """
+    if data.shape[1] != 2:
+        msg = f"metric 'haversine' needs 2 features, latitude and longitude, got {data.shape[1]}"
+        raise ValueError(msg)
+    for column, (name, limit) in enumerate((("latitude", np.pi / 2), ("longitude", 2 * np.pi))):
+        beyond = np.flatnonzero(np.abs(data[:, column]) > limit * (1 + 1e-9))
+        if len(beyond):
+            at = f"X[{beyond[0]}, {column}] is {data[beyond[0], column]}"
+            msg = f"{at}; a {name} in radians is within {limit:.4f} of 0 (from degrees: np.radians(X))"
+            raise ValueError(msg)
+    # Of equal angles once, so that equal items have equal points whatever instructions are used.
+    angles, places = np.unique(data, return_inverse=True)
+    places = places.reshape(data.shape)
+    sine, cosine = np.sin(angles)[places], np.cos(angles)[places]
+    points = (cosine[:, 0] * cosine[:, 1], cosine[:, 0] * sine[:, 1], sine[:, 0])
+    return np.ascontiguousarray(np.stack(points, axis=1))
+
+
+def arcs(squares: Array) -> Array:
+    """Angles, in radians, from squared chords."""
+    return 2 * np.arcsin(np.minimum(np.sqrt(squares) / 2, 1.0))

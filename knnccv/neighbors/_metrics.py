@@ -1,0 +1,337 @@
+"""Dissimilarities by name: values that rank the items, and how to turn them into distances.
+
+Ranking happens on a surrogate where the distance itself would blur the order: squared euclidean
+distances, since the square root maps neighbouring doubles to one; for cosine and correlation, squared
+distances of rows brought to one length, in which proportional rows are equal to the last bit and rows at
+small angles do not cancel. Great circles rank by the chord.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import as_reals, check_finite, check_real, rectangular, refuse_fitted
+from ._measures import NO_ZERO, arcs, braycurtis, factors_of, on_sphere, quadratic, tanimoto, with_squares
+from ._scale import SQUARES, SUMS, safely_scaled, shifted
+from ._square_input import warn_of_distances
+
+Metric = str | Callable[[Array, Array], float]
+
+ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
+NAMES = (
+    "euclidean",
+    "sqeuclidean",
+    "manhattan",
+    "chebyshev",
+    "minkowski",
+    "cosine",
+    "correlation",
+    "hamming",
+    "jaccard",
+    "tanimoto",
+    "canberra",
+    "braycurtis",
+    "mahalanobis",
+    "haversine",
+)
+PARAMETERS = {"minkowski": ("p",), "mahalanobis": ("V", "VI")}
+SPARSE_NAMES = ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto")
+PIECE = 4096  # rows
+_FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
+# The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
+_DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How the items are compared.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n_items, n_features)
+        The data as the metric takes them.
+    compare : callable
+        ``compare(data[rows], data)`` → surrogate values of shape (n_rows, n_items).
+    to_distance : callable
+        From surrogate values to distances.
+    kind : str
+        The surrogate by the name under which the faster engines know it; empty where none does.
+    embed : callable, optional
+        Returns a `ProductSearch` whose proposals `remeasure` can settle, or None: for distances that are no
+        metric's of `data`.
+    remeasure : callable, optional
+        ``remeasure(rows, found)`` → surrogate values of the items ``found[r]`` beside item ``rows[r]``.
+    nearest : callable, optional
+        ``nearest(rows, depth)`` → lists as those of `select.nearest_of`, where the data have a search of
+        their own; `compare` does not serve then.
+    """
+
+    data: Any
+    compare: Callable[[Array, Array], Array]
+    to_distance: Callable[[Array], Array]
+    kind: str = ""
+    embed: Callable[[], Any] | None = None
+    remeasure: Callable[[Array, Array], Array] | None = None
+    nearest: Callable[[Array, int], tuple[Array, Array, Array]] | None = None
+
+
+def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:
+    """Check the data and prepare the comparison.
+
+    Raises
+    ------
+    ValueError
+        If the data are not finite, or the metric or a parameter of it is not known.
+    TypeError
+        If the data are no real numbers.
+    """
+    if params is not None and not isinstance(params, Mapping):
+        msg = f"metric_params must be None or a mapping of names to values, got {params!r}"
+        raise TypeError(msg)
+    given = dict(params or {})
+    refuse_fitted("metric", metric)
+    if callable(metric):
+        _no_params(given, "a callable metric")
+        if hasattr(X, "tocsr"):
+            raise TypeError(_dense_only("a callable metric"))
+        return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
+    name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
+    if name == "precomputed":
+        msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
+        raise ValueError(msg)
+    if name not in NAMES:
+        raise ValueError(_unknown(metric))
+    own = {key: given.pop(key) for key in PARAMETERS.get(name, ()) if key in given}
+    _no_params(given, f"metric {metric!r}")
+    if hasattr(X, "tocsr"):
+        return _sparse(X, name)
+    if name == "minkowski":
+        return _scaled(check_features(X), "minkowski", p=_check_p(own.get("p", 2.0)))
+    if name in _DEGREES:
+        return _scaled(check_features(X, keep_single=True), name)
+    if name == "hamming":
+        return Ranking(check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged)
+    data = check_features(X)
+    if name == "jaccard":
+        return Ranking(_present(data), partial(_cdist, "jaccard", {}), _unchanged)
+    if name == "tanimoto":
+        scaled, _ = safely_scaled(data, name, *SQUARES)
+        return Ranking(with_squares(scaled), tanimoto, _unchanged)
+    if name == "canberra":
+        return Ranking(safely_scaled(data, name, *SUMS)[0], partial(_cdist, name, {}), _unchanged)
+    if name == "braycurtis":
+        return Ranking(safely_scaled(data, name, *SUMS)[0], braycurtis, _unchanged)
+    if name == "mahalanobis":
+        factors, power = factors_of(own, data.shape[1])
+        scaled, shift = safely_scaled(data, name, *SQUARES)
+        return Ranking(scaled, partial(quadratic, factors), partial(_root, shift + power))
+    if name == "haversine":
+        return Ranking(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
+    return _angular(data, centred=name == "correlation")
+
+
+def check_features(X: Any, *, keep_single: bool = False) -> Array:
+    """The data as a C-contiguous float64 array of shape (n_items, n_features), checked.
+
+    With `keep_single` float32 stays float32: every value of it is one of float64.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not finite real numbers in two dimensions, at least two items and one feature.
+    """
+    refuse_fitted("X", X)
+    if hasattr(X, "tocsr"):
+        msg = "X is a sparse matrix; pass X.toarray()"
+        raise TypeError(msg)
+    must = "X must hold real numbers"
+    raw = rectangular(X, must)
+    shape = raw.shape
+    if len(shape) != 2:
+        msg = f"X must have shape (n_items, n_features), got shape {shape}"
+        raise ValueError(msg)
+    if shape[0] < 2 or shape[1] < 1:
+        msg = f"X must have at least 2 items and 1 feature, got shape {shape}"
+        raise ValueError(msg)
+    if keep_single and raw.dtype == np.float32 and not np.ma.isMaskedArray(X):
+        single = np.ascontiguousarray(raw, dtype=np.float32)
+        check_finite("X", single)
+        warn_of_distances(single)
+        return single
+    try:
+        data = as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
+    except TypeError as error:
+        if raw.dtype.kind not in "OUST":
+            raise
+        msg = f"{error}; neighbours of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
+        raise TypeError(msg) from error
+    warn_of_distances(data)
+    return data
+
+
+def _sparse(X: Any, name: str) -> Ranking:
+    """How sparse rows are compared."""
+    if name not in SPARSE_NAMES:
+        raise TypeError(_dense_only(f"metric {name!r}"))
+    from ._engines.sparse_rows import compare, sparse_search
+
+    kind = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
+    data, nearest, shift = sparse_search(X, kind)
+    to_distance: Callable[[Array], Array] = _unchanged
+    if name == "euclidean":
+        to_distance = partial(_root, shift)
+    elif name == "cosine":
+        to_distance = partial(_times_power, -1)
+    elif name in _DEGREES:
+        to_distance = partial(_times_power, _DEGREES[name] * shift)
+    return Ranking(data, compare, to_distance, nearest=nearest)
+
+
+def _dense_only(what: str) -> str:
+    served = ", ".join(SPARSE_NAMES)
+    return f"X is a sparse matrix, which {what} does not take, only {served}; pass X.toarray()"
+
+
+def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
+    """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
+    degree = _DEGREES[name]
+    # Powers and their sums must neither overflow nor vanish.
+    limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
+    low = 50 - limit if degree == 2 or "p" in kwargs else -2000
+    scaled, shift, smallest = shifted(data, name, limit, low)
+    function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
+    unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
+    if name == "minkowski":
+        return Ranking(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
+    if degree == 2 and smallest < low:
+        return Ranking(scaled, partial(_guarded, function, {}, 1.0), unscale)
+    return Ranking(
+        scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
+    )
+
+
+def _angular(data: Array, *, centred: bool) -> Ranking:
+    if centred:
+        constant = data.max(axis=1) == data.min(axis=1)
+        scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
+        from_first = scaled - scaled[:, :1]  # without rounding where the values are close together
+        # The mean times their number: exact for moderate integers, as proportional rows must stay so.
+        centred_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
+        data = np.where(constant[:, None], 0.0, centred_rows)
+    largest = np.abs(data).max(axis=1, keepdims=True)
+    zero = largest[:, 0] == 0
+    # Proportional rows give the same quotients to the last bit.
+    rows = data / np.where(largest == 0, 1.0, largest)
+    rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+    to_distance = partial(_times_power, -1)
+    if not zero.any():
+        return Ranking(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
+    # A constant column tells rows without a direction apart, whose distance to everything is 1.
+    rows = np.column_stack([rows, zero.astype(float)])
+    return Ranking(rows, _angles, to_distance)
+
+
+def _angles(some: Array, every: Array) -> Array:
+    """Twice the cosine distance; the last column marks rows without a direction."""
+    values = _cdist("sqeuclidean", {}, some[:, :-1], every[:, :-1])
+    values[some[:, -1] == 1, :] = 2.0
+    values[:, every[:, -1] == 1] = 2.0
+    return values
+
+
+def _present(data: Array) -> Array:
+    """Which features an item has."""
+    if data.all() and (data != 1).any():
+        raise ValueError(NO_ZERO)
+    present: Array = data != 0
+    return present
+
+
+# Plain functions under `partial`, not closures: a Ranking must travel to other processes.
+
+
+def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> Array:
+    from scipy.spatial.distance import cdist  # a tenth of a second, which importing knnccv need not pay
+
+    if every.dtype != np.float32:
+        values: Array = cdist(some, every, name, **kwargs)
+        return values
+    values = np.empty((len(some), len(every)))  # in pieces, or cdist would convert them all
+    for start in range(0, len(every), PIECE):
+        piece = slice(start, start + PIECE)
+        values[:, piece] = cdist(some, every[piece], name, **kwargs)
+    return values
+
+
+def _guarded(name: str, kwargs: Mapping[str, Any], root: float, some: Array, every: Array) -> Array:
+    """As `_cdist`, for sums of powers of which the values are the `root`-th root, if none has vanished."""
+    values = _cdist(name, kwargs, some, every)
+    small = values <= 1e-290 ** (1 / root)
+    if small.any():
+        lost = small & (_cdist("chebyshev", {}, some, every) > 0)
+        if lost.any():
+            msg = (
+                f"differences to the power of {kwargs.get('p', 2)} vanish beside the largest values of X; "
+                "take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
+            )
+            raise ValueError(msg)
+    return values
+
+
+def _by_callable(metric: Callable[[Array, Array], float], some: Array, every: Array) -> Array:
+    values = np.empty((len(some), len(every)))
+    every = every.view()
+    some.flags.writeable = every.flags.writeable = False  # the metric may look, not touch
+    for r, one in enumerate(some):
+        for c, other in enumerate(every):
+            value = metric(one, other)
+            values[r, c] = value if isinstance(value, float) else _one_real(value)
+    return values
+
+
+def _one_real(value: Any) -> float:
+    single = np.asarray(value)
+    if single.ndim or single.dtype.kind not in "biuf":
+        msg = f"the metric must return one real number, got {value!r}"
+        raise TypeError(msg)
+    return float(single)
+
+
+def _unchanged(values: Array) -> Array:
+    return values
+
+
+def _root(shift: int, values: Array) -> Array:
+    return np.ldexp(np.sqrt(values), shift)
+
+
+def _times_power(exponent: int, values: Array) -> Array:
+    return np.ldexp(values, exponent) if exponent else values
+
+
+def _check_p(p: Any) -> float:
+    value = check_real("p of the minkowski metric", p)
+    if not 0 < value < np.inf:
+        msg = f"p of the minkowski metric must be positive and finite (else use 'chebyshev'), got {p}"
+        raise ValueError(msg)
+    return value
+
+
+def _no_params(params: Mapping[str, Any], what: str) -> None:
+    if params:
+        msg = f"{what} takes no parameter {sorted(params)[0]!r}"
+        raise TypeError(msg)
+
+
+def _unknown(metric: object) -> str:
+    names = (*NAMES, *ALIASES, "precomputed")
+    closest = difflib.get_close_matches(str(metric).lower(), names, n=1)
+    hint = f"; did you mean {closest[0]!r}?" if closest else ""
+    return f"metric must be a callable or one of {', '.join(names)}, got {metric!r}{hint}"

@@ -1,0 +1,238 @@
+"""CVC and LCV, and the votes that they judge.
+
+CVC, *cross-validation and confidence*, is the number of items that are right when left out, plus the mean
+confidence in the items' own classes: leave-one-out accuracy whose many ties confidence breaks. RIB,
+*refined instance-based learning*, tunes by it how near neighbours' votes are weighted.
+
+Wilson, D. R. & Martinez, T. R. (1999). Combining cross-validation and confidence to measure fitness.
+IJCNN'99.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._labels import code_labels
+from .._typing import Array
+from .._validation import as_reals, check_integer
+from ..neighbors import as_neighbors
+from ._votes import EQUAL, VoteLists, check_votes, decide, neighbor_weights
+
+LARGEST = 1e300
+"""Of the distances, whose sums must not overflow."""
+
+
+def cvc_score(y_true: Any, votes: Any) -> float:
+    """Cross-validation and confidence of any voting classifier.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_items,)
+        Class labels.
+    votes : array of shape (n_items, n_classes)
+        Non-negative votes for every class, in the order of the sorted labels of `y_true`, that each item
+        got when it was left out: ``loo_votes``, or ``cross_val_predict(..., cv=LeaveOneOut(),
+        method="predict_proba")`` of scikit-learn.
+
+    Returns
+    -------
+    float
+        (r + c) / (n + 1), with r the number of items whose own class has most votes, and c the mean share
+        of the votes that the own class has. A tied vote goes to the lowest label (in `RIBClassifier` to the
+        nearest class, unless told otherwise); no votes at all count as equal votes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a vote is negative or not finite, or the shape does not fit the labels.
+
+    Notes
+    -----
+    Wilson & Martinez 1999, eqs. (1) and (2). One more item that is right adds 1 / (n + 1), which no change
+    of confidence outweighs: CVC orders settings by r, and equal r by confidence.
+
+    Examples
+    --------
+    >>> from knnccv.rib import cvc_score
+    >>> round(cvc_score(["a", "b", "b"], [[2, 1], [1, 3], [2, 2]]), 6)
+    0.659722
+    """
+    n_correct, confidence, n_items = _left_out(y_true, votes)
+    return (n_correct + confidence) / (n_items + 1)
+
+
+def lcv_score(y_true: Any, votes: Any) -> float:
+    """Leave-one-out accuracy of any voting classifier.
+
+    Parameters
+    ----------
+    y_true, votes
+        As for `cvc_score`.
+
+    Returns
+    -------
+    float
+        Share of the items whose own class has most votes; a tied vote goes to the lowest label.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cvc_score`.
+
+    Examples
+    --------
+    >>> from knnccv.rib import lcv_score
+    >>> lcv_score(["a", "b", "b", "b"], [[2, 1], [1, 3], [2, 2], [0, 1]])
+    0.75
+    """
+    n_correct, _, n_items = _left_out(y_true, votes)
+    return n_correct / n_items
+
+
+def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
+    given = as_reals("votes", votes, "votes must hold real numbers, (n_items, n_classes)")
+    if given.ndim != 2:
+        msg = f"votes must have shape (n_items, n_classes), got shape {given.shape}"
+        raise ValueError(msg)
+    labels = code_labels(y_true)
+    n_items, n_classes = len(labels.codes), len(labels.classes)
+    if given.shape != (n_items, n_classes) or not n_items:
+        msg = (
+            f"votes must have shape ({n_items}, {n_classes}), a row for every item of y_true and a column "
+            f"for every label in it, got shape {given.shape}"
+        )
+        raise ValueError(msg)
+    if (given < 0).any():
+        row, column = (int(at) for at in np.argwhere(given < 0)[0])
+        msg = f"votes[{row}, {column}] is {given[row, column]}; votes must be at least 0"
+        raise ValueError(msg)
+    largest = given.max(axis=1, keepdims=True)
+    # First to a common size, so that no sum overflows; no votes at all are equal ones.
+    sized = np.where(largest > 0, given / np.where(largest > 0, largest, 1), 1.0)
+    chosen = (sized >= 1 - EQUAL).argmax(axis=1)
+    confidence = sized[np.arange(n_items), labels.codes] / sized.sum(axis=1)
+    return int((chosen == labels.codes).sum()), float(confidence.mean()), n_items
+
+
+def _check_distances(distances: Array) -> None:
+    """Raise ValueError where ratios of distances make no weights."""
+    outside = (distances < 0) | (distances > LARGEST)
+    if outside.any():
+        row, column = (int(at) for at in np.argwhere(outside)[0])
+        msg = f"distances must be between 0 and {LARGEST:g}, got {distances[row, column]} in row {row}"
+        raise ValueError(msg)
+
+
+def vote_weights(
+    distances: Any,
+    kernel: str = "majority",
+    *,
+    w_k: float | None = None,
+    avgk: bool = False,
+) -> Array:
+    """Weights of the votes of near neighbours.
+
+    Parameters
+    ----------
+    distances : array of shape (n_rows, k)
+        Distances of the k nearest, ascending.
+    kernel : {"majority", "linear", "gaussian", "exponential"}, default "majority"
+        With D_j the distance of the j-th: 1; 1 - (1 - w_k) D_j / D_k, not below 0;
+        w_k ** (D_j / D_k)**2; w_k ** (D_j / D_k).
+    w_k : float in [0, 1], optional
+        The weight at distance D_k. Not for "majority", needed for the others.
+    avgk : bool, default False
+        Use D'_k = 2 (D_1 + ... + D_k) / (k + 1) in place of D_k.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, k)
+        All 1 where D_k is 0. Where every weight would be 0, their limit as w_k falls to 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a distance is negative, not finite or beyond 1e300, or they descend, or a parameter is not as
+        above.
+
+    Notes
+    -----
+    Wilson & Martinez 1999, eqs. (7) to (11).
+
+    Examples
+    --------
+    >>> from knnccv.rib import vote_weights
+    >>> vote_weights([[0.0, 1.0, 2.0]], "linear", w_k=0.5)
+    array([[1.  , 0.75, 0.5 ]])
+    """
+    given = as_reals("distances", distances, "distances must hold real numbers, (n_rows, k)")
+    if given.ndim != 2 or given.shape[1] < 1:
+        msg = f"distances must have shape (n_rows, k), got shape {given.shape}"
+        raise ValueError(msg)
+    if (np.diff(given, axis=1) < 0).any():
+        msg = "distances must ascend in every row"
+        raise ValueError(msg)
+    _check_distances(given)
+    weight = check_votes(kernel, w_k, avgk)
+    return neighbor_weights(given, given.shape[1], kernel, weight, bool(avgk))
+
+
+def loo_votes(
+    neighbors: Any,
+    y: Any,
+    n_neighbors: int = 3,
+    kernel: str = "majority",
+    *,
+    w_k: float | None = None,
+    avgk: bool = False,
+    n_jobs: int | None = None,
+) -> Array:
+    """The classes' shares of the votes that every item gets from its nearest neighbours, itself left out.
+
+    Parameters
+    ----------
+    neighbors : Neighbors, or array of shape (n_items, n_features)
+        The neighbour orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
+        distances. Lists that came without distances count as at distances 0, 1, 2, …. Of equally near items
+        at the k-th place those vote that come first in the data (``complete_cv(..., LeaveOut(1))`` averages
+        over all their orders).
+    y : array of shape (n_items,)
+        Class labels.
+    n_neighbors : int, default 3
+        k, 1 to n_items - 1.
+    kernel, w_k, avgk
+        As for `vote_weights`.
+    n_jobs : int, optional
+        Threads, for the neighbours.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_items, n_classes)
+        Shares, every row's sum being 1; columns in the order of the sorted labels.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed, or distances are negative or beyond 1e300 where the weights depend on
+        them.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.rib import cvc_score, loo_votes
+    >>> wine = load_wine()
+    >>> votes = loo_votes(wine.X, wine.y, 5, "linear", w_k=0.2)
+    >>> round(cvc_score(wine.y, votes), 4)
+    0.7469
+    """
+    near = as_neighbors(neighbors, "euclidean", None)
+    labels = code_labels(y, near.n_items)
+    weight = check_votes(kernel, w_k, avgk)
+    k = check_integer("n_neighbors", n_neighbors, 1, near.max_depth)
+    items, distances = near.kneighbors(k, n_jobs=n_jobs)
+    if kernel != "majority":
+        _check_distances(distances)
+    lists = VoteLists.of(items, distances, labels.codes, labels.codes)
+    return decide(lists, len(labels.classes), k, kernel, weight, bool(avgk))[0]

@@ -1,0 +1,13 @@
+"""scikit-learn's estimators, splitters and scorings, averaged exactly.
+
+`expected_score` is the exact expectation of ``cross_val_score(...).mean()`` over the splitter's random
+numbers. `ccv_scorer` and `WholeData` bring such expectations into ``GridSearchCV``, ``validation_curve``
+and anything else of scikit-learn that takes ``scoring=`` and ``cv=``.
+"""
+
+from __future__ import annotations
+
+from ._expected_score import ExpectedScore, expected_score
+from ._scorer import WholeData, ccv_scorer
+
+__all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]

@@ -1,0 +1,189 @@
+"""What scikit-learn's estimators and pipelines ask for, in words of knnccv."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._labels import code_labels
+from .._typing import Array
+from .._validation import check_integer
+from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
+
+_KNOWN = set(NAMES) | set(ALIASES)
+# Where the parameter is left out, scikit-learn takes it from the items that are compared.
+_FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
+_MOST_ITEMS = 20_000  # of whom all distances are held at once
+
+
+class InexactError(ValueError):
+    """The expectation has no closed form here; the message says why."""
+
+
+def needs_sklearn() -> None:
+    """Raise ImportError, with the command that helps, if scikit-learn is missing."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        msg = "knnccv.sklearn needs scikit-learn: pip install 'knnccv[sklearn]'"
+        raise ImportError(msg) from error
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The nearest-neighbour rule of an estimator, and the neighbours it finds.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        K.
+    regression : bool
+        Whether the K are averaged; else they vote.
+    by_distance : bool
+        Whether nearer ones weigh more (K is 1 or 2 then, and 2 only if they vote).
+    neighbors : Neighbors
+        Of all items.
+    """
+
+    n_neighbors: int
+    regression: bool
+    by_distance: bool
+    neighbors: Neighbors
+
+    def check_size(self, n_train: int) -> None:
+        """Raise ValueError if a training set of this size is too small."""
+        if self.n_neighbors > n_train:
+            raise ValueError(too_many(self.n_neighbors, n_train))
+
+
+def too_many(n_neighbors: int, n_train: int) -> str:
+    """The message for a K that does not fit into a training set."""
+    return (
+        f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
+        f"got {n_neighbors} (scikit-learn's score would be nan)"
+    )
+
+
+def read_rule(estimator: Any, X: Any) -> Rule:
+    """The rule of an estimator, if it is one that can be averaged exactly.
+
+    Raises
+    ------
+    InexactError
+        If it is not.
+    ValueError, TypeError
+        If the estimator or the data are not in order.
+    """
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
+        msg = (
+            f"{type(estimator).__name__} is neither KNeighborsClassifier nor KNeighborsRegressor, nor a "
+            "pipeline that ends with one of them"
+        )
+        raise InexactError(msg)
+    regression = type(estimator) is KNeighborsRegressor
+    k = check_integer("n_neighbors", estimator.n_neighbors, 1)
+    by_distance = _weighted(estimator.weights, k, regression)
+    return Rule(k, regression, by_distance, _neighbors_of(estimator, X))
+
+
+def _weighted(weights: Any, k: int, regression: bool) -> bool:
+    if weights is None or (isinstance(weights, str) and weights == "uniform"):
+        return False
+    if callable(weights):
+        msg = f"votes of weights={weights!r}, a function, cannot be counted"
+        raise InexactError(msg)
+    if weights != "distance":
+        msg = f"weights must be 'uniform', 'distance', None or a function, got {weights!r}"
+        raise ValueError(msg)
+    if k > (1 if regression else 2):
+        allowed = "n_neighbors=1" if regression else "n_neighbors of 1 or 2"
+        msg = f"weights='distance' is exact for {allowed} only, not for n_neighbors={k}"
+        raise InexactError(msg)
+    return True
+
+
+def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
+    """The neighbours under the estimator's metric."""
+    metric, params = _metric_of(estimator)
+    name = metric if isinstance(metric, str) else ""
+    if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
+        msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
+        raise InexactError(msg)
+    if name == "precomputed":
+        return Neighbors.from_distances(X)
+    if callable(metric) and not hasattr(metric, "pairwise"):
+        return Neighbors.from_data(X, partial(metric, **params) if params else metric)
+    given = not _missing_parameters(name, params)
+    if name in _KNOWN and given and set(params) <= set(PARAMETERS.get(name, ())):
+        return Neighbors.from_data(X, name, metric_params=params)
+    return _measured(X, metric, params)
+
+
+def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
+    """The metric by the name that knnccv has for it, if it has one, and its parameters."""
+    metric, params = estimator.metric, dict(estimator.metric_params or {})
+    if not isinstance(metric, str):
+        return metric, params
+    if metric in ("minkowski", "p"):
+        params.setdefault("p", estimator.p if metric == "minkowski" else 2)
+        if params.get("w") is None:
+            params.pop("w", None)
+        names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
+        return (
+            (names[params["p"]], {})
+            if [*params] == ["p"] and params["p"] in names
+            else ("minkowski", params)
+        )
+    return ("chebyshev" if metric == "infinity" else metric), params
+
+
+def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
+    """Whether scikit-learn would take a parameter from the items that are compared."""
+    needed = _FITTED_METRICS.get(name, ())
+    return bool(needed) and not any(one in params for one in needed)
+
+
+def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
+    """By scikit-learn's own distances, all at once."""
+    from sklearn.metrics import pairwise_distances
+
+    if isinstance(metric, str) and _missing_parameters(metric, params):
+        msg = (
+            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params takes it "
+            "from the items compared, so that distances would depend on the split"
+        )
+        raise InexactError(msg)
+    if len(X) > _MOST_ITEMS:
+        msg = (
+            f"metric {metric!r} needs all distances at once, for at most {_MOST_ITEMS} items, not {len(X)}"
+        )
+        raise InexactError(msg)
+    if hasattr(metric, "pairwise"):
+        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
+    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
+
+
+def length_of(X: Any) -> int:
+    """How many items X has."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def as_target(estimator: Any, X: Any, y: Any) -> Array:
+    """The labels or values as an array of shape (n_items,) or (n_items, n_outputs)."""
+    from sklearn.base import is_classifier
+
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim not in (1, 2) or len(target) != length_of(X):
+        msg = f"y must have shape ({length_of(X)},) for {length_of(X)} items, got shape {target.shape}"
+        raise ValueError(msg)
+    if target.ndim == 1 and is_classifier(estimator):
+        labels = code_labels(y if np.ndim(y) == 1 else target)
+        return labels.classes[labels.codes]
+    return target

@@ -1,0 +1,302 @@
+"""Which of scikit-learn's scorings are means over classifications, and hence have exact expectations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import as_reals
+from ._estimators import InexactError
+
+WHY_NOT = (
+    "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
+    "'neg_mean_squared_error', what equals one of them ('recall_micro', 'recall_weighted', "
+    "'precision_micro', 'f1_micro'), their losses (make_scorer), and a matrix of costs"
+)
+_PREDICTED = "it divides by a number of predictions, which depends on the training set"
+_RANKED = "it ranks the tested items, and is no mean over them"
+_SPREAD = "it divides by the spread of the tested values, which depends on the split"
+_REASONS = {
+    "precision_score": _PREDICTED,
+    "f1_score": _PREDICTED,
+    "fbeta_score": _PREDICTED,
+    "jaccard_score": _PREDICTED,
+    "matthews_corrcoef": _PREDICTED,
+    "cohen_kappa_score": _PREDICTED,
+    "roc_auc_score": _RANKED,
+    "average_precision_score": _RANKED,
+    "log_loss": "it is infinite where the true class has no vote",
+    "r2_score": _SPREAD,
+    "explained_variance_score": _SPREAD,
+    "root_mean_squared_error": "the mean of roots is not the root of the mean",
+    "mean_absolute_error": "how far a mean of K values is off depends on the K together",
+    "median_absolute_error": "a median is no mean",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A scoring as an affine function of what knnccv computes: ``offset + factor * mean``.
+
+    Attributes
+    ----------
+    name : str
+        For people to read.
+    kind : {"accuracy", "balanced", "squared", "cost", "brier"}
+        What is averaged: right answers, right answers within classes, squared errors, `costs`, or the
+        Brier scores (from 0 to 2) of the shares of the votes.
+    costs : ndarray of shape (n_classes, n_classes), or None
+        Rows: true class, columns: predicted one. Of "balanced", these are averaged within classes.
+    every_class : bool
+        Whether a test set without one of the classes has another score.
+    """
+
+    name: str
+    kind: str
+    offset: float = 0.0
+    factor: float = 1.0
+    costs: Array | None = None
+    every_class: bool = False
+
+    def __call__(self, mean: float) -> float:
+        """The score that goes with this mean."""
+        return self.offset + self.factor * mean
+
+
+@dataclass(frozen=True, eq=False)
+class CostScorer:
+    """Mean cost of an estimator's predictions: a scorer for scikit-learn.
+
+    ``costs`` of shape (n_classes, n_classes) belongs to the sorted labels ``classes``.
+    """
+
+    costs: Array
+    classes: Array
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The mean cost."""
+        true, predicted = (np.searchsorted(self.classes, some) for some in (y, estimator.predict(X)))
+        return float(self.costs[true, predicted].mean())
+
+
+def is_costs(scoring: Any) -> bool:
+    """Whether `scoring` is given as a matrix."""
+    if isinstance(scoring, np.ndarray):
+        return True
+    return isinstance(scoring, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in scoring)
+
+
+def several(scoring: Any) -> dict[str, Any] | None:
+    """Names and scorings, if `scoring` is a collection of them; None if it is a single one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is an empty collection, or one without names.
+    """
+    if isinstance(scoring, Mapping):
+        found = dict(scoring)
+    elif isinstance(scoring, (list, tuple, set, frozenset)) and not is_costs(scoring):
+        found = {name: name for name in scoring if isinstance(name, str)}
+        if len(found) < len(scoring) and all(isinstance(name, str) for name in scoring):
+            msg = f"several scorings must have different names, got {scoring!r}"
+            raise ValueError(msg)
+    else:
+        return None
+    if not scoring:
+        msg = f"scoring must name at least one scoring, got {scoring!r}"
+        raise ValueError(msg)
+    if len(found) < len(scoring) or not all(isinstance(name, str) for name in found):
+        msg = (
+            "several scorings must be a list of names, or a mapping of names to scorings (None, names, "
+            f"scorers or matrices of costs), got {scoring!r}"
+        )
+        raise TypeError(msg)
+    return found
+
+
+def for_sklearn(scoring: Any, y: Array) -> Any:
+    """`scoring` as ``cross_val_score`` takes it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is none, or a matrix of the wrong shape.
+    """
+    if is_costs(scoring):
+        classes = np.unique(y)
+        return CostScorer(_costs(scoring, len(classes)), classes)
+    if scoring is None or callable(scoring):
+        return scoring
+    if not isinstance(scoring, str):
+        msg = (
+            "scoring must be None, a name, a scorer or a matrix of costs (rows true, columns predicted), "
+            f"got {scoring!r}"
+        )
+        raise TypeError(msg)
+    from sklearn.metrics import get_scorer
+
+    get_scorer(scoring)  # which knows all names, and says so
+    return scoring
+
+
+def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
+    """What a scoring averages.
+
+    Raises
+    ------
+    InexactError
+        If it is not linear in the classifications, or nobody can tell.
+    ValueError, TypeError
+        If it does not suit the estimator, or is no scoring.
+    """
+    from sklearn import metrics
+
+    if is_costs(scoring):
+        if regression:
+            msg = "a matrix of costs is for classifiers; a regressor takes scoring='neg_mean_squared_error'"
+            raise ValueError(msg)
+        costs = _costs(scoring, len(np.unique(y)))
+        return Measure("expected cost", "cost", costs=costs)
+    scorer = for_sklearn(scoring, y)
+    if scorer is None:
+        if regression:
+            msg = f"scoring=None means R² for a regressor, which {_inexact('r2_score')}"
+            raise InexactError(msg)
+        return Measure("accuracy", "accuracy")
+    if isinstance(scorer, str):
+        scorer = metrics.get_scorer(scorer)
+    given, sign, options = _parts(scorer)
+    if given is None:
+        msg = f"nobody can look into the scorer {scoring!r}"
+        raise InexactError(msg)
+    function = getattr(given, "__name__", "")
+    name = scoring if isinstance(scoring, str) else function or repr(scoring)
+    found = None
+    if given is getattr(metrics, function, None):
+        response = getattr(scorer, "_response_method", None)
+        if response == "predict":
+            found = _of_predictions(function, options, name, sign, regression, y)
+        elif response == "predict_proba" and function == "brier_score_loss" and not regression:
+            found = _brier(options, name, sign, y)
+    if found is not None:
+        return found
+    what = name
+    if regression:
+        what += " of a regressor"
+    elif options and name is not scoring:
+        what += f"({', '.join(f'{key}={value!r}' for key, value in options.items())})"
+    msg = f"{what} {_inexact(function)}"
+    raise InexactError(msg)
+
+
+def _inexact(function: str) -> str:
+    reason = f" ({_REASONS[function]})" if function in _REASONS else ""
+    return f"has no exact expectation here{reason}; {WHY_NOT}"
+
+
+def _of_predictions(
+    function: str, options: dict[str, Any], name: str, sign: float, regression: bool, y: Array
+) -> Measure | None:
+    """What a function of scikit-learn's averages that compares labels or values with predicted ones."""
+    if function == "mean_squared_error" and _only(options, multioutput="uniform_average"):
+        return Measure(name, "squared", factor=sign) if regression else _off(name, sign, y, 2)
+    if regression:
+        return None
+    if function == "mean_absolute_error" and _only(options, multioutput="uniform_average"):
+        return _off(name, sign, y, 1)
+    if function == "accuracy_score" and _only(options, normalize=True):
+        return Measure(name, "accuracy", factor=sign)
+    if function == "zero_one_loss" and _only(options, normalize=True):
+        return Measure(name, "accuracy", offset=sign, factor=-sign)
+    if function == "balanced_accuracy_score" and _only(options, adjusted=False):
+        return Measure(name, "balanced", factor=sign)
+    plain = options.get("labels") is None and options.get("sample_weight") is None
+    micro = ("precision_score", "recall_score", "f1_score", "fbeta_score")
+    if function in micro and options.get("average") == "micro" and plain:
+        return Measure(name, "accuracy", factor=sign)
+    if function == "recall_score":
+        return _recall(options, name, sign, y)
+    return None
+
+
+def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
+    """The recall of a class, or the mean of several classes' recalls, or of all items."""
+    known = {"average", "pos_label", "labels", "zero_division"}
+    average, labels = options.get("average", "binary"), options.get("labels")
+    if not known.issuperset(options) or average not in ("binary", "macro", "weighted"):
+        return None
+    if average == "weighted":
+        return None if labels is not None else Measure(name, "accuracy", factor=sign)
+    if average == "macro" and labels is None:
+        # A class that is predicted and not tested has a recall of 0, or, with nan, none.
+        ignored = isinstance(nan := options.get("zero_division"), float) and np.isnan(nan)
+        return Measure(name, "balanced", factor=sign, every_class=not ignored)
+    classes = np.unique(y).tolist()
+    chosen = [options.get("pos_label", 1)] if average == "binary" else list(labels or ())
+    if average == "binary" and len(classes) > 2:
+        msg = (
+            f"{name} with average='binary' is for two classes, got {len(classes)}; take 'recall_macro', or "
+            "labels=[...] with average='macro' for the recall of some classes"
+        )
+        raise ValueError(msg)
+    if not chosen or not all(label in classes for label in chosen) or len(set(chosen)) < len(chosen):
+        shown = ", ".join(map(repr, classes[:10]))
+        msg = (
+            f"{name} needs a class whose recall it is, one of {shown}, got {chosen}: "
+            "make_scorer(recall_score, pos_label=...)"
+        )
+        raise ValueError(msg)
+    own = np.array([label in chosen for label in classes], dtype=float)
+    costs = np.diag(own) * (len(classes) / len(chosen))
+    return Measure(name, "balanced", factor=sign, costs=costs, every_class=True)
+
+
+def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
+    """The Brier score, halved for two classes (so that it is that of one of them) unless told otherwise."""
+    classes = np.unique(y)
+    labels = options.get("labels")
+    if not {"pos_label", "labels", "scale_by_half"}.issuperset(options):
+        return None
+    if labels is not None and sorted(labels) != classes.tolist():
+        return None
+    half = options.get("scale_by_half", "auto")
+    if half == "auto":
+        half = len(classes) < 3
+    return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
+
+
+def _parts(scorer: Any) -> tuple[Any, float, dict[str, Any]]:
+    """The function, the sign and the options of what ``make_scorer`` made; None if it is something else."""
+    if not hasattr(scorer, "_score_func"):
+        return None, 1.0, {}
+    return scorer._score_func, float(scorer._sign), dict(scorer._kwargs)
+
+
+def _only(options: dict[str, Any], **harmless: Any) -> bool:
+    return all(name in harmless and value == harmless[name] for name, value in options.items())
+
+
+def _off(name: str, sign: float, y: Array, power: int) -> Measure:
+    """How far predicted labels that are numbers are off, to a power."""
+    classes = np.unique(y)
+    if classes.dtype.kind not in "iuf":
+        msg = f"{name} needs numbers for labels, got dtype {classes.dtype}"
+        raise ValueError(msg)
+    numbers = classes.astype(float)
+    return Measure(name, "cost", factor=sign, costs=np.abs(numbers[:, None] - numbers) ** power)
+
+
+def _costs(costs: Any, n_classes: int) -> Array:
+    matrix = as_reals("scoring", costs, "scoring as a matrix of costs must hold real numbers")
+    if matrix.shape != (n_classes, n_classes):
+        msg = (
+            f"scoring as a matrix of costs must have shape ({n_classes}, {n_classes}) for {n_classes} "
+            f"classes (rows true, columns predicted, in sorted label order), got shape {matrix.shape}"
+        )
+        raise ValueError(msg)
+    return matrix

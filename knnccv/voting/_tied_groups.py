@@ -1,0 +1,25 @@
+"""Which positions tie."""
+
+from __future__ import annotations
+
+from ..kernel import jit
+
+
+@jit
+def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
+    """Whether items with different labels tie; O(depth)."""
+    classes, items, group_end = labels.classes, order.items, order.group_end
+    for i in range(1, len(items)):
+        if group_end[i - 1] > i and classes[items[i]] != classes[items[i - 1]]:
+            return True
+    return False
+
+
+@jit
+def is_mixed(items, classes, start, end):  # type: ignore[no-untyped-def]
+    """Whether the group has several labels."""
+    c = classes[items[start]]
+    same = True
+    for i in range(start + 1, end):
+        same = same and classes[items[i]] == c
+    return not same
