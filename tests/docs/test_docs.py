@@ -16,7 +16,7 @@ from problems import BUILT_IN
 
 import knnccv
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SCRIPTS = ("approximate.md", "cluster.md")
 """Pages whose blocks are scripts of their own."""

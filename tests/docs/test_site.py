@@ -16,7 +16,7 @@ import pytest
 
 import knnccv
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = sorted((DOCS / "gallery").glob("*/plot_*.py"))
 BUILT = ("_build", "auto_gallery", "generated")
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not set(BUILT) & set(page.parts)]

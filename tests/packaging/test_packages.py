@@ -14,7 +14,7 @@ import pytest
 
 import knnccv
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BUILD = PYPROJECT["tool"]["hatch"]["build"]["targets"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

@@ -7,7 +7,6 @@ import sys
 import numba
 import numpy as np
 import pytest
-from knnccv._cli.commands.compiling import Compiling
 
 from knnccv import (
     KFold,
@@ -15,13 +14,14 @@ from knnccv import (
     StratifiedSubsample,
     Subsample,
     complete_cv,
-    driver,
     monte_carlo_cv,
-    montecarlo,
 )
+from knnccv._cli.compiling import Compiling
+from knnccv.driver import _scores
 from knnccv.driver._light_kernels import light_kernels
 from knnccv.driver._problem import pose
 from knnccv.kernel import compile_kernel, jit
+from knnccv.montecarlo import _monte_carlo
 from knnccv_variants.votes import KNN
 
 needs_compiler = pytest.mark.skipif(
@@ -69,8 +69,8 @@ def test_light_kernels_give_the_same_bits(monkeypatch, rule, parameters, kind, n
     for design in DESIGNS:
         found = []
         for first in (light_first, full_first):
-            monkeypatch.setattr(driver, "first_kernel", first)
-            monkeypatch.setattr(montecarlo, "first_kernel", first)
+            monkeypatch.setattr(_scores, "first_kernel", first)
+            monkeypatch.setattr(_monte_carlo, "first_kernel", first)
             exact = complete_cv(X, y, rule, design, **parameters)
             runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)
             found.append((exact, runs))

@@ -26,7 +26,7 @@ from knnccv import datasets
 from knnccv.datasets import _archive, _csv, _download, _manifest, _orl
 from knnccv.datasets._manifest import Source
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FETCHERS = {
     "abalone": datasets.fetch_abalone,
     "breast-cancer": datasets.fetch_breast_cancer,

@@ -165,7 +165,7 @@ def test_great_circles_are_searched_by_engines(monkeypatch):
     near = Neighbors.from_data(X, "haversine")
     assert near._engine(10) == "tree"
     found = near.kneighbors(10)
-    monkeypatch.setattr(knnccv.neighbors, "FEWEST_ITEMS", 10**9)
+    monkeypatch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
     plain = Neighbors.from_data(X, "haversine")
     assert plain._engine(10) == "plain"
     for one, other in zip(found, plain.kneighbors(10), strict=True):

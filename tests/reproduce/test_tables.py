@@ -17,6 +17,8 @@ from knnccv.__main__ import main
 from knnccv.datasets import _download
 from knnccv.designs import Subsample
 from knnccv.reproduce import Cell, Row
+from knnccv.reproduce.tr1999._paper import TABLES
+from knnccv.reproduce.tr1999._protocol import SEED
 from knnccv.reproduce.tr1999._report import Report
 from knnccv.reproduce.wilson_martinez import _protocol
 from knnccv.reproduce.wilson_martinez._report import signed_ranks
@@ -111,7 +113,7 @@ def test_the_spread_of_a_mean_of_trials(report, mirror, monkeypatch):
         Subsample(172),
         ties="index",
         n_repeats=250,
-        random_state=reproduce.SEED,
+        random_state=SEED,
         rank=5,
     ).scores
     cells = report[0].rows[1].cells
@@ -123,7 +125,7 @@ def test_the_spread_of_a_mean_of_trials(report, mirror, monkeypatch):
 
 def test_nothing_printed_as_ours_is_stored():
     """Were a paper's number taken for ours, changing it would change ours."""
-    table = reproduce.TABLES["tr-table1"]
+    table = TABLES["tr-table1"]
     experiment = replace(table.experiments[0], paper={"Exact": Cell(12.3)})
     row = Row(experiment, {"Exact": Cell(60.0)})
     text = Report(replace(table, experiments=(experiment,)), (row,), ()).to_text()
@@ -179,7 +181,7 @@ def test_unknown_tables():
         reproduce.reproduce("x")
 
 
-@pytest.mark.parametrize("table", reproduce.TABLES.values(), ids=reproduce.TABLES)
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_tables_are_complete(table):
     labels = {tuple(experiment.paper) for experiment in table.experiments}
     assert len(labels) == 1

@@ -1,6 +1,6 @@
 """Compare the numbers of ``reproduce all --quick`` with those stored beside this file.
 
-``python tests/compare_reproduced.py FOLDER`` exits with 1 if one differs; with ``--store`` it stores them.
+``python tests/reproduce/compare.py FOLDER`` exits with 1 if one differs; with ``--store`` it stores them.
 Every number that is the same on every machine is compared, to `TOLERANCE` of its size (seeds are fixed; the
 last digits are not, since libraries sum in other orders); seconds and what is made of them are left out,
 and what rounding decides by chance.
@@ -12,7 +12,7 @@ import csv
 import sys
 from pathlib import Path
 
-STORED = Path(__file__).with_name("reproduced")
+STORED = Path(__file__).with_name("expected")
 TOLERANCE = 1e-6
 OWN = {"tr-table1": ("experiment", "quantity"), "wm-table1": ("set", "column")}
 LEFT_OUT = ("second", "time", "ms per", "runs for", "costs less", "exact run", "hardly grows", "negligible")

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from features import adversarial, grid
 from problems import BUILT_IN
 from scipy.spatial.distance import cdist
 
@@ -16,10 +17,6 @@ def reference_order(D):
     n_items = len(D)
     rows = [[j for j in np.argsort(D[x], kind="stable") if j != x] for x in range(n_items)]
     return np.array(rows)
-
-
-def grid(n_items=70, d=3, seed=0):
-    return np.random.default_rng(seed).integers(-2, 3, (n_items, d)).astype(float)
 
 
 SCIPY = {
@@ -274,8 +271,8 @@ def test_nothing_of_the_size_of_all_pairs_is_kept(monkeypatch):
     """A deep question on data whose lists exceed the cache streams them instead."""
     import tracemalloc
 
-    monkeypatch.setattr(knnccv.neighbors, "CACHE_BYTES", 2**20)
-    monkeypatch.setattr(knnccv.neighbors, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(knnccv.neighbors._neighbors, "CACHE_BYTES", 2**20)
+    monkeypatch.setattr(knnccv.neighbors._neighbors, "BLOCK_BYTES", 2**18)
     X = np.random.default_rng(0).normal(size=(3000, 2))
     y = np.random.default_rng(1).integers(0, 2, 3000)
     near = Neighbors.from_data(X)
@@ -362,21 +359,6 @@ def test_proportional_integer_rows_tie(metric):
         assert len(np.unique(distances[x])) <= 10
 
 
-def adversarial():
-    rng = np.random.default_rng(0)
-    yield "smooth", rng.normal(size=(1200, 3))
-    yield "integer grid", rng.integers(0, 5, (1200, 3)).astype(float)
-    yield "decimal grid", rng.integers(0, 40, (1200, 2)) * 0.1
-    yield "far from the origin", 1e8 + rng.normal(size=(1200, 4))
-    yield "huge offset", 1e15 + rng.integers(0, 50, (1200, 2))
-    yield "duplicates", np.repeat(rng.normal(size=(240, 3)), 5, axis=0)
-    yield "one heap", np.zeros((1200, 2))
-    yield "tiny", rng.normal(size=(1200, 9)) * 1e-200
-    yield "denormal", np.ldexp(rng.integers(0, 9, (1200, 2)).astype(float), -1074)
-    yield "two clusters", np.concatenate([rng.normal(size=(1190, 2)), 1e12 + rng.normal(size=(10, 2))])
-    yield "many features", rng.normal(size=(1200, 14))
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "chebyshev"])
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in adversarial()])
 def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metric, monkeypatch):
@@ -391,7 +373,7 @@ def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metri
         if depth <= 150:
             assert product._engine(depth) == ("product" if "euclidean" in metric else "plain")
         with monkeypatch.context() as patch:
-            patch.setattr(knnccv.neighbors, "FEWEST_ITEMS", 10**9)
+            patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
             assert product._engine(depth) == "plain"
             plain = Neighbors.from_data(X, metric).block(rows, depth)
         for other in found:

@@ -12,7 +12,7 @@ import pytest
 
 from knnccv import reproduce
 from knnccv.__main__ import main
-from knnccv.reproduce import _cache, _html_report
+from knnccv.reproduce import _cache, _catalog, _html_report
 from knnccv.reproduce._comparison import Comparison, Line, Picture, new_figure, write_answer
 from knnccv.reproduce._html_report import Book
 
@@ -117,7 +117,7 @@ def test_all_are_computed_and_a_failing_one_leaves_the_others(comparison, monkey
         "good": reproduce.Reproduction("Good", lambda *_: comparison),
         "broken": reproduce.Reproduction("Broken", lambda *_: broken),
     }
-    monkeypatch.setattr(reproduce, "REPRODUCTIONS", table)
+    monkeypatch.setattr(_catalog, "REPRODUCTIONS", table)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert "A title" in out
@@ -133,7 +133,7 @@ def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch
         calls.append(quick)
         return comparison
 
-    monkeypatch.setattr(reproduce, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", run)})
+    monkeypatch.setattr(_catalog, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", run)})
     reproduce.reproduce("good", folder=tmp_path / "first")
     again = reproduce.reproduce("good", folder=tmp_path / "second")
     assert calls == [False]
@@ -199,7 +199,7 @@ def test_an_error_in_one_part_leaves_the_others(comparison, monkeypatch, capsys,
         "good": reproduce.Reproduction("Good", lambda *_: comparison),
         "broken": reproduce.Reproduction("Broken", breaks),
     }
-    monkeypatch.setattr(reproduce, "REPRODUCTIONS", table)
+    monkeypatch.setattr(_catalog, "REPRODUCTIONS", table)
     assert main(["reproduce", "all", "--out", str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert "A title" in out
@@ -211,7 +211,7 @@ def test_an_error_in_one_part_leaves_the_others(comparison, monkeypatch, capsys,
 def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(
-        reproduce, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", lambda *_: comparison)}
+        _catalog, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", lambda *_: comparison)}
     )
     with pytest.warns(UserWarning, match=r"no pictures of good: .*knnccv\[plot\]"):
         reproduce.reproduce("all", folder=tmp_path)

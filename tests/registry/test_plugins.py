@@ -29,7 +29,7 @@ import knnccv
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE / "plugin_example"
-GUIDE = HERE.parent / "registry" / "README.md"
+GUIDE = HERE.parents[1] / "registry" / "README.md"
 
 needs_compiler = pytest.mark.skipif(
     bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"

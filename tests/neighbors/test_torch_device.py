@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_neighbors import adversarial, grid
+from features import adversarial, grid
 
 import knnccv.neighbors
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
@@ -40,7 +40,7 @@ def test_orders_and_ties_are_those_of_the_plain_comparison(X, device, monkeypatc
         assert near._heaps is not None
         of_all = near.block(rows, depth)
         with monkeypatch.context() as patch:
-            patch.setattr(knnccv.neighbors, "FEWEST_ITEMS", 10**9)
+            patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
             plain = Neighbors.from_data(X).block(rows, depth)
         same(some, plain)
         same(of_all, plain)

@@ -15,8 +15,6 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from knnccv._cli.commands.input_table import read_table
-from knnccv._cli.commands.score_data import standardized
 from numba.core import event
 
 from knnccv import (
@@ -35,6 +33,8 @@ from knnccv import (
 )
 from knnccv.__main__ import main
 from knnccv._cli.commands import commands, score
+from knnccv._cli.input_table import read_table
+from knnccv._cli.score_data import standardized
 from knnccv.datasets import load_wine, uci_names
 from knnccv_variants.nearest import NN
 
