@@ -20,7 +20,7 @@ LARGEST_TARGET = 1e140  # so that sums of squares do not overflow
 _PLAIN = (bool, int, float, complex, str, bytes)
 
 
-class Coded(NamedTuple):
+class EncodedLabels(NamedTuple):
     """Labels as codes 0 .. C-1 in sorted label order.
 
     ``codes`` int64 array of shape (n_items,); ``classes`` array of shape (n_classes,);
@@ -32,7 +32,7 @@ class Coded(NamedTuple):
     counts: Array
 
 
-def code_labels(y: Any, n_items: int | None = None) -> Coded:
+def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
     """Check class labels and code them.
 
     Raises
@@ -66,16 +66,16 @@ def code_labels(y: Any, n_items: int | None = None) -> Coded:
         kinds = sorted({type(label).__name__ for label in labels})
         msg = f"the labels in y cannot be sorted together: they are of types {', '.join(kinds)}"
         raise TypeError(msg) from error
-    return Coded(
+    return EncodedLabels(
         np.ascontiguousarray(codes.reshape(-1), dtype=np.int64),
         classes,
         counts.astype(np.int64),
     )
 
 
-def one_class(n_items: int) -> Coded:
+def single_class(n_items: int) -> EncodedLabels:
     """All items in one class, where there are no labels."""
-    return Coded(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
+    return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
 
 
 def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:

@@ -171,7 +171,7 @@ def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
         raise ValueError(msg)
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def check_random_state(random_state: Any) -> np.random.Generator:
     """The random numbers that a seed or a generator stands for.
 
     Raises

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._typing import Array
 from .designs import Design, StratifiedSubsample, Subsample
-from .driver import Question, complete_cv, pose
+from .driver import ScoringProblem, complete_cv, validate_problem
 from .kernel import Variant, compile_kernel
 from .montecarlo import monte_carlo_cv
 from .neighbors import Neighbors
@@ -142,7 +142,7 @@ def _compare(
     neighbors = Neighbors.from_distances(distances)
     asked = {"ties": ties, "average": "item", "n_jobs": 1, **setting}
     try:
-        question = pose(y, len(y), variant, design, ties, "item", setting)
+        question = validate_problem(y, len(y), variant, design, ties, "item", setting)
     except ValueError:
         return 0
     result = complete_cv(neighbors, y, variant, design, **asked)
@@ -171,7 +171,7 @@ def _compare(
 
 
 def _compare_run(
-    question: Question,
+    question: ScoringProblem,
     score: Scorer,
     distances: Array,
     y: Array,
@@ -203,7 +203,7 @@ def _compare_run(
 
 
 def _expected(
-    question: Question,
+    question: ScoringProblem,
     score: Scorer,
     distances: Array,
     y: Array,

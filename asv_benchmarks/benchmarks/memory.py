@@ -38,7 +38,7 @@ class Large:
         Neighbors.from_data(X).kneighbors(30)
 
 
-class Lists:
+class NeighborLists:
     """What complete_cv adds to a process that holds the data, in sizes of the neighbour lists.
 
     The lists need not be kept: less than 1 is possible.

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from .blas import one_blas_thread
-from .pool import Submits, Workers, check_pool, for_each, n_workers
+from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
 from .threads import aside, stop_flag
 
 __all__ = [
-    "Submits",
-    "Workers",
+    "ExecutorLike",
+    "WorkerPool",
     "aside",
     "check_pool",
     "for_each",

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .shipping import Parcel, Plan, answer
+from .shipping import BlockFunction, ShippedFunction, answer
 
 LOSSES = 3  # times that the plan may be lost
 REFRESH = 5.0  # seconds between two looks at how many workers there are
@@ -53,9 +53,9 @@ class Pending:
 class DaskBackend:
     """Submits tasks to a `dask.distributed.Client`."""
 
-    def __init__(self, client: Any, plan: Plan) -> None:
+    def __init__(self, client: Any, plan: BlockFunction) -> None:
         self._client = client
-        self._parcel = Parcel(plan)
+        self._parcel = ShippedFunction(plan)
         self._losses = 0
         self._n_tasks = 0
         self._width = 0

@@ -21,11 +21,13 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from .blas import one_blas_thread
 from .dask_backend import DaskBackend, check_client, is_client
-from .shipping import Parcel, Plan, Ticket, answer, compute
+from .shipping import BlockFunction, FunctionReference, ShippedFunction, answer, compute
 from .threads import Stop, Threads, patience
 
-FIRST = 16  # items from which the time of an item is known well enough, and least share of a worker
-GROWTH = 16  # at most so much longer than a finished one is a task
+FIRST_TASK_ITEMS = (
+    16  # items from which the time of an item is known well enough, and least share of a worker
+)
+MAX_TASK_GROWTH = 16  # at most so much longer than a finished one is a task
 AT_ONCE = 4  # tasks per worker that are handed out at a time
 SHORT = 0.005  # seconds of work for which starting threads does not pay
 SECONDS = 0.25  # of a task in a thread of ours
@@ -34,7 +36,7 @@ RETURNS = 100  # times that a task may come back from workers that do not know t
 WIDTH = 64  # workers of an executor that does not tell
 
 
-class Submits(Protocol):
+class ExecutorLike(Protocol):
     """What `executor` must be: `concurrent.futures.Executor`, or as much of it as is used here."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +75,7 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
         _tqdm()
 
 
-class Workers:
+class WorkerPool:
     """Those who compute the blocks of one question; a context.
 
     Leaving it, by an error or Ctrl-C too, cancels what has not begun, waits for threads of ours (for the
@@ -91,10 +93,10 @@ class Workers:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BlockFunction,
         *,
         n_jobs: int | None = None,
-        executor: Submits | None = None,
+        executor: ExecutorLike | None = None,
         progress: bool = False,
         unit: str = "item",
     ) -> None:
@@ -139,10 +141,10 @@ class Workers:
         self._apart = True
         self._pace = self._new_pace()
 
-    def _new_pace(self) -> Pace:
+    def _new_pace(self) -> TaskSizer:
         if self._unit == "item":
-            return Pace(self._target, FIRST)
-        pace = Pace(self._target, 1)
+            return TaskSizer(self._target, FIRST_TASK_ITEMS)
+        pace = TaskSizer(self._target, 1)
         pace.learn(1, SECONDS_AWAY)
         return pace
 
@@ -261,10 +263,10 @@ def for_each(
             future.result()
 
 
-class Pace:
+class TaskSizer:
     """How many items make a task of about so many seconds, as learnt from finished ones."""
 
-    def __init__(self, target: float, least: int = FIRST) -> None:
+    def __init__(self, target: float, least: int = FIRST_TASK_ITEMS) -> None:
         self._target = target
         self._least = least
         self._length = 1
@@ -274,9 +276,9 @@ class Pace:
     def learn(self, n_items: int, seconds: float) -> None:
         """Take note of a finished task."""
         self._per_item = max(seconds / n_items, 1e-9)
-        longest = max(self._length, GROWTH * n_items)  # short tasks come in when long ones are out
+        longest = max(self._length, MAX_TASK_GROWTH * n_items)  # short tasks come in when long ones are out
         self._length = max(1, int(min(longest, self._target / self._per_item)))
-        self.known = self.known or n_items >= FIRST or seconds > SHORT
+        self.known = self.known or n_items >= FIRST_TASK_ITEMS or seconds > SHORT
 
     def seconds(self, n_items: int) -> float:
         """How long so many items will take."""
@@ -301,10 +303,10 @@ class Pending:
 class ExecutorBackend:
     """Submits tasks to anything with the interface of `concurrent.futures`."""
 
-    def __init__(self, executor: Any, plan: Plan, width: int) -> None:
+    def __init__(self, executor: Any, plan: BlockFunction, width: int) -> None:
         self.width = width
         self._executor = executor
-        self._parcel = Parcel(plan)
+        self._parcel = ShippedFunction(plan)
         self._stop = Stop()
         self._first = _told_width(executor) or 1  # tasks that take the plan along from the beginning
         self._n_sent = 0
@@ -320,7 +322,7 @@ class ExecutorBackend:
     def _send(self, pending: Pending, full: bool) -> None:
         self._n_sent += full
         pending.n_sent = self._n_sent
-        ticket = Ticket(self._parcel, full, self._stop)
+        ticket = FunctionReference(self._parcel, full, self._stop)
         pending.future = self._executor.submit(answer, ticket, *pending.task)
 
     def result(self, pending: Pending) -> Any:

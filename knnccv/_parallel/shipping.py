@@ -5,9 +5,9 @@ to its worker, and most do not tell; therefore
 
 - nothing is pickled before an executor asks for it: a pool of threads never does, and calls the plan
   itself;
-- a task names the plan and takes it along only now and then (`Ticket`). A worker keeps the last plans
-  that it has seen; one that does not know the plan says so, and the task is sent again, with the plan;
-- where the cluster can hold data by itself, as dask does, it is given the `Parcel`.
+- a task names the plan and takes it along only now and then (`FunctionReference`). A worker keeps the last
+  plans that it has seen; one that does not know the plan says so, and the task is sent again with it;
+- where the cluster can hold data by itself, as dask does, it is given the `ShippedFunction`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .._version import __version__
 from .blas import one_blas_thread
 from .threads import Stop, heeding
 
-KEPT = 2  # plans that a worker keeps: one at work, and one of another caller's
+KEPT_FUNCTIONS = 2  # plans that a worker keeps: one at work, and one of another caller's
 
 
-class Plan(Protocol):
+class BlockFunction(Protocol):
     """What computes blocks of items."""
 
     def compile(self) -> None:
@@ -42,14 +42,18 @@ class Plan(Protocol):
         """The results of some items, each computed on its own."""
 
 
-class Parcel:
+class ShippedFunction:
     """A plan, or its bytes until the first task opens it.
 
     Opening imports and compiles, and may fail, which must not happen where a worker receives its messages.
     """
 
     def __init__(
-        self, plan: Plan | None, packed: bytes | None = None, token: str = "", version: str = __version__
+        self,
+        plan: BlockFunction | None,
+        packed: bytes | None = None,
+        token: str = "",
+        version: str = __version__,
     ) -> None:
         self.token = token or uuid.uuid4().hex
         self._plan = plan
@@ -59,7 +63,7 @@ class Parcel:
         self._arrived = packed is not None
         self._lock = threading.Lock()
 
-    def open(self) -> Plan:
+    def open(self) -> BlockFunction:
         """The plan, ready to be called; a worker lets go of the bytes."""
         with self._lock:
             if self._plan is None:
@@ -69,7 +73,7 @@ class Parcel:
                         "install the same version"
                     )
                     raise RuntimeError(msg)
-                plan: Plan = serialize.loads(self._packed or b"")
+                plan: BlockFunction = serialize.loads(self._packed or b"")
                 plan.compile()
                 self._plan, self._packed = plan, None
             return self._plan
@@ -98,14 +102,14 @@ class Parcel:
             return packed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Parcel, (None, self.packed(), self.token, self._version)
+        return ShippedFunction, (None, self.packed(), self.token, self._version)
 
     def __sizeof__(self) -> int:
         """As schedulers ask how much memory the plan takes."""
         return object.__sizeof__(self) + self._n_bytes
 
 
-class Ticket:
+class FunctionReference:
     """What a task has in place of the plan: the plan itself within a process, else its name.
 
     Parameters
@@ -117,7 +121,7 @@ class Ticket:
         Set when nobody wants the results any more; within a process.
     """
 
-    def __init__(self, parcel: Parcel, full: bool, stop: Stop) -> None:
+    def __init__(self, parcel: ShippedFunction, full: bool, stop: Stop) -> None:
         self.parcel = parcel
         self.full = full
         self.stop = stop
@@ -126,11 +130,11 @@ class Ticket:
         return _arrive, (self.parcel.token, self.parcel if self.full else None)
 
 
-_known: OrderedDict[str, Parcel] = OrderedDict()
+_known: OrderedDict[str, ShippedFunction] = OrderedDict()
 _known_lock = threading.Lock()
 
 
-def _arrive(token: str, parcel: Parcel | None) -> Parcel | None:
+def _arrive(token: str, parcel: ShippedFunction | None) -> ShippedFunction | None:
     """In a worker: the parcel of that name, if it is known or comes along."""
     with _known_lock:
         if parcel is not None:
@@ -138,18 +142,18 @@ def _arrive(token: str, parcel: Parcel | None) -> Parcel | None:
         found = _known.get(token)
         if found is not None:
             _known.move_to_end(token)
-            while len(_known) > KEPT:
+            while len(_known) > KEPT_FUNCTIONS:
                 _known.popitem(last=False)
         return found
 
 
 def answer(
-    at: Ticket | Parcel | None, rows: Array, size: int, arguments: tuple[Any, ...]
+    at: FunctionReference | ShippedFunction | None, rows: Array, size: int, arguments: tuple[Any, ...]
 ) -> tuple[list[Any], float] | None:
     """A task: as `compute`, or None if the plan is not known here."""
     if at is None:
         return None
-    if isinstance(at, Ticket):  # within the caller's process, who has seen to BLAS
+    if isinstance(at, FunctionReference):  # within the caller's process, who has seen to BLAS
         with heeding(at.stop):
             return compute(at.parcel.open(), rows, size, arguments, at.stop)
     plan = at.open()
@@ -158,7 +162,7 @@ def answer(
 
 
 def compute(
-    plan: Plan, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
+    plan: BlockFunction, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
 ) -> tuple[list[Any], float]:
     """The results of blocks of up to `size` rows, and the seconds they took; cut short by `stop`."""
     started = time.perf_counter()

@@ -12,4 +12,9 @@ from ._loo import loo_curve, loo_identity
 from ._surface import surface
 from ._surface_result import Surface
 
-__all__ = ["Surface", "loo_curve", "loo_identity", "surface"]
+__all__ = [
+    "Surface",
+    "loo_curve",
+    "loo_identity",
+    "surface",
+]

@@ -11,9 +11,9 @@ from .._labels import as_targets
 from .._parallel import for_each
 from .._typing import Array
 from .._validation import check_bool, check_choice
-from ..driver import TIES, known_lengths
+from ..driver import TIES, usable_lengths
 from ..kernel import jit
-from ..neighbors import Neighbors, as_neighbors, warn_of_labels
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._surface import listed_neighbors, surface
 
 MOST_BY_DEFAULT = 50
@@ -105,11 +105,11 @@ def loo_curve(
             )
             raise ValueError(msg)
         return found.scores[:, 0]
-    warn_of_labels(near, near.n_items - 1)
-    fair = ties != "index"
+    warn_label_leakage(near, near.n_items - 1)
+    average_ties = ties != "index"
     targets, _ = as_targets(y, near.n_items)
     most = int(ks.max())
-    depth = min(most + fair, near.max_depth)
+    depth = min(most + average_ties, near.max_depth)
     errors = np.empty((near.n_items, most))
     near.search_all(depth, n_jobs=n_jobs)
     size = near.block_size(depth)
@@ -119,14 +119,14 @@ def loo_curve(
         wanted = depth
         while len(rows):
             lists = near.block(rows, wanted)
-            known = known_lengths(lists, near, fair)
+            known = usable_lengths(lists, near, average_ties)
             out = np.full((len(rows), most), np.nan)
-            _errors_left_out(lists.items, lists.values, known, rows, targets, fair, out)
+            _errors_left_out(lists.items, lists.values, known, rows, targets, average_ties, out)
             errors[rows] = out
             short = known < most
             if wanted == near.max_depth and short.any():
                 at = int(rows[np.argmax(short)])
-                tied = ", and all that tie with the last" if fair else ""
+                tied = ", and all that tie with the last" if average_ties else ""
                 msg = f"{most} neighbours are needed{tied}; the list of item {at} is too short"
                 raise ValueError(msg)
             rows = rows[short]
@@ -138,7 +138,7 @@ def loo_curve(
 
 
 @jit
-def _errors_left_out(items, values, lengths, rows, targets, fair, out):  # type: ignore[no-untyped-def]
+def _errors_left_out(items, values, lengths, rows, targets, average_ties, out):  # type: ignore[no-untyped-def]
     """``out[r, K - 1]`` = squared error of the mean target of the K nearest, for all K; O(depth * outputs).
 
     Within a tied group the last h of the K are a uniform part of its b items: one is among them with the
@@ -153,7 +153,7 @@ def _errors_left_out(items, values, lengths, rows, targets, fair, out):  # type:
         start = 0
         while start < min(lengths[r], most):
             end = start + 1
-            while fair and end < lengths[r] and values[r, end] == values[r, start]:
+            while average_ties and end < lengths[r] and values[r, end] == values[r, start]:
                 end += 1
             size = end - start
             group[:] = 0.0

@@ -38,7 +38,7 @@ BATCH = 16
 SPAN = 32
 
 
-class Asked(NamedTuple):
+class ProfileSpec(NamedTuple):
     """What the profile is wanted for, and the numbers that all items share.
 
     ``most`` is the largest K, ``n_classes`` C, ``ranked`` tells rank scoring from the vote. Depth is the
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
 
 
 def pascal_scales(depth: int, most: int) -> tuple[Array, Array]:
-    """``rates`` and ``scales`` of `Asked`."""
+    """``rates`` and ``scales`` of `ProfileSpec`."""
     rates = np.ones(depth + 1)
     scales = np.full((depth + 1, most + 1), np.inf)
     row = np.zeros(most + 1)
@@ -373,7 +373,7 @@ def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):  
     profile : float64 (2, depth + 1, most + 1)
         From `add_profile`.
     first : int64 (depth + 2,)
-        As in `Asked`.
+        As in `ProfileSpec`.
     ended : float64 (depth + 1,)
         Weight of the items whose lists end at i, or at `depth` and later.
     scores, tails : float64 (most + 1,)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import step_by_thinning
-from ..voting import MATCH, group_rate, is_mixed, judge, mark_group, plain_wins
+from ..voting import PLURALITY, group_rate, is_mixed, mark_group, plurality_probability, score_votes
 
 NEGLIGIBLE = 1e-22  # of a probability, next to the likeliest
 
@@ -51,12 +51,12 @@ def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule
                 end += 1
             if end > start + 1 and is_mixed(items[r], classes, start, end):
                 tied = True
-                if rule != MATCH or n_classes == 2:
+                if rule != PLURALITY or n_classes == 2:
                     _add_group(
                         items[r], start, end, length, classes, owns[r], weights[r], rule, first, right, out
                     )
             start = end
-        if tied and rule == MATCH and n_classes > 2:
+        if tied and rule == PLURALITY and n_classes > 2:
             _add_votes(
                 items[r], values[r], known, length, classes, owns[r], weights[r], n_classes, ks, first, out
             )
@@ -119,7 +119,7 @@ def _fill_right(right, i, g, own, rule):  # type: ignore[no-untyped-def]
     h own votes lose by another one.
     """
     top = min(len(right) - 1, i)
-    if rule != MATCH:
+    if rule != PLURALITY:
         none = 1.0
         for k in range(1, top + 1):
             none *= max(i - g - k + 1, 0) / (i - k + 1)
@@ -144,8 +144,8 @@ def _fill_right(right, i, g, own, rule):  # type: ignore[no-untyped-def]
 def _add_votes(items, values, known, length, classes, own, weight, n_classes, ks, first, out):  # type: ignore[no-untyped-def]
     """The gain of a row, for a vote of several classes.
 
-    As `_walks.pool_votes`, for every position by itself: within a mixed group, with j of it before, h of
-    the K come from it with a hypergeometric probability.
+    As `score_fixed_size`, for every position by itself: within a mixed group, with j of it before, h of the
+    K come from it with a hypergeometric probability.
     """
     most = ks[-1]
     hit = min(0.5, most / (length + 1))
@@ -200,7 +200,7 @@ def _add_votes(items, values, known, length, classes, own, weight, n_classes, ks
                 for h in range(max(0, k - start), top + 1):
                     marks = np.zeros(top + 1)
                     marks[h] = 1 / totals[1, h]
-                    votes[h] = judge(
+                    votes[h] = score_votes(
                         rows,
                         members,
                         after,
@@ -209,7 +209,7 @@ def _add_votes(items, values, known, length, classes, own, weight, n_classes, ks
                         -1,
                         own,
                         k,
-                        MATCH,
+                        PLURALITY,
                         0,
                         none,
                         no_losses,
@@ -245,7 +245,9 @@ def _add_votes(items, values, known, length, classes, own, weight, n_classes, ks
                         for own_votes in range(k // 2 + 1, min(k, passed[own]) + 1):
                             total += flat[own, own_votes] * flat[others, k - own_votes]
                         if passed[own] > 0:
-                            total += plain_wins(flat, passed, seen, n_seen, -1, own, k, False, product[0])
+                            total += plurality_probability(
+                                flat, passed, seen, n_seen, -1, own, k, False, product[0]
+                            )
                         ends_here = 1 if i + 1 == length or first[i + 2] > k else 0
                         out[ends_here, i + 1, k] -= weight * total / totals[0, k]
         start = end

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._parallel import Submits, Workers, stop_flag
+from .._parallel import ExecutorLike, WorkerPool, stop_flag
 from .._typing import Array
-from ..driver import Question, announce_profile, known_lengths
+from ..driver import ScoringProblem, announce_profile, usable_lengths
 from ..kernel import jit, profile_of
-from ..neighbors import Lists, Neighbors
+from ..neighbors import NeighborLists, Neighbors
 from ..neighbors._engines.count_nearer import (
     LEAST_SHIFT,
     count_ahead,
@@ -65,7 +65,19 @@ def _add_item(  # type: ignore[no-untyped-def]
 
 @jit
 def _add_listed(  # type: ignore[no-untyped-def]
-    items, values, lengths, rows, classes, weights, strata, fair, missing, floor, last_chance, out, stop
+    items,
+    values,
+    lengths,
+    rows,
+    classes,
+    weights,
+    strata,
+    average_ties,
+    missing,
+    floor,
+    last_chance,
+    out,
+    stop,
 ):
     """Add the items in `rows` by their lists, until ``stop[0]``; which of them were not settled."""
     n_classes = len(strata.counts)
@@ -88,7 +100,9 @@ def _add_listed(  # type: ignore[no-untyped-def]
         own = classes[rows[r]]
         ahead[:] = 0
         tied[:] = 0
-        n_stops = count_listed(items[r], values[r], lengths[r], classes, own, fair, sizes, ahead, tied)
+        n_stops = count_listed(
+            items[r], values[r], lengths[r], classes, own, average_ties, sizes, ahead, tied
+        )
         listed = lengths[r] < len(classes) - 1
         left[r] = not _add_item(
             n_stops, sizes, ahead, tied, listed, own, weights, strata, missing, floor, last_chance, one, out
@@ -110,7 +124,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
     limits,
     weights,
     strata,
-    fair,
+    average_ties,
     missing,
     floor,
     out,
@@ -140,7 +154,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
                 distances[i] = squared_distance(data, rows[r], others[i])
             else:
                 distances[i] = values[r, others[i]]
-        n_stops = set_stops(distances, others, limits[own], fair, stops, who, sizes)
+        n_stops = set_stops(distances, others, limits[own], average_ties, stops, who, sizes)
         ahead[: n_stops + 1] = 0
         tied[: n_stops + 1] = 0
         if n_stops > 0:
@@ -157,7 +171,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
                 n_stops,
                 classes,
                 own,
-                fair,
+                average_ties,
                 ahead,
                 tied,
             )
@@ -165,7 +179,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True)
-class _RankPass:
+class RankPass:
     """The curves of some items; sent to the workers.
 
     ``depth`` is that of the lists, or 0 to compare with all. `members`, cut by ``starts``, are the items by
@@ -181,7 +195,7 @@ class _RankPass:
     weights: Array
     strata: Strata
     top: int
-    fair: bool
+    average_ties: bool
     missing: float
     floor: float
     depth: int
@@ -190,7 +204,7 @@ class _RankPass:
     def compile(self) -> None:
         """Nothing here needs to be compiled before it is called."""
 
-    def __call__(self, rows: Array, keep_lists: bool) -> tuple[Lists | None, Array, Array]:
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
         """The lists of a chunk, if wanted, its share of the curves, and its items that are left over.
 
         `rows` holds the number of one chunk.
@@ -201,7 +215,7 @@ class _RankPass:
             self._compare(chunk, out)
             return None, out, chunk[:0]
         lists = self.neighbors.block(chunk, self.depth)
-        lengths = known_lengths(lists, self.neighbors, self.fair)
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         left = _add_listed(
             lists.items,
             lists.values,
@@ -210,7 +224,7 @@ class _RankPass:
             self.classes,
             self.weights,
             self.strata,
-            self.fair,
+            self.average_ties,
             self.missing,
             self.floor,
             self.last_chance,
@@ -245,7 +259,7 @@ class _RankPass:
                 self.limits,
                 self.weights,
                 self.strata,
-                self.fair,
+                self.average_ties,
                 self.missing,
                 self.floor,
                 out,
@@ -257,7 +271,7 @@ class _RankPass:
         return self.rows[number * CHUNK : (number + 1) * CHUNK]
 
 
-def serves(question: Question) -> bool:
+def serves(question: ScoringProblem) -> bool:
     """Whether this is rank scoring of stratified training sets."""
     kind = question.kinds[0]
     return (
@@ -268,13 +282,13 @@ def serves(question: Question) -> bool:
 
 
 def rank_surface(
-    questions: list[Question],
+    questions: list[ScoringProblem],
     neighbors: Neighbors,
     nearest: Array,
     tol: float,
     keep: bool,
     n_jobs: int | None,
-    executor: Submits | None,
+    executor: ExecutorLike | None,
     progress: bool,
 ) -> tuple[Array, Array]:
     """Scores and bounds (n_rows, n_columns), a question for every column, for the R in `nearest`."""
@@ -283,7 +297,7 @@ def rank_surface(
     n_train = np.array([question.kinds[0].n_train for question in questions])
     most = int(nearest.max())
     weights = np.array([[float(w) for w in question.item_weights[0]] for question in questions])
-    work = _RankPass(
+    work = RankPass(
         neighbors,
         np.arange(n_items),
         labels.codes,
@@ -312,8 +326,8 @@ def rank_surface(
         n_chunks += len(chunks)
         cache = neighbors.new_cache(work.depth) if keep and work.depth and len(rows) == n_items else None
         left = []
-        with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
-            if work.fair:
+        with WorkerPool(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
+            if work.average_ties:
                 if len(rows) == n_items:
                     announce_profile(work, questions[0], workers.n_workers)
                 workers.stand_apart()
@@ -338,7 +352,7 @@ def rank_surface(
     return scores, bounds
 
 
-def _first_depth(questions: list[Question], neighbors: Neighbors, nearest: Array, tol: float) -> int:
+def _first_depth(questions: list[ScoringProblem], neighbors: Neighbors, nearest: Array, tol: float) -> int:
     """The depth of lists that will do for most items, or 0 where a look at all items costs less."""
     depth = 1
     n_available = neighbors.n_items - 1

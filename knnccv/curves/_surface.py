@@ -18,17 +18,31 @@ from typing import Any
 import numpy as np
 
 from .._formatting import uncertified
-from .._labels import code_labels, one_class
-from .._parallel import Submits, Workers, check_pool, for_each, stop_flag
+from .._labels import encode_labels, single_class
+from .._parallel import ExecutorLike, WorkerPool, check_pool, for_each, stop_flag
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
 from ..designs import Design, StratifiedSubsample, Subsample
-from ..driver import CompleteCV, Question, announce_profile, complete_cv, known_lengths, of_many, pose
+from ..driver import (
+    CompleteCV,
+    ScoringProblem,
+    announce_profile,
+    complete_cv,
+    of_many,
+    usable_lengths,
+    validate_problem,
+)
 from ..kernel import Variant, profile_of
-from ..neighbors import Lists, Neighbors, SupervisedDistanceWarning, as_neighbors, warn_of_labels
+from ..neighbors import (
+    NeighborLists,
+    Neighbors,
+    SupervisedDistanceWarning,
+    as_neighbors,
+    warn_label_leakage,
+)
 from ..sampling import expected_position, fixed_tail, rounding_allowance
 from ..variants import get_variant
-from ._profile import MOST_NEIGHBORS, Asked, add_profile, pascal_scales, weigh_profile
+from ._profile import MOST_NEIGHBORS, ProfileSpec, add_profile, pascal_scales, weigh_profile
 from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
@@ -52,7 +66,7 @@ def surface(
     average: str = "pooled",
     tol: float = 1e-6,
     n_jobs: int | None = None,
-    executor: Submits | None = None,
+    executor: ExecutorLike | None = None,
     progress: bool = False,
     **parameters: Any,
 ) -> Surface:
@@ -133,21 +147,21 @@ def surface(
     designs, per_class = _designs(train_sizes, stratified)
     neighbors = as_neighbors(X, metric, metric_params)
     values_only = rule.target == "values"
-    labels = one_class(neighbors.n_items) if values_only else code_labels(y, neighbors.n_items)
+    labels = single_class(neighbors.n_items) if values_only else encode_labels(y, neighbors.n_items)
     sizes = [sum(kind.n_train) for design in designs for kind in design.training_sets(labels)]
     if values is None:
         values = list(range(1, min(MOST_BY_DEFAULT, *sizes) + 1))
-    cells = _Cells(axis, tuple(values), tuple(designs), tuple(sizes))
+    cells = SurfaceGrid(axis, tuple(values), tuple(designs), tuple(sizes))
     others = {name: value for name, value in parameters.items() if name != axis}
-    question = pose(
+    question = validate_problem(
         y, neighbors.n_items, rule, cells.smallest, ties, average, others | cells.setting(max(values))
     )
-    warn_of_labels(neighbors, min(sizes))
+    warn_label_leakage(neighbors, min(sizes))
     if _has_profile(question, cells):
         found = _by_profile(question, neighbors, cells, tol, X is neighbors, n_jobs, executor, progress)
     elif serves(question):
         posed = [
-            pose(y, neighbors.n_items, rule, design, ties, average, question.parameters)
+            validate_problem(y, neighbors.n_items, rule, design, ties, average, question.parameters)
             for design in designs
         ]
         found = rank_surface(
@@ -196,7 +210,7 @@ def surface(
 
 
 @dataclass(frozen=True)
-class _Cells:
+class SurfaceGrid:
     """Rows: values of the parameter `axis` (None where the rule has none); columns: designs and sizes."""
 
     axis: str | None
@@ -283,7 +297,7 @@ def _listed(name: str, values: Any) -> list[Any]:
     return listed
 
 
-def _has_profile(question: Question, cells: _Cells) -> bool:
+def _has_profile(question: ScoringProblem, cells: SurfaceGrid) -> bool:
     return (
         bool(profile_of(question.variant, question.parameters))
         and not question.kinds[0].stratified
@@ -292,21 +306,21 @@ def _has_profile(question: Question, cells: _Cells) -> bool:
 
 
 @dataclass(frozen=True)
-class _Pass:
+class ProfilePass:
     """The profile of some items; sent to the workers."""
 
     neighbors: Neighbors
     rows: Array
     weights: Array
-    asked: Asked
+    asked: ProfileSpec
     depth: int
     nearest: Array
-    fair: bool
+    average_ties: bool
 
     def compile(self) -> None:
         """Nothing here needs to be compiled before it is called."""
 
-    def __call__(self, rows: Array, keep_lists: bool) -> tuple[Lists | None, Array, Array]:
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
         """The lists of a chunk, if wanted, its share of the profile, and its lists' lengths.
 
         `rows` holds the number of one chunk.
@@ -316,11 +330,11 @@ class _Pass:
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
         parts = [self.neighbors.block(block, self.depth) for block in blocks]
         lists = _joined(parts)
-        known = np.concatenate([known_lengths(part, self.neighbors, self.fair) for part in parts])
+        known = np.concatenate([usable_lengths(part, self.neighbors, self.average_ties) for part in parts])
         profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
         lengths = np.minimum(known, self.depth)
-        if self.fair:
-            cut = (known < self.depth) & lists.open_end
+        if self.average_ties:
+            cut = (known < self.depth) & lists.may_tie_beyond
             lengths[cut] = self._add_deeper_ties(chunk[cut], profile)
             self._add_ties(lists, np.where(cut, 0, known), chunk, profile)
         owns = self.asked.classes[chunk]
@@ -339,8 +353,8 @@ class _Pass:
             for start in range(0, len(waiting), size):
                 some = waiting[start : start + size]
                 lists = self.neighbors.block(rows[some], depth)
-                known = known_lengths(lists, self.neighbors, fair=True)
-                done = (known >= self.depth) | ~lists.open_end | (depth == self.neighbors.max_depth)
+                known = usable_lengths(lists, self.neighbors, average_ties=True)
+                done = (known >= self.depth) | ~lists.may_tie_beyond | (depth == self.neighbors.max_depth)
                 self._add_ties(
                     lists.cut(np.flatnonzero(done), depth), known[done], rows[some[done]], profile
                 )
@@ -349,8 +363,8 @@ class _Pass:
             waiting = np.concatenate(left)
         return lengths
 
-    def _add_ties(self, lists: Lists, known: Array, rows: Array, profile: Array) -> None:
-        from ..voting import MATCH, SOME
+    def _add_ties(self, lists: NeighborLists, known: Array, rows: Array, profile: Array) -> None:
+        from ..voting import ANY_RIGHT, PLURALITY
         from ._profile_ties import add_ties
 
         owns = self.asked.classes[rows]
@@ -363,7 +377,7 @@ class _Pass:
             self.asked.classes,
             self.asked.n_classes,
             self.nearest,
-            SOME if self.asked.ranked else MATCH,
+            ANY_RIGHT if self.asked.ranked else PLURALITY,
             self.asked.first,
             profile,
             stop_flag(),
@@ -374,19 +388,19 @@ class _Pass:
         return self.rows[number * CHUNK : (number + 1) * CHUNK]
 
 
-def _joined(parts: Sequence[Lists]) -> Lists:
-    names = ("items", "values", "lengths", "open_end")
-    return Lists(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+def _joined(parts: Sequence[NeighborLists]) -> NeighborLists:
+    names = ("items", "values", "lengths", "may_tie_beyond")
+    return NeighborLists(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _by_profile(
-    question: Question,
+    question: ScoringProblem,
     neighbors: Neighbors,
-    cells: _Cells,
+    cells: SurfaceGrid,
     tol: float,
     keep: bool,
     n_jobs: int | None,
-    executor: Submits | None,
+    executor: ExecutorLike | None,
     progress: bool,
 ) -> tuple[Array, Array]:
     codes = question.labels.codes
@@ -395,7 +409,7 @@ def _by_profile(
     depth = len(first) - 2
     most = int(cells.nearest.max())
     weights = np.array([float(weight) for weight in question.item_weights[0]])
-    asked = Asked(
+    asked = ProfileSpec(
         most,
         len(question.labels.classes),
         question.variant.name == "rank",
@@ -411,12 +425,12 @@ def _by_profile(
     n_chunks = -(-len(rows) // CHUNK)
     cache = neighbors.new_cache(depth) if keep else None
     lasting = neighbors if executor is None else neighbors.without_lists_below(depth)
-    fair = question.ties == "random"
-    work = _Pass(lasting, rows, weights, asked, depth, np.unique(cells.nearest), fair)
+    average_ties = question.ties == "random"
+    work = ProfilePass(lasting, rows, weights, asked, depth, np.unique(cells.nearest), average_ties)
     profile = np.zeros((2, depth + 1, most + 1))
     ended = np.zeros(depth + 1)
-    with Workers(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
-        if fair:
+    with WorkerPool(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
+        if average_ties:
             announce_profile(work, question, workers.n_workers)
             workers.stand_apart()
         for number, (lists, part, lengths) in workers.map(np.arange(n_chunks), 1, cache is not None):
@@ -438,7 +452,7 @@ def _by_profile(
     return scores, bounds
 
 
-def _positions(cells: _Cells, n_available: int, tol: float, max_depth: int) -> Array:
+def _positions(cells: SurfaceGrid, n_available: int, tol: float, max_depth: int) -> Array:
     """At i the least K that still needs position i for `tol`, one past the largest K where none does."""
     nearest = np.unique(cells.nearest)
     most = int(nearest[-1])
@@ -453,7 +467,9 @@ def _positions(cells: _Cells, n_available: int, tol: float, max_depth: int) -> A
     return np.searchsorted(stops, np.arange(stops[-1] + 2), side="left")
 
 
-def _by_cells(ask: Callable[[int, int], CompleteCV], cells: _Cells, progress: bool) -> tuple[Array, Array]:
+def _by_cells(
+    ask: Callable[[int, int], CompleteCV], cells: SurfaceGrid, progress: bool
+) -> tuple[Array, Array]:
     """Every cell on its own, the one that needs the deepest lists first."""
     scores, bounds = np.empty((2, *cells.nearest.shape))
     columns = np.argsort(cells.sizes, kind="stable")

@@ -384,11 +384,11 @@ def fetch_uci(
     <Dataset: 1000 items, 7 features, 10 classes>
     >>> fetch_uci("Zoo").to_frame()  # doctest: +SKIP
     """
-    from .._validation import generator
+    from .._validation import check_random_state
 
     known = _uci.find_set(name)
     _require_one_of("rows", rows, ("paper", "all"))
-    return _uci.fetch_set(known, rows, generator(random_state))
+    return _uci.fetch_set(known, rows, check_random_state(random_state))
 
 
 def load_wine() -> Dataset:

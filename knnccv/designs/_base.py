@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .._labels import Coded
+from .._labels import EncodedLabels
 from .._typing import Array
 
 
@@ -84,7 +84,7 @@ class Design(ABC):
     """A random way to split the items; see the subclasses."""
 
     @abstractmethod
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """The kinds of training sets, distinct, with probabilities that sum to 1.
 
         Raises
@@ -94,7 +94,7 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """One random run of the design.
 
         Returns
@@ -105,7 +105,7 @@ class Design(ABC):
             For every fold, which of `training_sets` it is.
         """
 
-    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
+    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
         """What an item of a class counts in the score, where the training sets do not tell.
 
         Returns
@@ -116,12 +116,12 @@ class Design(ABC):
         """
         return None
 
-    def n_train_sets(self, labels: Coded) -> int:
+    def n_train_sets(self, labels: EncodedLabels) -> int:
         """How many different training sets are admissible, exactly."""
         return sum(kind.number for kind in self.training_sets(labels))
 
 
-def _draw_one(kind: TrainingSets, labels: Coded, rng: np.random.Generator) -> Array:
+def _draw_one(kind: TrainingSets, labels: EncodedLabels, rng: np.random.Generator) -> Array:
     fold = np.zeros(len(labels.codes), np.int32)
     for stratum, n_train in enumerate(kind.n_train):
         members = np.flatnonzero(labels.codes == stratum) if kind.stratified else len(labels.codes)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Coded, is_missing
+from .._labels import EncodedLabels, is_missing
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, TrainingSets
@@ -132,7 +132,7 @@ class LeaveGroupsOut(Design):
         """int64 (n_groups,): how many items every group has."""
         return np.bincount(self.codes)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: n_groups - p groups."""
         n_items = len(labels.codes)
         if len(self.codes) != n_items:
@@ -142,7 +142,7 @@ class LeaveGroupsOut(Design):
         n_groups = len(sizes)
         return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes=sizes),)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """One test set of p groups."""
         (kind,) = self.training_sets(labels)
         tested = rng.choice(kind.counts[0], self.p, replace=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Coded
+from .._labels import EncodedLabels
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, TrainingSets, _draw_one
@@ -43,7 +43,7 @@ class Subsample(Design):
     def __post_init__(self) -> None:
         _check_size("train_size", self.train_size)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: the items are one stratum."""
         n_items = len(labels.codes)
         size = _count(self.train_size, n_items)
@@ -56,7 +56,7 @@ class Subsample(Design):
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), (size,), (n_items,), stratified=False),)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """A training set drawn without replacement."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
@@ -77,7 +77,7 @@ class LeaveOut(Design):
     def __post_init__(self) -> None:
         check_integer("p", self.p, 1)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: n_items - p items."""
         n_items = len(labels.codes)
         if self.p > n_items - 1:
@@ -85,7 +85,7 @@ class LeaveOut(Design):
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """One test set of p items."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
@@ -144,7 +144,7 @@ class StratifiedSubsample(Design):
             msg = f"per_class must be an integer or a mapping of label to number, got {self.per_class!r}"
             raise TypeError(msg)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: the classes are the strata."""
         counts = tuple(int(count) for count in labels.counts)
         n_train = tuple(self._sizes(labels))
@@ -156,7 +156,7 @@ class StratifiedSubsample(Design):
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 
-    def _sizes(self, labels: Coded) -> list[int]:
+    def _sizes(self, labels: EncodedLabels) -> list[int]:
         names = labels.classes.tolist()
         sizes = [int(count) for count in labels.counts]
         if self.train_size is not None:
@@ -189,7 +189,7 @@ class StratifiedSubsample(Design):
                 raise ValueError(msg)
         return wanted
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """Training items drawn without replacement from every class."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
@@ -213,7 +213,7 @@ class KFold(Design):
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind of training set, or two where k does not divide N."""
         n_items = len(labels.codes)
         if self.n_splits > n_items:
@@ -225,7 +225,7 @@ class KFold(Design):
         small, larger = divmod(n_items, self.n_splits)
         return [small + 1] * larger + [small] * (self.n_splits - larger)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """One partition into folds."""
         kinds = self.training_sets(labels)
         sizes = self._test_sizes(len(labels.codes))
@@ -252,12 +252,12 @@ class StratifiedKFold(Design):
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """At most k kinds of training sets, usually one to three."""
         counts = tuple(int(count) for count in labels.counts)
         return _group(counts, self._n_train(labels), True)
 
-    def _allocation(self, labels: Coded) -> Array:
+    def _allocation(self, labels: EncodedLabels) -> Array:
         """Shape (n_splits, n_classes): tested items of each class in each fold, as scikit-learn deals."""
         largest = int(labels.counts.max())
         if largest < 2:
@@ -277,10 +277,10 @@ class StratifiedKFold(Design):
             [np.bincount(dealt[i :: self.n_splits], minlength=n_classes) for i in range(self.n_splits)]
         )
 
-    def _n_train(self, labels: Coded) -> list[tuple[int, ...]]:
+    def _n_train(self, labels: EncodedLabels) -> list[tuple[int, ...]]:
         return [tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)]
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """One stratified partition into folds."""
         allocation = self._allocation(labels)
         kinds = self.training_sets(labels)

@@ -18,15 +18,15 @@ from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
-from ._problem import TIES, Question, is_accuracy, pose
+from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV, TieReport
-from ._rows import known_lengths, score_rows
+from ._rows import score_rows, usable_lengths
 
 __all__ = [
     "HARD",
     "TIES",
     "CompleteCV",
-    "Question",
+    "ScoringProblem",
     "SlowComputationWarning",
     "TieReport",
     "announce_profile",
@@ -37,10 +37,10 @@ __all__ = [
     "first_kernel",
     "hardest",
     "is_accuracy",
-    "known_lengths",
     "light_kernels",
     "not_served",
     "of_many",
-    "pose",
     "score_rows",
+    "usable_lengths",
+    "validate_problem",
 ]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .._parallel import Submits, check_pool
+from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
 from ..kernel import Variant
-from ..neighbors import Neighbors, as_neighbors, warn_of_labels
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._evaluation import NeighborEvaluation
-from ._problem import pose
+from ._problem import validate_problem
 from ._result import CompleteCV
 
 
@@ -29,7 +29,7 @@ def complete_cv(
     tol: float = 1e-12,
     exact: bool = False,
     n_jobs: int | None = None,
-    executor: Submits | None = None,
+    executor: ExecutorLike | None = None,
     progress: bool = False,
     **parameters: Any,
 ) -> CompleteCV:
@@ -106,8 +106,8 @@ def complete_cv(
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
-    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
-    warn_of_labels(neighbors, question.smallest_train)
+    question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_label_leakage(neighbors, question.smallest_train)
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbours, but those of {neighbors!r} are approximate: the fraction "

@@ -11,11 +11,14 @@ from ..designs import LeaveGroupsOut
 from ..neighbors import Neighbors
 from ..sampling import fixed_tail
 from ._group_scores import first_group_depth
-from ._problem import Question
+from ._problem import ScoringProblem
 
 
 def first_depth(
-    question: Question, neighbors: Neighbors, tol: float, tails: tuple[Array | None, ...] | None = None
+    question: ScoringProblem,
+    neighbors: Neighbors,
+    tol: float,
+    tails: tuple[Array | None, ...] | None = None,
 ) -> int:
     """Depth that certifies `tol` for fixed-size training sets; a first guess for other ones.
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._formatting import uncertified
-from .._parallel import Submits
+from .._parallel import ExecutorLike
 from .._typing import Array, Kernel
 from ..designs import GroupTrainingSets
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
-from ._problem import Question
+from ._problem import ScoringProblem
 from ._result import CompleteCV, TieReport
 from ._scores import float_scores, no_score
-from ._summary import Scores, kind_weights, summarise
+from ._summary import Scores, kind_weights, summarize_scores
 from ._tie_report import tie_report
 
 
@@ -24,7 +24,7 @@ from ._tie_report import tie_report
 class NeighborEvaluation:
     """A question, the neighbours it is asked of, and how."""
 
-    question: Question
+    question: ScoringProblem
     neighbors: Neighbors
     tol: float
     exact: bool
@@ -36,13 +36,15 @@ class NeighborEvaluation:
         question = replace(self.question, parameters={**self.question.parameters, **parameters})
         return replace(self, question=question).answer(keep=True)
 
-    def answer(self, keep: bool, executor: Submits | None = None, progress: bool = False) -> CompleteCV:
+    def answer(
+        self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
+    ) -> CompleteCV:
         """The answer; with `keep` the neighbours keep their lists."""
         found = self._scores(keep, executor, progress)
         linear = type(self.question.variant).over_kinds is Variant.over_kinds
         if not linear and self._asks_several():
             found = replace(found, scores=self._over_kinds(found.scores, executor))
-        answer = summarise(self.question, found)
+        answer = summarize_scores(self.question, found)
         return uncertified(answer) if self.neighbors.approximate else answer
 
     def _asks_several(self) -> bool:
@@ -63,7 +65,7 @@ class NeighborEvaluation:
         """Return the report of `CompleteCV.tie_report`."""
         return tie_report(result, self)
 
-    def _over_kinds(self, scores: Array, executor: Submits | None) -> Array:
+    def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores as the variant wants several kinds of training sets to be averaged."""
         question = self.question
 
@@ -75,7 +77,7 @@ class NeighborEvaluation:
             scores, kind_weights(question, self.exact), ask, question.values.shape[1], **question.parameters
         )
 
-    def _scores(self, keep: bool, executor: Submits | None, progress: bool = False) -> Scores:
+    def _scores(self, keep: bool, executor: ExecutorLike | None, progress: bool = False) -> Scores:
         if self.exact:
             found = exact_scores(self.question, self.neighbors)
             # Ties count among the neighbours that floating point looks at, so that both modes agree.
@@ -86,7 +88,7 @@ class NeighborEvaluation:
     def _float_scores(
         self,
         keep: bool = False,
-        executor: Submits | None = None,
+        executor: ExecutorLike | None = None,
         progress: bool = False,
         kernel: Kernel | None = None,
     ) -> Scores:

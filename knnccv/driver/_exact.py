@@ -11,13 +11,13 @@ from ..designs import LeaveGroupsOut
 from ..kernel import as_python
 from ..neighbors import Neighbors
 from ._group_scores import exact_group_scores
-from ._problem import Question
+from ._problem import ScoringProblem
 from ._rational import as_objects, exact_labels, rational
-from ._rows import known_lengths, score_rows
+from ._rows import score_rows, usable_lengths
 from ._summary import Scores
 
 
-def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
+def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
     """A_x of every item as Fractions; which items are tied is left out.
 
     Raises
@@ -36,19 +36,19 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
         )
         raise ValueError(msg)
     needed = depth
-    fair = question.ties == "random"
-    if fair or not neighbors.ordered_by_index:  # a tied group must be seen whole
+    average_ties = question.ties == "random"
+    if average_ties or not neighbors.ordered_by_index:  # a tied group must be seen whole
         depth = neighbors.max_depth
     labels = exact_labels(question)
-    never = question.never_tested()
+    untested = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
     size = neighbors.block_size(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
         lists = neighbors.block(rows, depth)
-        lengths = known_lengths(lists, neighbors, fair)
-        wanted = ~never[:, question.labels.codes[rows]].all(axis=0)
+        lengths = usable_lengths(lists, neighbors, average_ties)
+        wanted = ~untested[:, question.labels.codes[rows]].all(axis=0)
         missing = (lengths < needed) & wanted
         if missing.any():
             at = int(rows[np.argmax(missing)])
@@ -58,7 +58,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
             task = question.task(kind, Fraction)
             kernel = as_python(question.variant.kernel_for(task))
             constraints = question.constraints(task)
-            tested = ~never[j, question.labels.codes[rows]]
+            tested = ~untested[j, question.labels.codes[rows]]
             out = np.full(int(tested.sum()), None, dtype=object)
             rows_of_kind(
                 kernel,
@@ -66,7 +66,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
                 lists.values[tested],
                 lengths[tested],
                 as_objects(rows[tested]),
-                fair,
+                average_ties,
                 labels,
                 constraints,
                 out,
@@ -77,7 +77,7 @@ def exact_scores(question: Question, neighbors: Neighbors) -> Scores:
     return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
 
 
-def _depth_that_matters(question: Question) -> int:
+def _depth_that_matters(question: ScoringProblem) -> int:
     """So deep that at least K of the items passed are in every training set."""
     deepest = 0
     for kind in question.kinds:

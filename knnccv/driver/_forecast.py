@@ -31,8 +31,8 @@ from ..designs import StratifiedKFold
 from ._depth import first_depth
 
 if TYPE_CHECKING:
-    from ..neighbors import Lists, Neighbors
-    from ._problem import Question
+    from ..neighbors import NeighborLists, Neighbors
+    from ._problem import ScoringProblem
 
 LONG = 60.0  # seconds from which a question is announced
 HARD = 0.02  # seconds of one item for which the caller's thread is too good
@@ -50,7 +50,7 @@ class SlowComputationWarning(UserWarning):
     """What was asked will take long, as equally similar items come in large groups."""
 
 
-def hardest(question: Question, depth: int) -> float:
+def hardest(question: ScoringProblem, depth: int) -> float:
     """Rough bound of the seconds that one item may take whose list, of this depth, is one tied group."""
     if question.ties != "random":
         return 0.0
@@ -62,7 +62,7 @@ def hardest(question: Question, depth: int) -> float:
     return seconds
 
 
-class _Cells:
+class _QuestionCount:
     """How many questions are asked one after the other, and whether the first was announced."""
 
     def __init__(self, number: int) -> None:
@@ -70,22 +70,22 @@ class _Cells:
         self.announced = False
 
 
-_CELLS: ContextVar[_Cells] = ContextVar("_CELLS")
+_QUESTION_COUNT: ContextVar[_QuestionCount] = ContextVar("_QUESTION_COUNT")
 
 
 @contextmanager
 def of_many(number: int) -> Iterator[None]:
     """So many questions like the next one are asked here; one warning speaks for all."""
-    token = _CELLS.set(_Cells(number))
+    token = _QUESTION_COUNT.set(_QuestionCount(number))
     try:
         yield
     finally:
-        _CELLS.reset(token)
+        _QUESTION_COUNT.reset(token)
 
 
-def may_be_long(question: Question, depth: int, n_rows: int) -> bool:
+def may_be_long(question: ScoringProblem, depth: int, n_rows: int) -> bool:
     """Whether so many rows, with lists of this depth, are worth a forecast."""
-    cells = _CELLS.get(_Cells(1))
+    cells = _QUESTION_COUNT.get(_QuestionCount(1))
     return not cells.announced and hardest(question, depth) * n_rows * cells.number > LONG
 
 
@@ -171,7 +171,7 @@ def _largest_group(values: Array) -> tuple[int, int]:
     return int(starts[at]), int(sizes[at])
 
 
-def _time_kernel(plan: Any, lists: Lists, length: int, row: Array, start: int) -> float:
+def _time_kernel(plan: Any, lists: NeighborLists, length: int, row: Array, start: int) -> float:
     """Seconds for a list of this length; of a long one the part up to somewhere in the group is timed."""
     seconds, power, part, before = 0.0, 2.0, 0, 0
     while part < length and seconds < ENOUGH:
@@ -198,7 +198,7 @@ def announce(
     rows: Array,
     n_workers: int,
     others: Sequence[tuple[str, Attempt, Array]],
-    question: Question,
+    question: ScoringProblem,
 ) -> bool:
     """Warn if tied groups make these rows take long, on so many workers (0: not known); return whether.
 
@@ -206,7 +206,7 @@ def announce(
     named that would at least halve the time.
     """
     found = aside(forecast, attempt, rows)
-    cells = _CELLS.get(_Cells(1))
+    cells = _QUESTION_COUNT.get(_QuestionCount(1))
     seconds = cells.number * found.seconds / max(n_workers, 1)
     if found.largest < LARGE or seconds < LONG:
         return False
@@ -231,7 +231,7 @@ def announce(
     return True
 
 
-def _fixed_sizes(question: Question) -> list[str]:
+def _fixed_sizes(question: ScoringProblem) -> list[str]:
     """Training sets that are not stratified, where they are and the rule does without."""
     kind = question.kinds[0]
     if not kind.stratified or question.variant.fixed is None:
@@ -242,10 +242,12 @@ def _fixed_sizes(question: Question) -> list[str]:
     return [f"cv={plain} fixes the size of the training sets, not that of their classes"]
 
 
-def announce_scores(plan: Any, question: Question, rows: Array, depth: int, tol: float, n: int) -> bool:
+def announce_scores(
+    plan: Any, question: ScoringProblem, rows: Array, depth: int, tol: float, n: int
+) -> bool:
     """`announce` for the driver; with the rows that are still to be scored, at this depth."""
     n_items = plan.neighbors.n_items
-    by_index = replace(plan, fair=False)
+    by_index = replace(plan, average_ties=False)
     first = first_depth(question, plan.neighbors, tol, plan.fixed_tails)
     others = [(BY_INDEX, attempt_with(by_index, first, tol), np.arange(n_items))]
     if tol < LARGER_TOL:
@@ -255,7 +257,7 @@ def announce_scores(plan: Any, question: Question, rows: Array, depth: int, tol:
     return announce(attempt_with(plan, depth, tol), rows, n, others, question)
 
 
-def announce_profile(work: Any, question: Question, n: int) -> None:
+def announce_profile(work: Any, question: ScoringProblem, n: int) -> None:
     """`announce` for a surface, by the pass over its profile."""
     if not may_be_long(question, work.neighbors.max_depth, len(work.rows)):
         return
@@ -264,11 +266,11 @@ def announce_profile(work: Any, question: Question, n: int) -> None:
         alone = np.zeros(1, np.int64)  # the number of the only chunk
         return attempt_whole(lambda row: replace(work, rows=row)(alone, False), work.neighbors)
 
-    others = [(BY_INDEX, whole(replace(work, fair=False)), work.rows)]
+    others = [(BY_INDEX, whole(replace(work, average_ties=False)), work.rows)]
     announce(whole(work), work.rows, n, others, question)
 
 
-def announce_trials(plan: Any, question: Question, rows: Array, depth: int, n: int) -> None:
+def announce_trials(plan: Any, question: ScoringProblem, rows: Array, depth: int, n: int) -> None:
     """`announce` for random runs, by one of them."""
     if not may_be_long(question, plan.neighbors.max_depth, len(rows) * len(plan.fold_of)):
         return
@@ -277,7 +279,7 @@ def announce_trials(plan: Any, question: Question, rows: Array, depth: int, n: i
         one = replace(plan, fold_of=plan.fold_of[:1], kind_of=plan.kind_of[:1])
         return attempt_whole(lambda row: one(row, depth), plan.neighbors, len(plan.fold_of))
 
-    others = [(BY_INDEX, whole(replace(plan, fair=False)), rows)]
+    others = [(BY_INDEX, whole(replace(plan, average_ties=False)), rows)]
     announce(whole(plan), rows, n, others, question)
 
 

@@ -31,16 +31,16 @@ from ..kernel import (
     Labels,
     Order,
     as_python,
+    compile_driver,
     compile_kernel,
-    compiled,
     jit,
 )
-from ..neighbors import Lists, Neighbors
+from ..neighbors import NeighborLists, Neighbors
 from ..sampling import fixed_tail, place_of
 from ._group_sets import SCORE_GROUP_SETS, check_number, score_group_sets, sizes_to_ask
-from ._problem import Question
+from ._problem import ScoringProblem
 from ._rational import as_objects, exact_labels, rational
-from ._rows import SCORE_ROWS, known_lengths, score_rows
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._summary import Scores
 from ._tails import labels_differ
 
@@ -52,7 +52,7 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
     values,
     lengths,
     targets,
-    fair,
+    average_ties,
     groups,
     n_groups,
     n_train,
@@ -85,7 +85,7 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
         start = 0
         while start < lengths[r] and none > 0:
             end = start + 1
-            while fair and end < lengths[r] and values[r, end] == values[r, start]:
+            while average_ties and end < lengths[r] and values[r, end] == values[r, start]:
                 end += 1
             before = n_seen
             passed_before[start:end] = before - 1
@@ -222,7 +222,7 @@ def _keep_outside(items, values, lengths, targets, groups, nearest, kept_items, 
 
 
 @dataclass(frozen=True)
-class GroupPlan:
+class GroupScorer:
     """What a block of items needs; sent to the workers.
 
     With one group left out, ``constraints`` and ``nearest`` are those of every size of training sets, and
@@ -245,16 +245,16 @@ class GroupPlan:
     fixed_tails: tuple[Array, ...]
     tie_tails: Array
     least_tail: float
-    fair: bool
+    average_ties: bool
     exact: bool = False
 
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
         compile_kernel(self.kernel, "the plan")
-        compiled(score_rows, SCORE_ROWS)
-        compiled(score_nearest_members, SCORE_NEAREST_MEMBERS)
+        compile_driver(score_rows, SCORE_ROWS)
+        compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
         if self.by_sets:
-            compiled(score_group_sets, SCORE_GROUP_SETS)
+            compile_driver(score_group_sets, SCORE_GROUP_SETS)
 
     @property
     def by_sets(self) -> bool:
@@ -263,10 +263,10 @@ class GroupPlan:
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
-    ) -> tuple[Lists | None, Array, Array, Array]:
+    ) -> tuple[NeighborLists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (1, n_rows), and which are tied."""
         lists = self.neighbors.block(rows, depth)
-        lengths = known_lengths(lists, self.neighbors, self.fair)
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         scores = np.empty(len(rows), object if self.exact else float)
         tied = np.zeros(len(rows), bool)
         if self.n_train == self.n_groups - 1:
@@ -277,7 +277,7 @@ class GroupPlan:
         return lists if keep_lists else None, scores[None], tails[None], tied
 
     def _score_outside(
-        self, lists: Lists, lengths: Array, rows: Array, scores: Array, tied: Array
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array, tied: Array
     ) -> Array:
         """Fill in scores and ties where T is all that is outside the group; the tails."""
         walk = as_python(score_rows) if self.exact else score_rows
@@ -295,7 +295,7 @@ class GroupPlan:
                 values[at],
                 kept[at],
                 self._targets(rows[at]),
-                self.fair,
+                self.average_ties,
                 self.labels,
                 self.constraints[size],
                 part,
@@ -307,7 +307,7 @@ class GroupPlan:
         return (kept < nearest).astype(float)
 
     def _score_members(
-        self, lists: Lists, lengths: Array, rows: Array, scores: Array, tied: Array
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array, tied: Array
     ) -> Array:
         """Fill in scores and ties where T is some of the other groups; the tails."""
         walk = as_python(score_nearest_members) if self.exact else score_nearest_members
@@ -318,7 +318,7 @@ class GroupPlan:
             lists.values,
             lengths,
             self._targets(rows),
-            self.fair,
+            self.average_ties,
             self.groups,
             self.n_groups,
             self.n_train,
@@ -332,7 +332,9 @@ class GroupPlan:
         tails: Array = self.fixed_tails[0][passed]
         return tails
 
-    def _score_sets(self, lists: Lists, lengths: Array, rows: Array, scores: Array, tied: Array) -> Array:
+    def _score_sets(
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array, tied: Array
+    ) -> Array:
         """Fill in scores and ties where T is some of the other groups, for several items; the tails."""
         walk = as_python(score_group_sets) if self.exact else score_group_sets
         scores[:] = 0
@@ -347,7 +349,7 @@ class GroupPlan:
                 lists.values,
                 lengths,
                 self._targets(rows),
-                self.fair,
+                self.average_ties,
                 self.groups,
                 self.n_groups,
                 self.n_groups - self.n_train,
@@ -369,12 +371,12 @@ class GroupPlan:
 
 
 def group_plan(
-    question: Question,
+    question: ScoringProblem,
     neighbors: Neighbors,
     tol: float,
     exact: bool = False,
     kernel: Kernel | None = None,
-) -> GroupPlan:
+) -> GroupScorer:
     """What computes the scores of a design of groups; by another kernel than the variant's, if given.
 
     Raises
@@ -394,14 +396,14 @@ def group_plan(
         check_number(question, kind)
         nearest = sizes_to_ask(kind.sizes, kind.n_test_groups, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
-    tasks = [question.given_task(size, Fraction if exact else float) for size in sizes]
+    tasks = [question.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or question.variant.kernel_for(tasks[0])
     compile_kernel(kernel, f"variant {question.variant.name!r}")
     train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
     n_groups, n_train = kind.counts[0], kind.n_train[0]
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
     certain = np.arange(n_groups) >= kind.n_test_groups  # so many groups passed, one of them trains
-    plan = GroupPlan(
+    plan = GroupScorer(
         neighbors,
         exact_labels(question) if exact else question.kernel_labels(),
         as_python(kernel) if exact else kernel,
@@ -422,7 +424,7 @@ def group_plan(
     return plan
 
 
-def exact_group_scores(question: Question, neighbors: Neighbors) -> Scores:
+def exact_group_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
     """A_x of every item as Fractions; which items are tied is left out.
 
     Raises
@@ -448,7 +450,7 @@ def exact_group_scores(question: Question, neighbors: Neighbors) -> Scores:
     return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
 
 
-def first_group_depth(question: Question, neighbors: Neighbors, tol: float) -> int:
+def first_group_depth(question: ScoringProblem, neighbors: Neighbors, tol: float) -> int:
     """A first guess, twice what would do if groups did not cluster; items that miss it ask again."""
     kind = cast(GroupTrainingSets, question.kinds[0])
     tail = fixed_tail(neighbors.n_items - 1, kind.train_sizes[0], question.nearest(kind))

@@ -16,7 +16,7 @@ from numba import types
 
 from ..designs import GroupTrainingSets
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
-from ._problem import Question
+from ._problem import ScoringProblem
 from ._tails import labels_differ
 
 MOST_SETS = 20_000
@@ -38,7 +38,7 @@ def score_group_sets(  # type: ignore[no-untyped-def]
     values,
     lengths,
     targets,
-    fair,
+    average_ties,
     groups,
     n_groups,
     n_test,
@@ -80,7 +80,9 @@ def score_group_sets(  # type: ignore[no-untyped-def]
         chance = unit * 1
         while True:
             while position < length:
-                if n_kept >= nearest and not (fair and values[r, position] == kept_values[n_kept - 1]):
+                if n_kept >= nearest and not (
+                    average_ties and values[r, position] == kept_values[n_kept - 1]
+                ):
                     break
                 group = groups[items[r, position]]
                 if group != own:
@@ -108,7 +110,7 @@ def score_group_sets(  # type: ignore[no-untyped-def]
             if n_kept < nearest and not complete:
                 unknown += chance
             elif n_kept == size if size > 0 else n_kept >= nearest:
-                if fair:
+                if average_ties:
                     end = n_kept
                     for i in range(n_kept - 1, -1, -1):
                         if i + 1 < n_kept and kept_values[i] != kept_values[i + 1]:
@@ -168,7 +170,7 @@ def sizes_to_ask(sizes: tuple[int, ...], n_test: int, nearest: int) -> list[int]
     return [*sorted(size for size in small if size < nearest), nearest]
 
 
-def check_number(question: Question, kind: GroupTrainingSets) -> None:
+def check_number(question: ScoringProblem, kind: GroupTrainingSets) -> None:
     """Raise ValueError if there are more sets of groups than are gone through."""
     number = kind.number
     if number > MOST_SETS:

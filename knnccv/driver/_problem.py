@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Coded, as_targets, code_labels, one_class
+from .._labels import EncodedLabels, as_targets, encode_labels, single_class
 from .._typing import Array
 from .._validation import check_choice
 from ..designs import (
@@ -36,7 +36,7 @@ def is_accuracy(measure: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Question:
+class ScoringProblem:
     """What is asked, checked: everything but the neighbours.
 
     ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
@@ -47,7 +47,7 @@ class Question:
 
     variant: Variant
     parameters: dict[str, Any]
-    labels: Coded
+    labels: EncodedLabels
     design: Design
     kinds: tuple[TrainingSets, ...]
     item_weights: tuple[tuple[Fraction, ...], ...]
@@ -87,7 +87,7 @@ class Question:
             for size in (kind.train_sizes if isinstance(kind, GroupTrainingSets) else (sum(kind.n_train),))
         )
 
-    def given_task(self, train_size: int, number: type = float) -> Task:
+    def known_training_set_task(self, train_size: int, number: type = float) -> Task:
         """One given training set of that size: all its items, and no others, are there to be drawn."""
         return Task(
             (train_size,),
@@ -101,7 +101,7 @@ class Question:
     def tasks_to_check(self, kind: TrainingSets) -> list[Task]:
         """The tasks that the parameters must suit."""
         if isinstance(kind, GroupTrainingSets):
-            return [self.given_task(size) for size in kind.train_sizes]
+            return [self.known_training_set_task(size) for size in kind.train_sizes]
         return [self.task(kind)]
 
     def constraints(self, task: Task) -> Constraints:
@@ -123,7 +123,7 @@ class Question:
         brier = self.parameters.get("score") == "brier"
         return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
 
-    def alone(self) -> Array:
+    def single_neighbor_scores(self) -> Array:
         """What an item of the column's class scores for one of the row's, if it decides alone."""
         loss = self.parameters.get("loss")
         if self.variant.target == "values":
@@ -144,7 +144,7 @@ class Question:
         return Labels(self.labels.codes, self.values)
 
 
-def pose(
+def validate_problem(
     y: Any,
     n_items: int,
     variant: str | Variant | type[Variant],
@@ -152,7 +152,7 @@ def pose(
     ties: str | None,
     average: str,
     parameters: Mapping[str, Any],
-) -> Question:
+) -> ScoringProblem:
     """Check a question.
 
     Raises
@@ -174,9 +174,9 @@ def pose(
     values = np.empty((0, 0))
     if rule.target == "values":
         values, targets = as_targets(y, n_items)
-        labels = one_class(n_items)
+        labels = single_class(n_items)
     else:
-        labels = code_labels(y, n_items)
+        labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
     # Before the design looks for classes of its own, which it would miss in other words.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
@@ -185,7 +185,7 @@ def pose(
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
     weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)
-    question = Question(
+    question = ScoringProblem(
         rule,
         settings,
         labels,
@@ -220,7 +220,7 @@ def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
 
 
 def _item_weights(
-    kinds: tuple[TrainingSets, ...], labels: Coded, average: str
+    kinds: tuple[TrainingSets, ...], labels: EncodedLabels, average: str
 ) -> tuple[tuple[Fraction, ...], ...]:
     n_classes = len(labels.classes)
     counts = [int(count) for count in labels.counts]

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import Constraints, Labels
-from ._problem import Question
+from ._problem import ScoringProblem
 
 
-def exact_labels(question: Question) -> Labels:
+def exact_labels(question: ScoringProblem) -> Labels:
     """What the kernel gets of the items, in Python's numbers."""
     values = np.empty(question.values.shape, dtype=object)
     for at in np.ndindex(values.shape):
@@ -21,7 +21,7 @@ def exact_labels(question: Question) -> Labels:
     return Labels(as_objects(question.labels.codes), values)
 
 
-def rational(score: Any, question: Question, constraints: tuple[Constraints, ...]) -> Fraction:
+def rational(score: Any, question: ScoringProblem, constraints: tuple[Constraints, ...]) -> Fraction:
     """The kernel's score as a Fraction; TypeError if it is none, which says whose fault that is."""
     if isinstance(score, (int, Fraction)):
         return Fraction(score)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..designs import TrainingSets
-    from ._problem import Question
+    from ._problem import ScoringProblem
 
 from .._formatting import _listed, data_frame, error_line
 from ._normalize import check_normalize, normalized
@@ -29,7 +29,7 @@ class Evaluation(Protocol):
     """A problem put to neighbors: what a result asks for more than it holds."""
 
     @property
-    def question(self) -> Question:
+    def question(self) -> ScoringProblem:
         """The problem."""
 
     @property

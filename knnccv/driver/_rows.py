@@ -7,12 +7,12 @@ from numba import types
 
 from .._typing import Array
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
-from ..neighbors import Lists, Neighbors
+from ..neighbors import NeighborLists, Neighbors
 from ._tails import labels_differ
 
 
 @jit
-def score_rows(kernel, items, values, lengths, targets, fair, labels, constraints, out, ties, stop):  # type: ignore[no-untyped-def]
+def score_rows(kernel, items, values, lengths, targets, average_ties, labels, constraints, out, ties, stop):  # type: ignore[no-untyped-def]
     """A_x of every row by the kernel, and where the first tied group of different labels begins, or -1.
 
     Ends early once ``stop[0]`` is set.
@@ -33,7 +33,7 @@ def score_rows(kernel, items, values, lengths, targets, fair, labels, constraint
                 break
         while first > 0 and values[r, first] == values[r, first - 1]:
             first -= 1
-        if fair:
+        if average_ties:
             end = length
             for i in range(length - 1, -1, -1):
                 if i + 1 < length and values[r, i] != values[r, i + 1]:
@@ -58,13 +58,13 @@ SCORE_ROWS = types.void(
 )
 
 
-def known_lengths(lists: Lists, neighbors: Neighbors, fair: bool) -> Array:
+def usable_lengths(lists: NeighborLists, neighbors: Neighbors, average_ties: bool) -> Array:
     """How far the lists tell what the tie rule needs: a tied group that may go on is left out.
 
     Not so where ties go by index and so do the lists: what is there of a group then is the first of it.
     """
-    if fair or not neighbors.ordered_by_index:
-        return np.where(lists.open_end, _closed_lengths(lists.values, lists.lengths), lists.lengths)
+    if average_ties or not neighbors.ordered_by_index:
+        return np.where(lists.may_tie_beyond, _closed_lengths(lists.values, lists.lengths), lists.lengths)
     return lists.lengths
 
 

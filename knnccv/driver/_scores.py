@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import Submits, Workers, stop_flag
+from .._parallel import ExecutorLike, WorkerPool, stop_flag
 from .._typing import Array, Kernel
 from ..designs import LeaveGroupsOut
-from ..kernel import Constraints, Labels, compile_kernel, compiled, jit
-from ..neighbors import Lists, Neighbors
+from ..kernel import Constraints, Labels, compile_driver, compile_kernel, jit
+from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._depth import first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
 from ._group_scores import group_plan
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
-from ._problem import Question
-from ._rows import SCORE_ROWS, known_lengths, score_rows
+from ._problem import ScoringProblem
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._summary import Scores
 from ._tails import fill_tails, ties_that_matter
 
@@ -30,7 +30,7 @@ def no_score(order, labels, target, constraints):  # type: ignore[no-untyped-def
 
 
 @dataclass(frozen=True)
-class _Plan:
+class BlockScorer:
     """What a block of items needs; sent to the workers."""
 
     neighbors: Neighbors
@@ -40,8 +40,8 @@ class _Plan:
     constraints: tuple[Constraints, ...]
     nearest: tuple[int, ...]
     fixed_tails: tuple[Array | None, ...]
-    never: Array
-    fair: bool
+    untested: Array
+    average_ties: bool
     tol: float
     tie_order: int = 0
     losses: Array | None = None
@@ -49,30 +49,30 @@ class _Plan:
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
         compile_first(self.light, self.kernels, "the plan")
-        compiled(score_rows, SCORE_ROWS)
+        compile_driver(score_rows, SCORE_ROWS)
         if any(table is None for table in self.fixed_tails):
-            compiled(stratified_tails, STRATIFIED_TAILS)
+            compile_driver(stratified_tails, STRATIFIED_TAILS)
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
-    ) -> tuple[Lists | None, Array, Array, Array]:
+    ) -> tuple[NeighborLists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
         lists, lengths = self.known(rows, depth)
         scores, tied = self.scores(lists, lengths, rows)
         tails = self.tails(lists, lengths, rows)
         return lists if keep_lists else None, scores, tails, tied
 
-    def known(self, rows: Array, depth: int) -> tuple[Lists, Array]:
+    def known(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
         """The rows' lists, and how far they tell what the tie rule needs."""
         lists = self.neighbors.block(rows, depth)
-        lengths = known_lengths(lists, self.neighbors, self.fair or self.tie_order != 0)
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
         if self.losses is not None:
-            from ._tie_order import reordered
+            from ._tie_order import order_ties_by_score
 
-            lists = reordered(lists, lengths, rows, self.labels, self.losses, self.tie_order)
+            lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
         return lists, lengths
 
-    def scores(self, lists: Lists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+    def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
         """Scores (n_kinds, n_rows), NaN where an item is never tested, and which rows are tied."""
         scores = np.zeros((len(self.kernels), len(rows)))
         ties = np.full(len(rows), -1)  # what follows reads it, also where `score_rows` was told to stop
@@ -87,17 +87,17 @@ class _Plan:
                 full = compile_kernel(kernel, "the plan")
                 self._score(full, j, rest, lengths[left], rows[left], found, np.empty(len(left), np.int64))
                 scores[j, left] = found
-            untested = self.never[j, self.labels.classes[rows]]
+            untested = self.untested[j, self.labels.classes[rows]]
             scores[j, untested] = np.nan
             tied |= ties_that_matter(lists.items, ties, rows, *self._kind(j), self.tol) & ~untested
         return scores, tied
 
-    def tails(self, lists: Lists, lengths: Array, rows: Array) -> Array:
+    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """How much of every score the lists leave open, shape (n_kinds, n_rows)."""
         tails = np.empty((len(self.kernels), len(rows)))
         for j in range(len(self.kernels)):
             fill_tails(lists.items, lengths, rows, *self._kind(j), tails[j])
-            tails[j, self.never[j, self.labels.classes[rows]]] = 0.0
+            tails[j, self.untested[j, self.labels.classes[rows]]] = 0.0
         return tails
 
     def _kind(self, j: int) -> tuple[Labels, Constraints, int, Array | None]:
@@ -105,22 +105,29 @@ class _Plan:
         return self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j]
 
     def _score(
-        self, kernel: Kernel, j: int, lists: Lists, lengths: Array, rows: Array, out: Array, ties: Array
+        self,
+        kernel: Kernel,
+        j: int,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        out: Array,
+        ties: Array,
     ) -> None:
         """Have the kernel score the rows as training sets of kind j."""
-        args = lists.items, lists.values, lengths, rows, self.fair, self.labels, self.constraints[j]
+        args = lists.items, lists.values, lengths, rows, self.average_ties, self.labels, self.constraints[j]
         score_rows(kernel, *args, out, ties, stop_flag())
 
 
 def float_scores(
-    question: Question,
+    question: ScoringProblem,
     neighbors: Neighbors,
     tol: float,
     *,
     n_jobs: int | None,
     tie_order: int,
     keep: bool,
-    executor: Submits | None,
+    executor: ExecutorLike | None,
     progress: bool,
     kernel: Kernel | None = None,
 ) -> Scores:
@@ -143,8 +150,8 @@ def float_scores(
     rows = np.arange(n_items)
     deepest = depth
     cache = neighbors.new_cache(depth) if keep else None
-    with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
-        announced = tie_order != 0 or kernel is not None or not isinstance(plan, _Plan)
+    with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        announced = tie_order != 0 or kernel is not None or not isinstance(plan, BlockScorer)
         while len(rows):
             # Of rows that are asked again, tied groups may go on to the very end.
             reach = depth if depth == deepest else neighbors.max_depth
@@ -174,8 +181,8 @@ def float_scores(
 
 
 def _plan(
-    question: Question, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
-) -> _Plan:
+    question: ScoringProblem, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
+) -> BlockScorer:
     tasks = [question.task(kind) for kind in question.kinds]
     kernels = tuple(kernel or question.variant.kernel_for(task) for task in tasks)
     constraints = tuple(question.constraints(task) for task in tasks)
@@ -184,7 +191,7 @@ def _plan(
         light = light_kernels(question.variant, tasks, constraints)
     compile_first(light, kernels, f"variant {question.variant.name!r}")
     nearest = tuple(question.nearest(kind) for kind in question.kinds)
-    plan = _Plan(
+    plan = BlockScorer(
         neighbors,
         question.kernel_labels(),
         kernels,
@@ -199,7 +206,7 @@ def _plan(
         question.ties == "random" and not tie_order,
         tol,
         tie_order,
-        question.alone() if tie_order else None,
+        question.single_neighbor_scores() if tie_order else None,
     )
     plan.compile()
     return plan

@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Array
 from ..designs import GroupTrainingSets, TrainingSets
 from ..sampling import expected_position, rounding_allowance
-from ._problem import Question
+from ._problem import ScoringProblem
 from ._result import CompleteCV
 
 
@@ -29,7 +29,7 @@ class Scores:
     depth: int
 
 
-def summarise(question: Question, found: Scores) -> CompleteCV:
+def summarize_scores(question: ScoringProblem, found: Scores) -> CompleteCV:
     """The mean score, and all that goes with it."""
     labels = question.labels
     by_class = np.array([[float(w) for w in row] for row in question.item_weights])
@@ -83,7 +83,7 @@ def summarise(question: Question, found: Scores) -> CompleteCV:
     )
 
 
-def kind_weights(question: Question, exact: bool) -> Array:
+def kind_weights(question: ScoringProblem, exact: bool) -> Array:
     """What every kind of training sets counts for an item, (n_kinds, n_items): 1 over all kinds.
 
     0 for an item that is never tested; Fractions where `exact`.
@@ -96,7 +96,7 @@ def kind_weights(question: Question, exact: bool) -> Array:
     return weights
 
 
-def _rounding(question: Question, kind: TrainingSets, depth: int) -> float:
+def _rounding(question: ScoringProblem, kind: TrainingSets, depth: int) -> float:
     """What rounding may do to the score, for one kind of training sets.
 
     Fixed-size weights are most accurate where they are large, so the mean position of the K-th nearest
@@ -112,7 +112,7 @@ def _rounding(question: Question, kind: TrainingSets, depth: int) -> float:
     return rounding_allowance(k, walked, question.largest)
 
 
-def _exact_per_item(question: Question, found: Scores) -> tuple[Fraction | None, ...]:
+def _exact_per_item(question: ScoringProblem, found: Scores) -> tuple[Fraction | None, ...]:
     answers: list[Fraction | None] = []
     for x, c in enumerate(question.labels.codes):
         weights = [row[c] for row in question.item_weights]

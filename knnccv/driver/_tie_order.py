@@ -11,12 +11,12 @@ from .._typing import Array
 from ..kernel import Labels, jit
 
 if TYPE_CHECKING:
-    from ..neighbors import Lists
+    from ..neighbors import NeighborLists
 
 
-def reordered(
-    lists: Lists, lengths: Array, rows: Array, labels: Labels, losses: Array, which: int
-) -> Lists:
+def order_ties_by_score(
+    lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, losses: Array, which: int
+) -> NeighborLists:
     """The lists with what scores lowest (LOW) or highest first within each tied group.
 
     ``losses[own, c]`` is what an item of class c scores if it decides alone.

@@ -16,11 +16,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._labels import Coded, code_labels
+from .._labels import EncodedLabels, encode_labels
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_choice, check_integer
-from ..neighbors import Neighbors, Ranking, SupervisedDistanceWarning
+from ..neighbors import Neighbors, PreparedMetric, SupervisedDistanceWarning
 from ..neighbors._engines.brute_force import nearest_of
 from . import _statistics as heterogeneous
 from ._embedding import embedded, measured
@@ -44,14 +44,14 @@ class IdentifierWarning(UserWarning):
 
 @dataclass(frozen=True)
 class _RowsOfTable:
-    """How the fitted items are compared: the functions of a `Ranking`."""
+    """How the fitted items are compared: the functions of a `PreparedMetric`."""
 
     statistics: Statistics
     whole: Statistics
     table: Table
 
     def compare(self, some: Array, every: Array) -> Array:  # noqa: ARG002
-        """Some rows against all; the data of the `Ranking` are the rows' numbers."""
+        """Some rows against all; the data of the `PreparedMetric` are the rows' numbers."""
         rows = some[:, 0].astype(np.int64)
         return heterogeneous.squared_distances(self.statistics, self.table, self.table, rows)
 
@@ -99,7 +99,7 @@ class _Distance(ABC):
         return f"{type(self).__name__}({given})"
 
     @abstractmethod
-    def _statistics(self, table: Table, labels: Coded | None) -> Statistics:
+    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
         """What the fitted table tells; its numbers are unscaled."""
 
     def _fit(self, X: Any, labels: Any) -> Self:
@@ -107,7 +107,7 @@ class _Distance(ABC):
         if table.n_items < 2:
             msg = f"X must have at least 2 items, got n_samples={table.n_items}"
             raise ValueError(msg)
-        coded = None if labels is None else code_labels(labels, table.n_items)
+        coded = None if labels is None else encode_labels(labels, table.n_items)
         statistics = self._statistics(table, coded)
         self._schema_: Schema = schema
         self._statistics_ = statistics
@@ -230,7 +230,7 @@ class _Distance(ABC):
             self.n_items_,
             depth,
             type(self).__name__.lower(),
-            ranking=Ranking(numbers, rows.compare, np.sqrt, "", rows.embed, rows.remeasure),
+            ranking=PreparedMetric(numbers, rows.compare, np.sqrt, "", rows.embed, rows.remeasure),
             fitted_to_labels=self._fitted_to_labels(),
         )
 
@@ -280,7 +280,7 @@ class HEOM(_Distance):
         """
         return self._fit(X, None)
 
-    def _statistics(self, table: Table, labels: Coded | None) -> Statistics:  # noqa: ARG002
+    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:  # noqa: ARG002
         exponents = heterogeneous.exponents_of(table.numbers)
         scales = np.zeros((1, len(exponents)))
         for a, column in enumerate(np.ldexp(table.numbers, -exponents[:, None])):
@@ -406,7 +406,7 @@ class HVDM(_Distance):
         self._warn_of_identifiers()
         return self
 
-    def _statistics(self, table: Table, labels: Coded | None) -> Statistics:
+    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
         assert labels is not None
         exponents = heterogeneous.exponents_of(table.numbers)
         both = [heterogeneous.scales_left_out(c) for c in np.ldexp(table.numbers, -exponents[:, None])]

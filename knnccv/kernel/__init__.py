@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from .._typing import Array, Kernel
 from .._validation import check_choice, check_integer
-from ._compile import as_python, check_kernel, compile_kernel, compiled, is_compiled, jit
+from ._compile import as_python, check_kernel, compile_driver, compile_kernel, is_compiled, jit
 from ._signature import (
     ARGUMENTS,
     CONSTRAINTS,
@@ -34,6 +34,8 @@ from ._signature import (
 )
 from ._tables import Tables, Task, constraints_for
 from ._variant import Variant, profile_of
+
+compiled = compile_driver  # its former name, for plugins
 
 __all__ = [
     "ARGUMENTS",
@@ -55,6 +57,7 @@ __all__ = [
     "check_choice",
     "check_integer",
     "check_kernel",
+    "compile_driver",
     "compile_kernel",
     "compiled",
     "constraints_for",

@@ -83,7 +83,7 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
     return kernel
 
 
-def compiled(function: Kernel, signature: Any) -> Kernel:
+def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
     Then it is closed: called with a kernel as argument, Numba would prefer to specialise on that very

@@ -12,4 +12,10 @@ from ._feature_selection import ScreenedCV, screened_cv
 from ._monte_carlo import monte_carlo_cv
 from ._result import MonteCarloCV, RandomRuns
 
-__all__ = ["MonteCarloCV", "RandomRuns", "ScreenedCV", "monte_carlo_cv", "screened_cv"]
+__all__ = [
+    "MonteCarloCV",
+    "RandomRuns",
+    "ScreenedCV",
+    "monte_carlo_cv",
+    "screened_cv",
+]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._labels import Coded
+from .._labels import EncodedLabels
 from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
-from .._validation import check_finite, check_integer, generator
+from .._validation import check_finite, check_integer, check_random_state
 from ..designs import Design, LeaveGroupsOut, LeaveOut
-from ..driver import pose
-from ..kernel import compiled, jit
+from ..driver import validate_problem
+from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
 from ._monte_carlo import item_shares
 from ._result import RandomRuns
@@ -227,7 +227,7 @@ def screened_cv(
     started = time.perf_counter()
     check_pool(n_jobs, None, progress)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
-    rng = generator(random_state)
+    rng = check_random_state(random_state)
     if isinstance(X, Neighbors) or (isinstance(metric, str) and metric == "precomputed"):
         given = f"{X!r}" if isinstance(X, Neighbors) else "metric 'precomputed'"
         kind = TypeError if isinstance(X, Neighbors) else ValueError
@@ -236,14 +236,14 @@ def screened_cv(
     data = check_features(X)
     ranking(np.zeros((2, 1)), metric, metric_params)
     check_selector(select)
-    question = pose(y, len(data), "knn", cv, None, average, {"n_neighbors": n_neighbors})
+    question = validate_problem(y, len(data), "knn", cv, None, average, {"n_neighbors": n_neighbors})
     k = int(n_neighbors)
     labels = question.labels
     runs = [_draw(question.design, labels, rng) for _ in range(n_repeats)]
     fold_of = np.array([fold for fold, _ in runs])
     kind_of = np.array([kinds for _, kinds in runs])
     work = _Folds(data, labels, select, fold_of, kind_of.shape[1], k, metric, metric_params)
-    compiled(count_right, COUNT_RIGHT)
+    compile_driver(count_right, COUNT_RIGHT)
     pieces = [(run, fold) for run in range(n_repeats) for fold in range(kind_of.shape[1])]
     with one_blas_thread():  # also with one job: a selector's sums must not depend on the threads
         for_each(work, pieces, n_jobs, progress, unit="training set")
@@ -260,7 +260,7 @@ def screened_cv(
     )
 
 
-def _draw(design: Design, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
     """As `Design.draw`, but where few test sets are all there are, all of them."""
     if isinstance(design, LeaveGroupsOut) and design.p == 1:
         return design.codes.astype(np.int32), np.zeros(len(design.sizes), np.int64)
@@ -280,7 +280,7 @@ class _Folds:
     def __init__(
         self,
         X: Array,
-        labels: Coded,
+        labels: EncodedLabels,
         select: Any,
         fold_of: Array,
         n_folds: int,

@@ -12,13 +12,13 @@ import numpy as np
 from numba import types
 
 from .._formatting import uncertified
-from .._parallel import Submits, Workers, check_pool, stop_flag
+from .._parallel import ExecutorLike, WorkerPool, check_pool, stop_flag
 from .._typing import Array, Kernel
-from .._validation import check_integer, generator
+from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, TrainingSets
 from ..driver import (
     HARD,
-    Question,
+    ScoringProblem,
     announce_trials,
     compile_first,
     first_depth,
@@ -26,7 +26,7 @@ from ..driver import (
     hardest,
     light_kernels,
     not_served,
-    pose,
+    validate_problem,
 )
 from ..kernel import (
     CONSTRAINTS,
@@ -37,11 +37,11 @@ from ..kernel import (
     Order,
     Task,
     Variant,
+    compile_driver,
     compile_kernel,
-    compiled,
     jit,
 )
-from ..neighbors import Lists, Neighbors, as_neighbors, warn_of_labels
+from ..neighbors import NeighborLists, Neighbors, as_neighbors, warn_label_leakage
 from ._result import MonteCarloCV
 
 TOLERANCE = 1e-12
@@ -55,7 +55,7 @@ def score_trials(  # type: ignore[no-untyped-def]
     lengths,
     certain,
     targets,
-    fair,
+    average_ties,
     fold_of,
     tested,
     nearest,
@@ -88,7 +88,7 @@ def score_trials(  # type: ignore[no-untyped-def]
                 item = items[r, i]
                 if fold_of[run, item] == fold:
                     continue
-                tie = found > 0 and fair and values[r, i] == values[r, last]
+                tie = found > 0 and average_ties and values[r, i] == values[r, last]
                 if found >= nearest and not tie:
                     break
                 if not tie:
@@ -138,7 +138,7 @@ def monte_carlo_cv(
     ties: str | None = None,
     average: str = "pooled",
     n_jobs: int | None = None,
-    executor: Submits | None = None,
+    executor: ExecutorLike | None = None,
     progress: bool = False,
     **parameters: Any,
 ) -> MonteCarloCV:
@@ -176,10 +176,10 @@ def monte_carlo_cv(
     started = time.perf_counter()
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     check_pool(n_jobs, executor, progress)
-    rng = generator(random_state)
+    rng = check_random_state(random_state)
     neighbors = as_neighbors(X, metric, metric_params)
-    question = pose(y, neighbors.n_items, variant, cv, ties, average, parameters)
-    warn_of_labels(neighbors, question.smallest_train)
+    question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_label_leakage(neighbors, question.smallest_train)
     runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
     plan = _plan(question, neighbors, runs)
     sums, missed = _run(plan, question, n_jobs, executor, progress)
@@ -199,7 +199,7 @@ def monte_carlo_cv(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class TrialScorer:
     """What a block of items needs.
 
     ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run; ``kind_of``
@@ -215,12 +215,12 @@ class _Plan:
     shares: Array
     fold_of: Array
     kind_of: Array
-    fair: bool
+    average_ties: bool
 
     def compile(self) -> None:
         """Compile what the blocks call, or load it from the cache; every process needs it once."""
         compile_first(self.light, self.kernels, "the plan")
-        compiled(score_trials, SCORE_TRIALS)
+        compile_driver(score_trials, SCORE_TRIALS)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
         """What the rows add to every run's score, and what of it is unknown."""
@@ -230,8 +230,8 @@ class _Plan:
         while True:
             lists = self.neighbors.block(rows[waiting], depth)
             part = np.zeros((len(waiting), n_runs))
-            certain = ~lists.open_end
-            if not self.fair and self.neighbors.ordered_by_index:
+            certain = ~lists.may_tie_beyond
+            if not self.average_ties and self.neighbors.ordered_by_index:
                 certain[:] = True
             for j, kernel in enumerate(self.kernels):
                 first = first_kernel(self.light[j], kernel)
@@ -256,7 +256,9 @@ class _Plan:
         known = ~np.isnan(scores)
         return np.where(known, scores * share, 0.0), np.where(known, 0.0, share).sum(axis=1)
 
-    def _score(self, kernel: Kernel, j: int, lists: Lists, certain: Array, rows: Array, out: Array) -> None:
+    def _score(
+        self, kernel: Kernel, j: int, lists: NeighborLists, certain: Array, rows: Array, out: Array
+    ) -> None:
         """Have the kernel score the rows in the runs whose training sets are of kind j."""
         score_trials(
             kernel,
@@ -265,7 +267,7 @@ class _Plan:
             lists.lengths,
             certain,
             rows,
-            self.fair,
+            self.average_ties,
             self.fold_of,
             self.kind_of == j,
             self.nearest[j],
@@ -276,14 +278,14 @@ class _Plan:
         )
 
 
-def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> _Plan:
+def _plan(question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array, Array]]) -> TrialScorer:
     fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
     kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
     shares = item_shares(question, kind_of.shape[1])
     if isinstance(question.design, LeaveGroupsOut):  # training sets differ in size from run to run
         sizes, kind_of = np.unique((fold_of < 0).sum(axis=1, keepdims=True), return_inverse=True)
         kind_of = kind_of.reshape(-1, 1)
-        tasks = [question.given_task(int(size)) for size in sizes]
+        tasks = [question.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
         tasks = [_trial_task(question, kind) for kind in question.kinds]
@@ -292,7 +294,7 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
     light = light_kernels(question.variant, tasks, constraints)
     compile_first(light, kernels, f"variant {question.variant.name!r}")
     n_nearest = question.variant.n_nearest(**question.parameters)
-    plan = _Plan(
+    plan = TrialScorer(
         neighbors,
         question.kernel_labels(),
         kernels,
@@ -308,7 +310,7 @@ def _plan(question: Question, neighbors: Neighbors, runs: list[tuple[Array, Arra
     return plan
 
 
-def item_shares(question: Question, n_folds: int) -> Array:
+def item_shares(question: ScoringProblem, n_folds: int) -> Array:
     """What a tested item of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
     n_classes = len(question.labels.classes)
     shares = np.zeros((len(question.kinds), n_classes))
@@ -320,7 +322,7 @@ def item_shares(question: Question, n_folds: int) -> Array:
     return shares
 
 
-def _trial_task(question: Question, kind: TrainingSets) -> Task:
+def _trial_task(question: ScoringProblem, kind: TrainingSets) -> Task:
     """One given training set: all its items, and no others, are there to be drawn."""
     return Task(
         kind.n_train,
@@ -332,10 +334,10 @@ def _trial_task(question: Question, kind: TrainingSets) -> Task:
 
 
 def _run(
-    plan: _Plan,
-    question: Question,
+    plan: TrialScorer,
+    question: ScoringProblem,
     n_jobs: int | None,
-    executor: Submits | None,
+    executor: ExecutorLike | None,
     progress: bool,
 ) -> tuple[Array, float]:
     depth = first_depth(question, plan.neighbors, TOLERANCE)
@@ -347,7 +349,7 @@ def _run(
     rows = neighbors.sorted(np.arange(neighbors.n_items), depth)
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
-    with Workers(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+    with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announce_trials(plan, question, rows, depth, workers.n_workers)
         if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
             workers.stand_apart()

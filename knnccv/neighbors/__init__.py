@@ -11,9 +11,9 @@ and every variant.
 
 from __future__ import annotations
 
-from ._leakage import SupervisedDistanceWarning, warn_of_labels
-from ._lists import Lists
-from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Ranking, check_features, ranking
+from ._leakage import SupervisedDistanceWarning, warn_label_leakage
+from ._lists import NeighborLists
+from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
 from ._neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors, as_neighbors
 
 __all__ = [
@@ -23,12 +23,12 @@ __all__ = [
     "NAMES",
     "PARAMETERS",
     "SPARSE_NAMES",
-    "Lists",
+    "NeighborLists",
     "Neighbors",
-    "Ranking",
+    "PreparedMetric",
     "SupervisedDistanceWarning",
     "as_neighbors",
     "check_features",
     "ranking",
-    "warn_of_labels",
+    "warn_label_leakage",
 ]

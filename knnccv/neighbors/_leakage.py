@@ -11,7 +11,7 @@ class SupervisedDistanceWarning(UserWarning):
     """Distances were fitted to the labels of all items, those to be predicted among them."""
 
 
-def warn_of_labels(neighbors: Neighbors, smallest_train: int) -> None:
+def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
     """Say so if the score will be too good since the distances know more labels than the training sets.
 
     Parameters

@@ -10,7 +10,7 @@ from .._typing import Array
 
 
 @dataclass
-class Lists:
+class NeighborLists:
     """Neighbour lists of some rows.
 
     ``items`` int32 (n_rows, depth) and ``values`` float64 (n_rows, depth) are filled up to ``lengths``
@@ -20,28 +20,28 @@ class Lists:
     items: Array
     values: Array
     lengths: Array
-    open_end: Array
+    may_tie_beyond: Array
 
-    def put(self, rows: Array, some: Lists) -> None:
+    def put(self, rows: Array, some: NeighborLists) -> None:
         """Fill in those of `rows`, of the same depth."""
         self.items[rows], self.values[rows] = some.items, some.values
-        self.lengths[rows], self.open_end[rows] = some.lengths, some.open_end
+        self.lengths[rows], self.may_tie_beyond[rows] = some.lengths, some.may_tie_beyond
 
-    def cut(self, rows: Array | slice, depth: int) -> Lists:
+    def cut(self, rows: Array | slice, depth: int) -> NeighborLists:
         """Those of `rows`, no deeper than `depth`."""
         if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():
             rows = slice(int(rows[0]), int(rows[-1]) + 1)  # saves a copy
         values = self.values[rows]
         lengths = self.lengths[rows]
-        open_end = self.open_end[rows]
+        may_tie_beyond = self.may_tie_beyond[rows]
         if depth < values.shape[1]:
             longer = lengths > depth
             ties = values[:, depth - 1] == values[:, depth]
-            open_end = np.where(longer, ties, open_end)
+            may_tie_beyond = np.where(longer, ties, may_tie_beyond)
             lengths = np.minimum(lengths, depth)
-        return Lists(
+        return NeighborLists(
             np.require(self.items[rows, :depth], requirements=("C", "W")),
             np.require(values[:, :depth], requirements=("C", "W")),
             np.ascontiguousarray(lengths),
-            open_end,
+            may_tie_beyond,
         )

@@ -50,7 +50,7 @@ _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "m
 
 
 @dataclass(frozen=True)
-class Ranking:
+class PreparedMetric:
     """How the items are compared.
 
     Attributes
@@ -82,7 +82,7 @@ class Ranking:
     nearest: Callable[[Array, int], tuple[Array, Array, Array]] | None = None
 
 
-def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking:
+def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> PreparedMetric:
     """Check the data and prepare the comparison.
 
     Raises
@@ -101,7 +101,7 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
         _no_params(given, "a callable metric")
         if hasattr(X, "tocsr"):
             raise TypeError(_dense_only("a callable metric"))
-        return Ranking(check_features(X), partial(_by_callable, metric), _unchanged)
+        return PreparedMetric(check_features(X), partial(_by_callable, metric), _unchanged)
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
     if name == "precomputed":
         msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
@@ -117,23 +117,25 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Ranking
     if name in _DEGREES:
         return _scaled(check_features(X, keep_single=True), name)
     if name == "hamming":
-        return Ranking(check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged)
+        return PreparedMetric(
+            check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged
+        )
     data = check_features(X)
     if name == "jaccard":
-        return Ranking(_present(data), partial(_cdist, "jaccard", {}), _unchanged)
+        return PreparedMetric(_present(data), partial(_cdist, "jaccard", {}), _unchanged)
     if name == "tanimoto":
         scaled, _ = safely_scaled(data, name, *SQUARES)
-        return Ranking(with_squares(scaled), tanimoto, _unchanged)
+        return PreparedMetric(with_squares(scaled), tanimoto, _unchanged)
     if name == "canberra":
-        return Ranking(safely_scaled(data, name, *SUMS)[0], partial(_cdist, name, {}), _unchanged)
+        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], partial(_cdist, name, {}), _unchanged)
     if name == "braycurtis":
-        return Ranking(safely_scaled(data, name, *SUMS)[0], braycurtis, _unchanged)
+        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], braycurtis, _unchanged)
     if name == "mahalanobis":
         factors, power = factors_of(own, data.shape[1])
         scaled, shift = safely_scaled(data, name, *SQUARES)
-        return Ranking(scaled, partial(quadratic, factors), partial(_root, shift + power))
+        return PreparedMetric(scaled, partial(quadratic, factors), partial(_root, shift + power))
     if name == "haversine":
-        return Ranking(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
+        return PreparedMetric(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
     return _angular(data, centred=name == "correlation")
 
 
@@ -176,7 +178,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     return data
 
 
-def _sparse(X: Any, name: str) -> Ranking:
+def _sparse(X: Any, name: str) -> PreparedMetric:
     """How sparse rows are compared."""
     if name not in SPARSE_NAMES:
         raise TypeError(_dense_only(f"metric {name!r}"))
@@ -191,7 +193,7 @@ def _sparse(X: Any, name: str) -> Ranking:
         to_distance = partial(_times_power, -1)
     elif name in _DEGREES:
         to_distance = partial(_times_power, _DEGREES[name] * shift)
-    return Ranking(data, compare, to_distance, nearest=nearest)
+    return PreparedMetric(data, compare, to_distance, nearest=nearest)
 
 
 def _dense_only(what: str) -> str:
@@ -199,7 +201,7 @@ def _dense_only(what: str) -> str:
     return f"X is a sparse matrix, which {what} does not take, only {served}; pass X.toarray()"
 
 
-def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
+def _scaled(data: Array, name: str, **kwargs: Any) -> PreparedMetric:
     """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
     degree = _DEGREES[name]
     # Powers and their sums must neither overflow nor vanish.
@@ -209,15 +211,15 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> Ranking:
     function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
     unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
     if name == "minkowski":
-        return Ranking(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
+        return PreparedMetric(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
     if degree == 2 and smallest < low:
-        return Ranking(scaled, partial(_guarded, function, {}, 1.0), unscale)
-    return Ranking(
+        return PreparedMetric(scaled, partial(_guarded, function, {}, 1.0), unscale)
+    return PreparedMetric(
         scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
     )
 
 
-def _angular(data: Array, *, centred: bool) -> Ranking:
+def _angular(data: Array, *, centred: bool) -> PreparedMetric:
     if centred:
         constant = data.max(axis=1) == data.min(axis=1)
         scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
@@ -232,10 +234,10 @@ def _angular(data: Array, *, centred: bool) -> Ranking:
     rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
     to_distance = partial(_times_power, -1)
     if not zero.any():
-        return Ranking(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
+        return PreparedMetric(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
     # A constant column tells rows without a direction apart, whose distance to everything is 1.
     rows = np.column_stack([rows, zero.astype(float)])
-    return Ranking(rows, _angles, to_distance)
+    return PreparedMetric(rows, _angles, to_distance)
 
 
 def _angles(some: Array, every: Array) -> Array:

@@ -15,8 +15,8 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from ._engines.brute_force import nearest_of
 from ._inputs import lists_of_graph, lists_of_indices
-from ._lists import Lists
-from ._metrics import Metric, Ranking, ranking
+from ._lists import NeighborLists
+from ._metrics import Metric, PreparedMetric, ranking
 from ._square_input import as_matrix
 
 CACHE_BYTES = 2**29
@@ -70,9 +70,9 @@ class Neighbors:
         max_depth: int,
         metric: str,
         *,
-        ranking: Ranking | None = None,
+        ranking: PreparedMetric | None = None,
         matrix: Array | None = None,
-        lists: Lists | None = None,
+        lists: NeighborLists | None = None,
         algorithm: str = "auto",
         device: str | None = None,
         approximate: bool = False,
@@ -264,8 +264,8 @@ class Neighbors:
             indices, distances, approximate=approximate, drop_self=drop_self
         )
         n_items, depth = items.shape
-        open_end = lengths < n_items - 1 if distances is not None else np.zeros(n_items, bool)
-        lists = Lists(items, values, lengths, open_end)
+        may_tie_beyond = lengths < n_items - 1 if distances is not None else np.zeros(n_items, bool)
+        lists = NeighborLists(items, values, lengths, may_tie_beyond)
         return cls(n_items, depth, "lists", lists=lists, approximate=approximate)
 
     @classmethod
@@ -289,7 +289,7 @@ class Neighbors:
         check_bool("approximate", approximate)
         items, values, lengths = lists_of_graph(graph)
         n_items, depth = items.shape
-        lists = Lists(items, values, lengths, lengths < n_items - 1)
+        lists = NeighborLists(items, values, lengths, lengths < n_items - 1)
         return cls(n_items, depth, "graph", lists=lists, approximate=approximate)
 
     def __repr__(self) -> str:
@@ -355,7 +355,7 @@ class Neighbors:
         order = self._tree.order.astype(np.int64)
         return order[wanted[order]]  # type: ignore[no-any-return]
 
-    def block(self, rows: Array, depth: int) -> Lists:
+    def block(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbour lists of some items.
 
         Parameters
@@ -397,8 +397,8 @@ class Neighbors:
             found = self._ranking.nearest(rows, depth)
         else:
             found = nearest_of(self._values(rows), rows, depth)
-        items, ranked, open_end = found
-        return Lists(items, ranked, np.full(len(rows), depth, np.int64), open_end)
+        items, ranked, may_tie_beyond = found
+        return NeighborLists(items, ranked, np.full(len(rows), depth, np.int64), may_tie_beyond)
 
     def prepare(self, depth: int) -> None:
         """Build what the engine for lists of this depth needs."""
@@ -500,7 +500,7 @@ class Neighbors:
         return "product" if kind == "sqeuclidean" else "plain"
 
     @property
-    def _finder(self) -> Ranking | Array | None:
+    def _finder(self) -> PreparedMetric | Array | None:
         return self._ranking if self._ranking is not None else self._matrix
 
     def _values(self, rows: Array) -> Array:
@@ -522,20 +522,20 @@ class Neighbors:
             raise ValueError(msg)
         return values
 
-    def new_cache(self, depth: int) -> Lists | None:
+    def new_cache(self, depth: int) -> NeighborLists | None:
         """Room for all lists of that depth, to be filled by the driver and kept by `keep`."""
         if self._finder is None or self._known(depth):
             return None
         if self.n_items * depth * 12 > CACHE_BYTES:
             return None
-        return Lists(
+        return NeighborLists(
             np.empty((self.n_items, depth), np.int32),
             np.empty((self.n_items, depth)),
             np.empty(self.n_items, np.int64),
             np.empty(self.n_items, bool),
         )
 
-    def keep(self, lists: Lists) -> None:
+    def keep(self, lists: NeighborLists) -> None:
         """Keep lists of all items for later questions."""
         if not self._known(lists.items.shape[1]):  # another thread's may be deeper
             self._lists = lists

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-EXACT_COLOUR = "#b3261e"
-SAMPLED_COLOUR = "#8fa9cc"
+EXACT_COLOR = "#b3261e"
+SAMPLED_COLOR = "#8fa9cc"
 
 
 @contextmanager

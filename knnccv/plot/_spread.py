@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer
-from ._canvas import EXACT_COLOUR, SAMPLED_COLOUR, canvas
+from ._canvas import EXACT_COLOR, SAMPLED_COLOR, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,12 +71,12 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
     places = np.arange(len(items))
     with canvas(ax) as axes:
         axes.axhspan(
-            report.lowest, report.highest, color=EXACT_COLOUR, alpha=0.2, lw=0, label="all items: range"
+            report.lowest, report.highest, color=EXACT_COLOR, alpha=0.2, lw=0, label="all items: range"
         )
-        axes.axhline(report.score, color=EXACT_COLOUR, label="all items: score")
+        axes.axhline(report.score, color=EXACT_COLOR, label="all items: score")
         if len(items):
             thick = 5.0 if len(items) <= MOST_NAMED_ITEMS else 1.5
-            style: dict[str, Any] = {"colors": SAMPLED_COLOUR, "linewidth": thick, "label": "item: range"}
+            style: dict[str, Any] = {"colors": SAMPLED_COLOR, "linewidth": thick, "label": "item: range"}
             axes.vlines(places, low[items], high[items], **style | kwargs)
             scores = np.asarray(report.per_item)[items]
             axes.plot(places, scores, "o", color="black", markersize=0.7 * thick, label="item: score")
@@ -156,7 +156,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
         raise ValueError(msg)
     with canvas(ax) as axes:
         style = {
-            "color": SAMPLED_COLOUR,
+            "color": SAMPLED_COLOR,
             "label": f"{len(scores)} random run{'s' * (len(scores) > 1)}",
         } | kwargs
         if "bins" not in style:
@@ -180,7 +180,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
             label=shown,
             transform=axes.get_xaxis_transform(),
         )
-        axes.axvline(value, color=EXACT_COLOUR, label=f"exact mean over all runs: {value:.4f}", zorder=1.5)
+        axes.axvline(value, color=EXACT_COLOR, label=f"exact mean over all runs: {value:.4f}", zorder=1.5)
         axes.set_xlabel(f"{getattr(random, 'measure', 'score')} of one random run")
         axes.set_ylabel("density" if style.get("density") else "runs")
         if axes.get_yscale() == "linear" and not style.get("density"):

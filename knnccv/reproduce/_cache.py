@@ -62,8 +62,8 @@ def content_key(name: str, quick: bool) -> str:
 
 
 @dataclass(frozen=True)
-class KeptAnswer:
-    """What an earlier run has shown, with the interface of an `Answer`.
+class CachedReport:
+    """What an earlier run has shown, with the interface of an `Report`.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class DrawnPicture(Picture):
         return self.content
 
 
-def find(key: str) -> KeptAnswer | None:
+def find(key: str) -> CachedReport | None:
     """What was kept under the key, if it is there and whole."""
     try:
         stored = json.loads((kept_folder() / f"{key}.json").read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ def find(key: str) -> KeptAnswer | None:
         when = (
             f"- Kept since {stored['date']}: the same code, data and libraries (--fresh computes it again)."
         )
-        return KeptAnswer(
+        return CachedReport(
             f"{stored['text']}\n{when}", f"{stored['markdown']}{when}\n", stored["csv"], drawn
         )
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, binascii.Error):

@@ -22,7 +22,7 @@ from .tr1999._protocol import _run_table
 """Of how many calls a time is the median."""
 
 
-class Answer(Protocol):
+class Report(Protocol):
     """Both tables side by side."""
 
     @property
@@ -52,11 +52,11 @@ class Reproduction:
     title : str
         What it is.
     run : callable
-        ``run(quick, progress)`` → `Answer`.
+        ``run(quick, progress)`` → `Report`.
     """
 
     title: str
-    run: Callable[[bool, bool], Answer]
+    run: Callable[[bool, bool], Report]
 
 
 def reproduce(
@@ -66,7 +66,7 @@ def reproduce(
     folder: str | Path | None = None,
     progress: bool = False,
     fresh: bool = False,
-) -> Answer:
+) -> Report:
     """Compute tables and figures of the literature again.
 
     Parameters
@@ -102,10 +102,12 @@ def reproduce(
     if folder is not None:  # rather now than after the work
         Path(folder).mkdir(parents=True, exist_ok=True)
     from ._comparison import write_answer
-    from ._html_report import Book
+    from ._html_report import CombinedReport
 
     if name == "all":
-        book = Book({one: _whatever_comes(one, quick, progress, fresh) for one in REPRODUCTIONS})
+        book = CombinedReport(
+            {one: _run_or_report_failure(one, quick, progress, fresh) for one in REPRODUCTIONS}
+        )
         if folder is not None:
             book.write(Path(folder), name)
         return book
@@ -115,7 +117,7 @@ def reproduce(
     return answer
 
 
-def _whatever_comes(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:
+def _run_or_report_failure(name: str, quick: bool, progress: bool, fresh: bool) -> Report:
     """An answer, or one that tells why there is none: the others are not lost for it."""
     from ._comparison import Comparison
 
@@ -126,7 +128,7 @@ def _whatever_comes(name: str, quick: bool, progress: bool, fresh: bool) -> Answ
         return Comparison(REPRODUCTIONS[name].title, "not computed", (), failures=(failure,))
 
 
-def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:
+def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Report:
     from . import _cache
 
     key = _cache.content_key(name, quick)
@@ -138,37 +140,37 @@ def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Answer:
     return answer
 
 
-def _run_wilson_martinez(quick: bool, progress: bool) -> Answer:
+def _run_wilson_martinez(quick: bool, progress: bool) -> Report:
     from .wilson_martinez._report import wm_table
 
     return wm_table(quick, progress)
 
 
-def _run_icml_table2(quick: bool, progress: bool) -> Answer:
+def _run_icml_table2(quick: bool, progress: bool) -> Report:
     from .icml2000._report import table2
 
     return table2(quick, progress)
 
 
-def _run_icml_table3(quick: bool, progress: bool) -> Answer:
+def _run_icml_table3(quick: bool, progress: bool) -> Report:
     from .icml2000._report import table3
 
     return table3(quick, progress)
 
 
-def _run_kanagawa(quick: bool, progress: bool) -> Answer:
+def _run_kanagawa(quick: bool, progress: bool) -> Report:
     from .kanagawa._report import kanagawa
 
     return kanagawa(quick, progress)
 
 
-def _run_what_ccv_buys(quick: bool, progress: bool) -> Answer:
+def _run_what_ccv_buys(quick: bool, progress: bool) -> Report:
     from ._what_ccv_buys import what_ccv_buys
 
     return what_ccv_buys(quick, progress)
 
 
-def _run_esl(quick: bool, progress: bool) -> Answer:
+def _run_esl(quick: bool, progress: bool) -> Report:
     from .esl._report import esl_cv
 
     return esl_cv(quick, progress)

@@ -230,4 +230,4 @@ def wrapped(notes: Iterable[str]) -> list[str]:
     ]
 
 
-PAPER_COLOUR = "#3b4252"
+PAPER_COLOR = "#3b4252"

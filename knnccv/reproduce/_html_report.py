@@ -31,7 +31,7 @@ nav a { margin-right: 1rem; }
 
 
 @dataclass(frozen=True)
-class Book:
+class CombinedReport:
     """All answers, by name.
 
     Attributes

@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._labels import Coded, code_labels, is_missing
+from .._labels import EncodedLabels, encode_labels, is_missing
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer
@@ -20,7 +20,7 @@ from ..designs import Subsample
 from ..hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._search import DIGITS, Evaluator, Setting, Step, greedy, grid
-from ._votes import KERNELS, VoteLists, check_votes, decide
+from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
 
 METRICS = ("hvdm", "heom", "euclidean")
 FITNESSES = ("cvc", "lcv", "ccv")
@@ -203,7 +203,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         start = self._check_parameters()
         flat = _flat(y)
         table = self._checked(X, fitting=True)
-        labels = code_labels(flat, len(table))
+        labels = encode_labels(flat, len(table))
         self.classes_ = labels.classes
         self._codes_ = labels.codes
         self.metric_ = self._distance()
@@ -248,7 +248,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> Setting:
         check_choice("metric", self.metric, METRICS)
         check_choice("fitness", self.fitness, FITNESSES)
-        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("kernel", self.kernel, VOTE_WEIGHTINGS)
         check_choice("vote_ties", self.vote_ties, VOTE_TIES)
         if self.search is not None:
             check_choice("search", self.search, SEARCHES)
@@ -299,7 +299,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _choose_by_complete_cv(self, evaluator: Evaluator, y: Array) -> None:
         from ..curves import surface
 
-        (training_sets,) = Subsample(self.train_size).training_sets(code_labels(y))
+        (training_sets,) = Subsample(self.train_size).training_sets(encode_labels(y))
         self.n_train_ = training_sets.most_train
         ks = list(range(1, min(evaluator.depth, self.n_train_) + 1))
         # The surface's default leaves scores open that differ by less than a millionth.
@@ -391,7 +391,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class _Euclidean(HEOM):
     """Euclidean distances of complete numeric rows, with the interface of the others."""
 
-    def _statistics(self, table: Table, labels: Coded | None) -> Statistics:
+    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
         plain = super()._statistics(table, labels)
         if np.abs(table.numbers).max() > FAR:
             largest = np.abs(table.numbers).max()
@@ -409,7 +409,7 @@ def _flat(y: Any) -> Array:
         raise ValueError(msg)
     flat = column_or_1d(y, warn=True)
     if flat.dtype.kind == "T" or (flat.dtype.kind == "O" and any(is_missing(label) for label in flat)):
-        return code_labels(flat).classes[code_labels(flat).codes]  # or says which one is missing
+        return encode_labels(flat).classes[encode_labels(flat).codes]  # or says which one is missing
     assert_all_finite(flat, input_name="y")
     check_classification_targets(flat)
     return flat  # type: ignore[no-any-return]

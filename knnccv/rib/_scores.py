@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import code_labels
+from .._labels import encode_labels
 from .._typing import Array
 from .._validation import as_reals, check_integer
 from ..neighbors import as_neighbors
@@ -96,7 +96,7 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
     if given.ndim != 2:
         msg = f"votes must have shape (n_items, n_classes), got shape {given.shape}"
         raise ValueError(msg)
-    labels = code_labels(y_true)
+    labels = encode_labels(y_true)
     n_items, n_classes = len(labels.codes), len(labels.classes)
     if given.shape != (n_items, n_classes) or not n_items:
         msg = (
@@ -228,7 +228,7 @@ def loo_votes(
     0.7469
     """
     near = as_neighbors(neighbors, "euclidean", None)
-    labels = code_labels(y, near.n_items)
+    labels = encode_labels(y, near.n_items)
     weight = check_votes(kernel, w_k, avgk)
     k = check_integer("n_neighbors", n_neighbors, 1, near.max_depth)
     items, distances = near.kneighbors(k, n_jobs=n_jobs)

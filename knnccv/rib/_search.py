@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ._votes import KERNELS, MAJORITY, VoteLists, sweep
+from ._votes import MAJORITY, VOTE_WEIGHTINGS, VoteLists, sweep
 
-WEIGHTED = tuple(range(1, len(KERNELS)))
+WEIGHTED = tuple(range(1, len(VOTE_WEIGHTINGS)))
 THOUSANDTHS = 1000
 """Three rounds of eleven w_k, each a tenth of the width before, end at multiples of 0.001."""
 
@@ -131,7 +131,7 @@ class Evaluator:
         plain = kernel == MAJORITY
         setting = Setting(
             int(ks[at[0]]),
-            KERNELS[kernel],
+            VOTE_WEIGHTINGS[kernel],
             None if plain else float(w_ks[at[3]]),
             None if plain else bool(avgks[at[2]]),
         )
@@ -140,7 +140,7 @@ class Evaluator:
     def one(self, setting: Setting) -> Fitness:
         """The fitness of a single setting."""
         w_k = 1.0 if setting.w_k is None else setting.w_k
-        kernel = (KERNELS.index(setting.kernel),)
+        kernel = (VOTE_WEIGHTINGS.index(setting.kernel),)
         return self.tried([setting.n_neighbors], kernel, (bool(setting.avgk),), np.array([w_k]))[1]
 
     def offer(self, parameter: str, setting: Setting, fitness: Fitness) -> bool:
@@ -197,7 +197,7 @@ def _adjusted(evaluator: Evaluator, parameter: str, current: Setting) -> tuple[S
     """The best value of one parameter, the others held."""
     assert current.w_k is not None
     ks = [current.n_neighbors]
-    kernels: tuple[int, ...] = (KERNELS.index(current.kernel),)
+    kernels: tuple[int, ...] = (VOTE_WEIGHTINGS.index(current.kernel),)
     avgks: tuple[bool, ...] = (bool(current.avgk),)
     w_ks = np.array([current.w_k])
     if parameter == "n_neighbors":

@@ -16,7 +16,7 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_real
 from ..kernel import jit
 
-KERNELS = ("majority", "linear", "gaussian", "exponential")
+VOTE_WEIGHTINGS = ("majority", "linear", "gaussian", "exponential")
 MAJORITY, LINEAR, GAUSSIAN, EXPONENTIAL = range(4)
 BLOCK = 256  # items; sums are made block by block, whoever computes them
 MOST_SUMS = 2**22  # held at a time: a number for every setting and block
@@ -82,7 +82,7 @@ def check_votes(kernel: Any, w_k: Any, avgk: Any) -> float | None:
     ValueError, TypeError
         If one is not allowed, or they do not go together.
     """
-    check_choice("kernel", kernel, KERNELS)
+    check_choice("kernel", kernel, VOTE_WEIGHTINGS)
     check_bool("avgk", avgk)
     if kernel == "majority":
         if w_k is not None or avgk:
@@ -342,7 +342,7 @@ def sweep(
     lists : VoteLists
         Neighbours of labelled items, without the item itself.
     ks, kernels : int64 ndarray
-        Numbers of neighbours, ascending; kernels by their number in `KERNELS`.
+        Numbers of neighbours, ascending; kernels by their number in `VOTE_WEIGHTINGS`.
     avgks : bool ndarray
         Whether D'_k of eq. (11) takes the place of D_k.
     w_ks : float64 ndarray
@@ -445,7 +445,7 @@ def decide(
     shares = np.zeros((len(lists.distances), n_classes))
     chosen = np.empty(len(lists.distances), np.int64)
     weight = 1.0 if w_k is None else float(w_k)
-    number = KERNELS.index(kernel)
+    number = VOTE_WEIGHTINGS.index(kernel)
     _decide(
         lists.distances, lists.voices, lists.classes, k, number, weight, avgk, nearest_first, shares, chosen
     )
@@ -464,7 +464,7 @@ def neighbor_weights(distances: Array, k: int, kernel: str, w_k: float | None, a
     _weights(
         np.ascontiguousarray(distances),
         k,
-        KERNELS.index(kernel),
+        VOTE_WEIGHTINGS.index(kernel),
         1.0 if w_k is None else float(w_k),
         avgk,
         out,

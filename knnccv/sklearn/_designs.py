@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .._labels import Coded
+from .._labels import EncodedLabels
 from .._training_set_count import magnitude
 from .._typing import Array
 from ..designs import Design, TrainingSets
@@ -46,12 +46,12 @@ class Folds(Design):
     def __repr__(self) -> str:
         return self.splitter
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind for each combination of sizes."""
         counts = labels.counts if self.stratified else [len(labels.codes)]
         return _group(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
 
-    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
+    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
         """Those of the mean over classes within each fold, where `balanced`."""
         if not self.balanced or average != "pooled":
             return None
@@ -67,7 +67,7 @@ class Folds(Design):
             )
         return tuple(rows)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """Not here: scikit-learn draws."""
         raise NotImplementedError(_DRAW)
 
@@ -157,7 +157,7 @@ class StratifiedShuffle(Design):
     def __repr__(self) -> str:
         return self.splitter
 
-    def training_sets(self, labels: Coded) -> tuple[TrainingSets, ...]:
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind where all that does not train is tested, else one for each pattern of class counts."""
         counts = as_ints(labels.counts)
         train = self.train
@@ -170,17 +170,17 @@ class StratifiedShuffle(Design):
             TrainingSets(share, pattern, counts, stratified=True) for pattern in self.train.patterns()
         )
 
-    def _at_once(self, labels: Coded) -> bool:
+    def _at_once(self, labels: EncodedLabels) -> bool:
         """Whether the patterns need not be told apart: an item weighs as much as it is tested."""
         n_train = sum(self.train.base) + self.train.extra
         whole = n_train + self.n_test == len(labels.codes)
         return self.train.extra > 0 and whole and not self.balanced
 
-    def tests(self, labels: Coded, n_train: tuple[int, ...]) -> Shares:
+    def tests(self, labels: EncodedLabels, n_train: tuple[int, ...]) -> Shares:
         """How many items of every class are tested, given the training set's numbers."""
         return Shares.of(labels.counts - np.array(n_train), self.n_test)
 
-    def item_weights(self, labels: Coded, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
+    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
         """By the expected number of tested items of each class, which may leave some out."""
         if self._at_once(labels):
             return None
@@ -206,7 +206,7 @@ class StratifiedShuffle(Design):
             ]
         return tuple(tuple(t * e / n for t, e, n in zip(row, each, counts, strict=True)) for row in tested)
 
-    def draw(self, labels: Coded, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """Not here: scikit-learn draws."""
         raise NotImplementedError(_DRAW)
 

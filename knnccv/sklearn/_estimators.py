@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import code_labels
+from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
@@ -184,6 +184,6 @@ def as_target(estimator: Any, X: Any, y: Any) -> Array:
         msg = f"y must have shape ({length_of(X)},) for {length_of(X)} items, got shape {target.shape}"
         raise ValueError(msg)
     if target.ndim == 1 and is_classifier(estimator):
-        labels = code_labels(y if np.ndim(y) == 1 else target)
+        labels = encode_labels(y if np.ndim(y) == 1 else target)
         return labels.classes[labels.codes]
     return target

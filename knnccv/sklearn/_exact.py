@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Coded, code_labels
+from .._labels import EncodedLabels, encode_labels
 from .._training_set_count import magnitude
 from .._typing import Array
 from ..designs import Design, LeaveGroupsOut
@@ -30,7 +30,7 @@ MOST_RUNS = 2_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoreRequest:
     """What is asked, checked.
 
     `cv` is a splitter or a design, `X` what splitters see, `y` an array of shape (n_items,) or (n_items,
@@ -70,7 +70,7 @@ class Found:
     result: Any = None
 
 
-def exact_score(asked: Asked, regression: bool, ties: str | None = None) -> Found:
+def exact_score(asked: ScoreRequest, regression: bool, ties: str | None = None) -> Found:
     """The expectation over the splitter's random numbers.
 
     Raises
@@ -84,7 +84,7 @@ def exact_score(asked: Asked, regression: bool, ties: str | None = None) -> Foun
         rule, measure = _read(asked)
         law = FoldLaw(asked.cv, ties or "random")
         if measure.kind == "balanced":
-            law = FoldLaw.of_design(asked.cv, law.ties, code_labels(asked.y))
+            law = FoldLaw.of_design(asked.cv, law.ties, encode_labels(asked.y))
         return _by_design(asked, rule, measure, law)
     law_found = law_of(asked.cv, asked.X, asked.y, asked.groups, regression=regression)
     if isinstance(law_found, UnknownLaw):
@@ -107,7 +107,7 @@ def exact_score(asked: Asked, regression: bool, ties: str | None = None) -> Foun
         return _run_listed(asked, tuple(asked.cv.split(asked.X, asked.y, asked.groups)))
 
 
-def run_if_fixed(asked: Asked) -> Found | None:
+def run_if_fixed(asked: ScoreRequest) -> Found | None:
     """What scikit-learn gives, if the splits are always the same.
 
     Raises
@@ -129,7 +129,7 @@ def run_if_fixed(asked: Asked) -> Found | None:
     return _run_listed(asked, law.splits) if isinstance(law, ListedLaw) else None
 
 
-def _read(asked: Asked) -> tuple[Rule, Measure]:
+def _read(asked: ScoreRequest) -> tuple[Rule, Measure]:
     if asked.prepared.reason:
         raise InexactError(asked.prepared.reason)
     rule = asked.prepared.rule
@@ -146,7 +146,7 @@ def _read(asked: Asked) -> tuple[Rule, Measure]:
     return rule, measure
 
 
-def check_pooled(asked: Asked) -> None:
+def check_pooled(asked: ScoreRequest) -> None:
     """Raise ValueError if scikit-learn's scores of folds cannot be pooled."""
     if not asked.pooled:
         return
@@ -166,7 +166,7 @@ def check_pooled(asked: Asked) -> None:
         raise ValueError(msg)
 
 
-def _run_listed(asked: Asked, splits: Sequence[Split]) -> Found:
+def _run_listed(asked: ScoreRequest, splits: Sequence[Split]) -> Found:
     """What scikit-learn gives, where nothing is random."""
     from sklearn import model_selection as ms
 
@@ -181,7 +181,7 @@ def _run_listed(asked: Asked, splits: Sequence[Split]) -> Found:
     return Found(mean_of(scores, splits, asked.pooled), 0.0, how, deterministic=True)
 
 
-def _run_all(asked: Asked, law: GroupLaw) -> Found:
+def _run_all(asked: ScoreRequest, law: GroupLaw) -> Found:
     """What scikit-learn gives for all splits of a random splitter."""
     check_pooled(asked)
     prepared = asked.prepared
@@ -195,12 +195,12 @@ def _run_all(asked: Asked, law: GroupLaw) -> Found:
     return Found(float(np.average(scores, weights=weights)), 0.0, how)
 
 
-def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Found:
+def _by_design(asked: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw) -> Found:
     design, average = law.design, law.pooled if asked.pooled else "pooled"
     if measure.kind == "balanced":
         if asked.pooled:
             average = "class"
-        elif measure.every_class and not _tests_every_class(law.balanced, code_labels(asked.y)):
+        elif measure.every_class and not _tests_every_class(law.balanced, encode_labels(asked.y)):
             raise InexactError(_every_class(measure))
         elif law.balanced is not None:
             design = law.balanced
@@ -211,7 +211,7 @@ def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Foun
             )
             raise InexactError(msg)
     if isinstance(design, (Folds, StratifiedShuffle)):
-        labels = code_labels(np.zeros(len(asked.y), int) if rule.regression else asked.y)
+        labels = encode_labels(np.zeros(len(asked.y), int) if rule.regression else asked.y)
         rule.check_size(min(sum(kind.n_train) for kind in design.training_sets(labels)))
     options: dict[str, Any] = {
         "ties": law.ties,
@@ -236,7 +236,7 @@ def _by_design(asked: Asked, rule: Rule, measure: Measure, law: FoldLaw) -> Foun
     )
 
 
-def _tests_every_class(design: Design | None, labels: Coded) -> bool:
+def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:
     """Whether all test sets have items of all classes."""
     if design is None:
         return False
@@ -260,7 +260,7 @@ def _every_class(measure: Measure) -> str:
 
 
 def _complete(
-    asked: Asked, rule: Rule, measure: Measure, design: Design, options: dict[str, Any]
+    asked: ScoreRequest, rule: Rule, measure: Measure, design: Design, options: dict[str, Any]
 ) -> tuple[CompleteCV, ...]:
     if rule.regression:
         columns = asked.y.reshape(len(asked.y), -1).T
@@ -291,14 +291,14 @@ def _complete(
     return (result,)
 
 
-def _by_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw) -> Found:
+def _by_groups(asked: ScoreRequest, rule: Rule, measure: Measure, law: GroupLaw) -> Found:
     if law.n_splits > MOST_SPLITS:
         return _by_nearest_groups(asked, rule, measure, law)
     if rule.regression:
         values = np.ascontiguousarray(asked.y.reshape(len(asked.y), -1), dtype=float)
         target = Target(np.zeros(len(asked.y), np.int64), 1, values)
     else:
-        labels = code_labels(asked.y)
+        labels = encode_labels(asked.y)
         n_classes = len(labels.classes)
         values = np.eye(n_classes)[labels.codes] if measure.kind == "brier" else np.empty((0, 0))
         target = Target(labels.codes, n_classes, values)
@@ -310,7 +310,7 @@ def _by_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw) -> Fou
     return Found(measure(mean), abs(measure.factor) * bound, how, deterministic=law.every, ties="index")
 
 
-def _by_nearest_groups(asked: Asked, rule: Rule, measure: Measure, law: GroupLaw) -> Found:
+def _by_nearest_groups(asked: ScoreRequest, rule: Rule, measure: Measure, law: GroupLaw) -> Found:
     """Too many splits to list: the nearest neighbour of leave-p-groups-out, pooled."""
     equal = len(set(law.sizes.tolist())) == 1
     linear = measure.kind != "balanced" and not rule.regression

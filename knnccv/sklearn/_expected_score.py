@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_bool, check_choice, check_integer, check_tol, generator
+from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol
 from ..designs import Design
 from ._estimators import InexactError, as_target, needs_sklearn
-from ._exact import AVERAGES, Asked, Found, check_pooled, exact_score, run_if_fixed
+from ._exact import AVERAGES, Found, ScoreRequest, check_pooled, exact_score, run_if_fixed
 from ._runs import sample
 from ._scorer import WholeData, ccv_scorer
 from ._scoring import for_sklearn, several
@@ -224,7 +224,7 @@ def expected_score(
         for_sklearn(one, target)
     prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
-    asked = Asked(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
+    asked = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
     runs = _Runs(n_repeats, random_state)
     regression = is_regressor(estimator)
     if scorings is None:
@@ -250,7 +250,9 @@ class _Runs:
         return replace(self, random_state=int(_generator(self.random_state).integers(2**31 - 1)))
 
 
-def _answer(asked: Asked, regression: bool, method: str, runs: _Runs, which: str = "") -> ExpectedScore:
+def _answer(
+    asked: ScoreRequest, regression: bool, method: str, runs: _Runs, which: str = ""
+) -> ExpectedScore:
     """The expected score by the `method`; `which` names the scoring where there are several."""
     why_not = "method='mc' was asked for"
     if method != "mc":
@@ -267,7 +269,7 @@ def _answer(asked: Asked, regression: bool, method: str, runs: _Runs, which: str
     return _sampled(asked, runs, why_not)
 
 
-def _result(asked: Asked, found: Found) -> ExpectedScore:
+def _result(asked: ScoreRequest, found: Found) -> ExpectedScore:
     note = f"{asked.prepared.note}; " if asked.prepared.note else ""
     return ExpectedScore(
         score=found.score,
@@ -283,7 +285,7 @@ def _result(asked: Asked, found: Found) -> ExpectedScore:
     )
 
 
-def _sampled(asked: Asked, runs: _Runs, why_not: str) -> ExpectedScore:
+def _sampled(asked: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:
     rng = _generator(runs.random_state)
     fixed = run_if_fixed(asked)
     if fixed is not None:
@@ -320,4 +322,4 @@ def _sampled(asked: Asked, runs: _Runs, why_not: str) -> ExpectedScore:
 def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
-    return generator(random_state)
+    return check_random_state(random_state)

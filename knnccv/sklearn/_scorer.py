@@ -14,7 +14,7 @@ from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES
 from ._estimators import InexactError, as_target, length_of, needs_sklearn
-from ._exact import AVERAGES, Asked, exact_score
+from ._exact import AVERAGES, ScoreRequest, exact_score
 from ._scoring import is_costs, several
 from ._steps import prepare
 
@@ -158,7 +158,7 @@ class _CCVScorer:
         cv = self.cv
         if isinstance(cv, int):
             cv = KFold(cv) if regression else StratifiedKFold(cv)
-        asked = Asked(
+        asked = ScoreRequest(
             prepared, X, target, cv, self.groups, self.scoring, self.average, self.tol, self.n_jobs
         )
         try:

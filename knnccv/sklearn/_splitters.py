@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Coded, code_labels
+from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
 from ..designs import Design
 from ._designs import Folds, Shares, StratifiedShuffle, as_ints
@@ -54,7 +54,7 @@ class FoldLaw:
     n_splits: int = 0
 
     @classmethod
-    def of_design(cls, design: Design, ties: str, labels: Coded) -> FoldLaw:
+    def of_design(cls, design: Design, ties: str, labels: EncodedLabels) -> FoldLaw:
         """That of a design of knnccv's."""
         kinds = design.training_sets(labels)
         if not all(kind.stratified for kind in kinds):
@@ -214,12 +214,12 @@ def listed(cv: Any, X: Any, y: Array, groups: Any) -> ListedLaw | UnknownLaw:
     return ListedLaw(splits)
 
 
-def _strata(y: Array, regression: bool) -> Coded:
+def _strata(y: Array, regression: bool) -> EncodedLabels:
     if regression or y.ndim != 1:
         what = "a regression" if regression else "several labels for each item"
         msg = f"stratified splits of {what} have no closed form"
         raise InexactError(msg)
-    return code_labels(y)
+    return encode_labels(y)
 
 
 def _group_codes(groups: Any) -> Array:

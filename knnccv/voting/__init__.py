@@ -11,23 +11,31 @@ these functions. They work on floats and on Fractions alike.
 
 from __future__ import annotations
 
-from ._fixed_size import group_rate, mark_group, pool_votes
-from ._stratified import strata_votes
+from ._fixed_size import group_rate, mark_group, score_fixed_size
+from ._stratified import score_stratified
 from ._tied_groups import has_mixed_group, is_mixed
-from ._vote_scores import BRIER, MATCH, SHARE, SOME, judge, plain_wins, vote_nodes
+from ._vote_scores import (
+    ANY_RIGHT,
+    BRIER,
+    PLURALITY,
+    VOTE_SHARE,
+    plurality_probability,
+    score_votes,
+    tie_quadrature,
+)
 
 __all__ = [
+    "ANY_RIGHT",
     "BRIER",
-    "MATCH",
-    "SHARE",
-    "SOME",
+    "PLURALITY",
+    "VOTE_SHARE",
     "group_rate",
     "has_mixed_group",
     "is_mixed",
-    "judge",
     "mark_group",
-    "plain_wins",
-    "pool_votes",
-    "strata_votes",
-    "vote_nodes",
+    "plurality_probability",
+    "score_fixed_size",
+    "score_stratified",
+    "score_votes",
+    "tie_quadrature",
 ]

@@ -7,18 +7,18 @@ import numpy as np
 from ..kernel import jit
 from ..sampling import step_by_thinning
 from ._tied_groups import is_mixed
-from ._vote_scores import MATCH, SHARE, SOME, judge, plain_wins
+from ._vote_scores import ANY_RIGHT, PLURALITY, VOTE_SHARE, plurality_probability, score_votes
 
 
 @jit
-def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
+def score_fixed_size(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
     """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
 
     As `votes._by_counting`: told where the (K+1)-th nearest training item is, the K nearest are a uniform
     K-subset of the items before it. If that is within a group after G nearer items, with j of the group
     before it, h of the K come from the group with hypergeometric probability, and they are a uniform
     h-subset of it; the others are a uniform (K-h)-subset of the G. `constraints.weights` are
-    `_weights.thinned_weights` first of all.
+    `_weights.scaled_position_weights` first of all.
     """
     classes, items, group_end = labels.classes, order.items, order.group_end
     thinned = constraints.weights
@@ -30,8 +30,8 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
     unit = constraints.unit
     zero = unit * 0
     others = n_classes  # all classes but the own one, as one
-    binary = rule in (SOME, SHARE)  # only right or wrong counts
-    plain = rule == MATCH and len(losses) == 0 and width == 0
+    binary = rule in (ANY_RIGHT, VOTE_SHARE)  # only right or wrong counts
+    plain = rule == PLURALITY and len(losses) == 0 and width == 0
     near = np.full((n_classes + 2, 1, k + 1), zero)
     flat = near.reshape(n_classes + 2, k + 1)
     near[:, 0, 0] = unit
@@ -72,7 +72,7 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
                 mark_group(rows, others, near, members[others], size, k, miss, hit)
                 some = two if binary else seen
                 n_some = 2 if binary else n_seen
-                score += judge(
+                score += score_votes(
                     rows,
                     members,
                     most,
@@ -105,12 +105,12 @@ def pool_votes(order, labels, target, constraints, losses):  # type: ignore[no-u
                 for votes in range(k // 2 + 1, min(k, passed[own]) + 1):
                     vote += flat[own, votes] * flat[others, k - votes]
                 if passed[own] > 0:
-                    vote += plain_wins(flat, passed, seen, n_seen, -1, own, k, False, product[0])
+                    vote += plurality_probability(flat, passed, seen, n_seen, -1, own, k, False, product[0])
                 score += weight * vote
             else:
                 some = two if binary else seen
                 n_some = 2 if binary else n_seen
-                score += weight * judge(
+                score += weight * score_votes(
                     near,
                     no_tops,
                     passed,

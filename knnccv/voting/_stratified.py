@@ -7,11 +7,11 @@ import numpy as np
 from ..kernel import jit
 from ..sampling import tie_times
 from ._tied_groups import is_mixed
-from ._vote_scores import judge
+from ._vote_scores import score_votes
 
 
 @jit
-def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
+def score_stratified(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
     """ICML §2.5 over all tie orders, for any rule; O(depth * cost of a vote) without mixed groups.
 
     With ``constraints.extra``, `n_extra` of the strata flagged there have one training item more,
@@ -40,7 +40,7 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
     seen = np.empty(n_classes, np.int64)
     met = np.zeros(n_classes, np.bool_)
     met[own] = True
-    n_seen = _see(own, rows, tops, seen, 0, marks, n_flagged, n_extra, extra, unit)
+    n_seen = _add_class(own, rows, tops, seen, 0, marks, n_flagged, n_extra, extra, unit)
     tested = unit
     if n_flagged > 0:
         # With one training item more fewer items of the class are tested, so it counts from the start.
@@ -62,14 +62,14 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
             c = classes[items[i]]
             if not met[c]:
                 met[c] = True
-                n_seen = _see(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit)
+                n_seen = _add_class(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit)
         if end == start + 1:
             c = classes[items[start]]
-            if _join(rows, tops, most, c, counts[c] - most[c], n_train[c], unit):
-                score += judge(
+            if _law_at_item(rows, tops, most, c, counts[c] - most[c], n_train[c], unit):
+                score += score_votes(
                     rows, tops, most, seen, n_seen, c, own, k, rule, width, nodes, losses, marks, product
                 )
-            _pass_by(rows, tops, most[c], c, counts[c], n_train[c], unit)
+            _advance_class(rows, tops, most[c], c, counts[c], n_train[c], unit)
             most[c] += 1
         else:
             members = np.zeros(n_seen, counts.dtype)
@@ -101,7 +101,7 @@ def strata_votes(order, labels, target, constraints, losses):  # type: ignore[no
 
 
 @jit
-def _see(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit):  # type: ignore[no-untyped-def]
+def _add_class(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit):  # type: ignore[no-untyped-def]
     """A class that has not been met: its law, and what the marks weigh now."""
     rows[c, 0, 0] = unit
     seen[n_seen] = c
@@ -127,7 +127,7 @@ def _see(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, unit):  
 
 
 @jit
-def _join(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-untyped-def]
+def _law_at_item(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-untyped-def]
     """The last row: this item of class c is in T, and b - 1 of its class before it. Whether that can be."""
     joint = len(rows) - 1
     k = rows.shape[2] - 1
@@ -144,7 +144,7 @@ def _join(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-untyped-
 
 
 @jit
-def _pass_by(rows, tops, passed, c, available, n_train, unit):  # type: ignore[no-untyped-def]
+def _advance_class(rows, tops, passed, c, available, n_train, unit):  # type: ignore[no-untyped-def]
     """One more item of class c is passed, in T or not."""
     left = available - passed
     share = unit / left
@@ -196,7 +196,7 @@ def _mixed_group(  # type: ignore[no-untyped-def]
             if members[s] > 0:
                 _copy(rows, c, laws, first[s] + j)
             if j < members[s]:
-                _pass_by(rows, tops, most[c] + j, c, counts[c], n_train[c], unit)
+                _advance_class(rows, tops, most[c] + j, c, counts[c], n_train[c], unit)
     joints = np.full((n_seen, n_levels, n_votes), unit * 0)
     before = most.copy()
     score = unit * 0
@@ -207,7 +207,7 @@ def _mixed_group(  # type: ignore[no-untyped-def]
                 c = seen[s]
                 rows[c] = 0
                 joints[s] = 0
-                _mix(
+                _mix_over_times(
                     rows[c],
                     joints[s],
                     laws[first[s] : first[s + 1]],
@@ -225,7 +225,7 @@ def _mixed_group(  # type: ignore[no-untyped-def]
                 _copy(joints, s, rows, joint)
                 tops[joint] = tops[c]
                 most[joint] = min(most[c], n_train[c] + tops[c], k)
-                now += judge(
+                now += score_votes(
                     rows, tops, most, seen, n_seen, c, own, k, rule, width, nodes, losses, marks, product
                 )
         score += now * weights[at]
@@ -244,7 +244,7 @@ def _copy(laws, place, others, other):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _mix(row, joint, laws, time, left, n_train, n_levels, unit):  # type: ignore[no-untyped-def]
+def _mix_over_times(row, joint, laws, time, left, n_train, n_levels, unit):  # type: ignore[no-untyped-def]
     """A class's law at a time, and that of an item of it coming just then."""
     members = len(laws) - 1
     chances = np.full(members + 1, unit * 0)  # that j of the members come before

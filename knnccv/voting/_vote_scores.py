@@ -15,7 +15,7 @@ from ..kernel import jit
 from ..sampling import tie_times
 
 # What a rule makes of the votes.
-MATCH, SOME, SHARE, BRIER = range(4)
+PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
 # The first entries of `Constraints.integers` for the walks of `_walks`: K, one of these, and how many nodes
 # a tied vote takes (0: it goes to the smallest label); the nodes are in `Constraints.numbers` from here on.
 N_INTEGERS = 3
@@ -23,7 +23,7 @@ FIRST_NODE = 2
 
 
 @jit
-def judge(rows, tops, most, seen, n_seen, last, own, k, rule, width, nodes, losses, marks, product):  # type: ignore[no-untyped-def]
+def score_votes(rows, tops, most, seen, n_seen, last, own, k, rule, width, nodes, losses, marks, product):  # type: ignore[no-untyped-def]
     """The score of the votes, weighted as the rows and marks are.
 
     It is called for every position, so it is given arrays and numbers: an array taken out of a tuple costs
@@ -44,19 +44,23 @@ def judge(rows, tops, most, seen, n_seen, last, own, k, rule, width, nodes, loss
     product : (2 * marks, K + 1)
         Scratch.
     """
-    if rule != MATCH:
+    if rule != PLURALITY:
         return _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
     if len(losses) == 0:
-        return wins(rows, tops, most, seen, n_seen, last, own, k, True, width, nodes, marks, product)
+        return win_probability(
+            rows, tops, most, seen, n_seen, last, own, k, True, width, nodes, marks, product
+        )
     score = rows[own, 0, 0] * 0
     for s in range(n_seen):
-        win = wins(rows, tops, most, seen, n_seen, last, seen[s], k, True, width, nodes, marks, product)
+        win = win_probability(
+            rows, tops, most, seen, n_seen, last, seen[s], k, True, width, nodes, marks, product
+        )
         score += win * losses[own, seen[s]]
     return score
 
 
 @jit
-def wins(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, marks, product):  # type: ignore[no-untyped-def]
+def win_probability(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, marks, product):  # type: ignore[no-untyped-def]
     """P(`winner` wins a vote of K), weighted as the rows and marks are.
 
     For every number t of votes for the winner it takes a coefficient of a product over the other classes,
@@ -68,11 +72,13 @@ def wins(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, m
     spare = len(rows) - 1
     own = spare if winner == last else winner
     half = k // 2
-    fair = width > 0
+    average_ties = width > 0
     highest = len(marks) - 1
     zero = rows[own, 0, 0] * 0
     total = zero
-    first = 2 if 0 <= last < winner and not fair else 1  # one vote alone would lose the tie to the last one
+    first = (
+        2 if 0 <= last < winner and not average_ties else 1
+    )  # one vote alone would lose the tie to the last one
     while first <= half and k - first > first * (n_seen - 1):  # the others could not share the rest
         first += 1
     after = half + 1 if often and most[own] > half else min(half, most[own])
@@ -81,10 +87,10 @@ def wins(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, m
         if tight and tops[own] == 0 and rows[own, 0, t] == 0:
             continue
         top = k - t
-        for node in range(width if fair and tight else 1):
+        for node in range(width if average_ties and tight else 1):
             factor = zero + 1
             weight = zero + 1
-            if fair and tight:
+            if average_ties and tight:
                 at = FIRST_NODE + 2 * (width * (t - 1) + node)
                 factor = nodes[at]
                 weight = nodes[at + 1]
@@ -101,7 +107,7 @@ def wins(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, m
                 limit = min(most[row], top)
                 tie = False
                 if tight:
-                    if fair:
+                    if average_ties:
                         tie = limit >= t
                         limit = min(limit, t)
                     else:
@@ -144,8 +150,8 @@ def wins(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, m
 
 
 @jit
-def plain_wins(rows, most, seen, n_seen, last, winner, k, often, product):  # type: ignore[no-untyped-def]
-    """`wins` without marks, a tied vote going to the smallest label: several times faster."""
+def plurality_probability(rows, most, seen, n_seen, last, winner, k, often, product):  # type: ignore[no-untyped-def]
+    """`win_probability` without marks, a tied vote going to the smallest label: several times faster."""
     spare = len(rows) - 1
     own = spare if winner == last else winner
     half = k // 2
@@ -264,10 +270,10 @@ def _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
     total = zero
     for votes in range(max(0, k - reached), min(k, most[mine]) + 1):
         right = _coefficient(rows, mine, tops[mine], votes, product, mark, k - votes, marks)
-        if rule == SOME:
+        if rule == ANY_RIGHT:
             if votes > 0:
                 total += right
-        elif rule == SHARE:
+        elif rule == VOTE_SHARE:
             total += right * votes / k
         else:
             wrong = _coefficient(rows, mine, tops[mine], votes, product[squares:], mark, k - votes, marks)
@@ -275,7 +281,7 @@ def _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
     return total
 
 
-def vote_nodes(k: int, smallest: bool, number: type) -> tuple[int, list[Any]]:
+def tie_quadrature(k: int, smallest: bool, number: type) -> tuple[int, list[Any]]:
     """How many nodes a tied vote takes at most, and the nodes with their weights, t = 1 .. K // 2.
 
     With t votes each, at most K // t - 1 others are tied with the winner: the degree to be integrated.

@@ -14,7 +14,7 @@ from knnccv.sampling import fill_binomial, position_law
 DEEPEST_COUNT = 1024
 
 
-def told_weights(task: Task, k: int, deepest: int) -> tuple[Array, Array]:
+def position_weights(task: Task, k: int, deepest: int) -> tuple[Array, Array]:
     """For i = 1 .. `deepest` the weights of the votes among the first i items.
 
     First P(exactly K of them are in the training set, and so is the next), then P(exactly K of them are).
@@ -42,12 +42,12 @@ def deepest_count(task: Task, k: int) -> int:
 
 
 def counted_weights(task: Task, k: int, deepest: int) -> Array:
-    """As `told_weights`, over the number of K-subsets."""
+    """As `position_weights`, over the number of K-subsets."""
     if not deepest:
         return np.empty(0)
     subsets = [math.comb(i, k) for i in range(1, deepest + 1)]
     shares = [task.number(0) if n == 0 else task.number(1) / n for n in subsets]
-    weights = [told * np.array(shares) for told in told_weights(task, k, deepest)]
+    weights = [told * np.array(shares) for told in position_weights(task, k, deepest)]
     return np.concatenate(weights)
 
 
@@ -59,8 +59,8 @@ def thinning_rates(task: Task) -> tuple[float, float]:
     return 1.0 - rate, rate
 
 
-def thinned_weights(task: Task, k: int) -> Array:
-    """As `told_weights` for all positions, over the weight that thinning gives to K of i items."""
+def scaled_position_weights(task: Task, k: int) -> Array:
+    """As `position_weights` for all positions, over the weight that thinning gives to K of i items."""
     if task.number is Fraction:
         return counted_weights(task, k, task.n_available)
     m, size = task.n_available, task.train_size
@@ -75,7 +75,7 @@ def thinned_weights(task: Task, k: int) -> Array:
     i = np.arange(k, m, dtype=float)
     factors = np.maximum(m - i - size + k, 0.0) / (m - i) * (m / (m - size))
     at = middle - k
-    exactly[middle - 1] = told_weights(task, k, middle)[1][-1] / law[k]
+    exactly[middle - 1] = position_weights(task, k, middle)[1][-1] / law[k]
     exactly[middle:] = exactly[middle - 1] * np.cumprod(factors[at:])
     exactly[k - 1 : middle - 1] = exactly[middle - 1] * np.cumprod(1 / factors[:at][::-1])[::-1]
     told[k - 1 : -1] = exactly[k - 1 : -1] * (size - k) / (m - i)

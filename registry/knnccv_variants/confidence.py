@@ -8,7 +8,7 @@ import numpy as np
 
 from knnccv._validation import check_choice, check_integer
 from knnccv.kernel import Tables, Task, Variant, jit
-from knnccv.voting import BRIER, SHARE, strata_votes
+from knnccv.voting import BRIER, VOTE_SHARE, score_stratified
 
 from ._inclusion_probabilities import inclusion_weights, mean_inclusion
 
@@ -65,7 +65,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
         pairs += within * (n_wrong * (n_wrong - 1) // 2 + same_within)
         n_nearer += n_wrong
         start = end
-    if rule == SHARE:
+    if rule == VOTE_SHARE:
         return share / k
     return 2 * pairs / (k * k)
 
@@ -73,7 +73,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
 @jit
 def confidence_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """By the laws of the votes of every class; O(depth * classes seen * K^2)."""
-    return strata_votes(order, labels, target, constraints, constraints.table)
+    return score_stratified(order, labels, target, constraints, constraints.table)
 
 
 class Confidence(Variant):
@@ -120,7 +120,7 @@ class Confidence(Variant):
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """K, the rule, and how likely items and pairs are among the K nearest."""
         k = self.n_nearest(**parameters)
-        rule = SHARE if parameters["score"] == "share" else BRIER
+        rule = VOTE_SHARE if parameters["score"] == "share" else BRIER
         integers = (k, rule, 0, task.n_classes)
         if task.stratified:
             return Tables(integers=integers)

@@ -9,7 +9,7 @@ import numpy as np
 from knnccv._typing import Kernel
 from knnccv.kernel import Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
-from knnccv.voting import MATCH, strata_votes
+from knnccv.voting import PLURALITY, score_stratified
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
 
@@ -39,7 +39,7 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
     if constraints.n_extra > 0:
-        return strata_votes(order, labels, target, constraints, constraints.table)
+        return score_stratified(order, labels, target, constraints, constraints.table)
     return _walk_of_strata(order, labels, target, constraints)
 
 
@@ -178,7 +178,7 @@ class NN(Variant):
         if not task.stratified:
             weights = position_law(task.n_available, task.train_size, 1, task.number)
         return Tables(
-            integers=(1, MATCH, 0, task.n_classes),
+            integers=(1, PLURALITY, 0, task.n_classes),
             weights=weights,
             table=loss_table(parameters["loss"], task.number),
         )

@@ -10,9 +10,9 @@ from knnccv._typing import Kernel
 from knnccv._validation import check_integer
 from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, place_of, step_without_replacement
-from knnccv.voting import SOME, has_mixed_group, pool_votes, strata_votes
+from knnccv.voting import ANY_RIGHT, has_mixed_group, score_fixed_size, score_stratified
 
-from ._position_weights import thinned_weights, thinning_rates
+from ._position_weights import scaled_position_weights, thinning_rates
 
 
 @jit
@@ -22,7 +22,7 @@ def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-d
     ``wrong[r]`` = P(no own item so far is in T, and r others are).
     """
     if has_mixed_group(order, labels):
-        return pool_votes(order, labels, target, constraints, constraints.table)
+        return score_fixed_size(order, labels, target, constraints, constraints.table)
     return _walk(order, labels, target, constraints)
 
 
@@ -64,7 +64,7 @@ def _walk(order, labels, target, constraints):  # type: ignore[no-untyped-def]
 def rank_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """TR §2.5 by generating functions; O(depth * R + own items * classes * R^2)."""
     if constraints.n_extra > 0 or has_mixed_group(order, labels):
-        return strata_votes(order, labels, target, constraints, constraints.table)
+        return score_stratified(order, labels, target, constraints, constraints.table)
     return _walk_of_strata(order, labels, target, constraints)
 
 
@@ -166,7 +166,7 @@ class Rank(Variant):
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """R, cut at the size of the training set, beyond which nothing changes; what `_walks` need."""
         nearest = min(self.n_nearest(**parameters), task.train_size)
-        integers = (nearest, SOME, 0, task.n_classes)
+        integers = (nearest, ANY_RIGHT, 0, task.n_classes)
         if task.stratified:
             return Tables(integers=integers)
-        return Tables(integers, thinning_rates(task), thinned_weights(task, nearest))
+        return Tables(integers, thinning_rates(task), scaled_position_weights(task, nearest))

@@ -11,10 +11,23 @@ from knnccv._typing import Array, Kernel
 from knnccv._validation import check_choice, check_integer
 from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, fixed_tail, step_by_thinning
-from knnccv.voting import MATCH, has_mixed_group, plain_wins, pool_votes, strata_votes, vote_nodes
+from knnccv.voting import (
+    PLURALITY,
+    has_mixed_group,
+    plurality_probability,
+    score_fixed_size,
+    score_stratified,
+    tie_quadrature,
+)
 
 from ._loss import check_loss, largest_loss, loss_table
-from ._position_weights import counted_weights, deepest_count, thinned_weights, thinning_rates, told_weights
+from ._position_weights import (
+    counted_weights,
+    deepest_count,
+    position_weights,
+    scaled_position_weights,
+    thinning_rates,
+)
 
 DEEPEST_TABLE = 512
 DEEPEST_STRATA = 256
@@ -28,7 +41,7 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
         return _two_classes(order, labels, target, constraints)
     if constraints.integers[5] >= len(order.items) and not has_mixed_group(order, labels):
         return _by_counting(order, labels, target, constraints)
-    return pool_votes(order, labels, target, constraints, constraints.table)
+    return score_fixed_size(order, labels, target, constraints, constraints.table)
 
 
 @jit
@@ -178,7 +191,7 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
     plain = len(losses) == 0 and constraints.integers[2] == 0 and constraints.n_extra == 0
     if plain and not has_mixed_group(order, labels):
         return _plurality_of_strata(order, labels, target, constraints)
-    return strata_votes(order, labels, target, constraints, losses)
+    return score_stratified(order, labels, target, constraints, losses)
 
 
 @jit
@@ -199,7 +212,7 @@ def _plurality(order, labels, target, constraints):  # type: ignore[no-untyped-d
 
 @jit
 def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """`strata_votes` for the usual case: no mixed tied groups, no losses, the smallest label wins ties."""
+    """`score_stratified` in the usual case: no mixed tied groups, no losses, ties to the smallest label."""
     k = constraints.integers[0]
     own = labels.classes[target]
     n_classes = len(constraints.counts)
@@ -229,7 +242,7 @@ def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no
             rows[joint, b] = rows[c, b - 1] * ((n_train - b + 1) * share)
             possible = possible or rows[joint, b] > 0
         if possible and (most[own] > 0 or c == own):
-            score += plain_wins(rows, most, seen, n_seen, c, own, k, True, product)
+            score += plurality_probability(rows, most, seen, n_seen, c, own, k, True, product)
         most[c] += 1
         for b in range(min(most[c], k), 0, -1):
             rows[c, b] = rows[c, b] * ((left - n_train + b) * share) + rows[c, b - 1] * (
@@ -404,8 +417,8 @@ class KNN(Variant):
         k = self.n_nearest(**parameters)
         losses = loss_table(parameters["loss"], task.number)
         smallest = parameters["vote_ties"] == "smallest"
-        width, nodes = vote_nodes(k, smallest, task.number)
-        common = (k, MATCH, width, task.n_classes)
+        width, nodes = tie_quadrature(k, smallest, task.number)
+        common = (k, PLURALITY, width, task.n_classes)
         binary = task.n_classes == 2 and task.number is not Fraction
         tie = 1.0 if smallest else 0.5
         if task.stratified:
@@ -424,7 +437,7 @@ class KNN(Variant):
         return Tables(
             integers=(*common, 0, counted),
             numbers=(*thinning_rates(task), *nodes),
-            weights=np.concatenate([thinned_weights(task, k), counted_weights(task, k, counted)]),
+            weights=np.concatenate([scaled_position_weights(task, k), counted_weights(task, k, counted)]),
             table=losses,
         )
 
@@ -436,7 +449,7 @@ def _votes_of_two(task: Task, k: int, losses: Array, tie: float) -> Array | None
     deepest = min(max(deepest, k), task.n_available - 1)
     if deepest > DEEPEST_TABLE:
         return None
-    weights = np.concatenate([[0.0], told_weights(task, k, deepest)[0]])
+    weights = np.concatenate([[0.0], position_weights(task, k, deepest)[0]])
     votes = np.zeros((2 * (deepest + 1), deepest + 1))
     _fill_votes(votes, k, weights, losses if len(losses) else np.eye(2), tie)
     return votes

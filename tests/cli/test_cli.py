@@ -32,7 +32,7 @@ from knnccv import (
     unregister,
 )
 from knnccv.__main__ import main
-from knnccv._cli.commands import commands, score
+from knnccv._cli import commands, score
 from knnccv._cli.input_table import read_table
 from knnccv._cli.score_data import standardized
 from knnccv.datasets import load_wine, uci_names

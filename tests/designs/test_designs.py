@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import hypergeom
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
-from knnccv._labels import code_labels
+from knnccv._labels import encode_labels
 from knnccv._training_set_count import magnitude
 from knnccv.sampling import fixed_tail, position_law
 
 
 def coded(counts, seed=0):
     y = np.repeat(np.arange(len(counts)), counts)
-    return code_labels(np.random.default_rng(seed).permutation(y))
+    return encode_labels(np.random.default_rng(seed).permutation(y))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_folds_are_scikit_learns(seed, k):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, int(rng.integers(21, 40)))
     y[:21] = np.tile([2, 0, 1], 7)
-    labels = code_labels(y)
+    labels = encode_labels(y)
     shuffled = {"shuffle": True, "random_state": seed}
     for design, splitter, strata in [
         (KFold(k), selection.KFold(k, **shuffled), np.zeros(len(y), int)),
@@ -74,7 +74,7 @@ def test_folds_are_scikit_learns(seed, k):
 
 
 def test_a_class_smaller_than_k_is_missing_from_some_folds():
-    labels = code_labels([0] * 9 + [1] * 2)
+    labels = encode_labels([0] * 9 + [1] * 2)
     kinds = StratifiedKFold(4).training_sets(labels)
     listed = naive.stratified_allocation([0] * 9 + [1] * 2, 4)
     assert {kind.n_train for kind in kinds} == {(9 - a, 2 - b) for a, b in listed}

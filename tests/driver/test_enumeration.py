@@ -356,7 +356,7 @@ def test_many_votes_neither_vanish_nor_overflow():
 )
 def test_weights_of_thinned_votes(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants._position_weights import thinned_weights as _thinned_weights
+    from knnccv_variants._position_weights import scaled_position_weights as _thinned_weights
 
     told, exactly = _thinned_weights(Task((size,), (m,), False, 0, 3), k).reshape(2, -1)
     rate = Fraction(size, m)
@@ -372,7 +372,7 @@ def test_weights_of_thinned_votes(m, size, k):
 @pytest.mark.parametrize(("m", "size", "k"), [(3000, 1500, 1500), (3000, 1500, 1400), (3000, 2999, 1500)])
 def test_weights_of_thinned_votes_are_finite(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants._position_weights import thinned_weights as _thinned_weights
+    from knnccv_variants._position_weights import scaled_position_weights as _thinned_weights
 
     weights = _thinned_weights(Task((size,), (m,), False, 0, 3), k)
     assert np.isfinite(weights).all()

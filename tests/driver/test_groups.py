@@ -12,7 +12,7 @@ from problems import SETTINGS, plain, problem
 
 import knnccv.neighbors
 from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant, monte_carlo_cv
-from knnccv._labels import code_labels
+from knnccv._labels import encode_labels
 from knnccv.driver._problem import AVERAGES
 
 N_PROBLEMS = 160
@@ -316,7 +316,7 @@ def test_threads_blocks_and_processes_do_not_matter(variant, p, monkeypatch):
 def test_every_run_is_the_classification_of_its_split(setting, seed):
     variant, parameters = setting
     case = problem(seed)
-    y, labels = case.y.tolist(), code_labels(case.y)
+    y, labels = case.y.tolist(), encode_labels(case.y)
     parameters = case.parameters(parameters)
     for design, listed in designs(case, seed):
         if parameters.get("n_neighbors", 1) > smallest(listed):

@@ -19,7 +19,7 @@ from knnccv import (
 from knnccv._cli.compiling import Compiling
 from knnccv.driver import _scores
 from knnccv.driver._light_kernels import light_kernels
-from knnccv.driver._problem import pose
+from knnccv.driver._problem import validate_problem
 from knnccv.kernel import compile_kernel, jit
 from knnccv.montecarlo import _monte_carlo
 from knnccv_variants.votes import KNN
@@ -95,7 +95,7 @@ def test_a_light_kernel_leaves_what_it_cannot_do():
     chosen = {}
     for rule, parameters in RULES:
         for stratified, cv in enumerate((KFold(4), StratifiedKFold(3))):
-            question = pose(y, len(X), rule, cv, None, "pooled", parameters)
+            question = validate_problem(y, len(X), rule, cv, None, "pooled", parameters)
             tasks = [question.task(kind) for kind in question.kinds]
             light = light_kernels(question.variant, tasks, [question.constraints(task) for task in tasks])
             chosen[rule, parameters.get("vote_ties"), bool(stratified)] = light[0] is not None

@@ -20,7 +20,7 @@ from knnccv import (
     monte_carlo_cv,
     screened_cv,
 )
-from knnccv._labels import code_labels
+from knnccv._labels import encode_labels
 from knnccv.driver._problem import AVERAGES
 
 DESIGNS = [
@@ -60,7 +60,7 @@ def folds_of(design, y, rng):
     items = range(len(y))
     if design == LeaveOut(1):
         return [([i for i in items if i != x], [x]) for x in items]
-    fold, kinds = design.draw(code_labels(y), rng)
+    fold, kinds = design.draw(encode_labels(y), rng)
     return [
         ([i for i in items if fold[i] != f], [i for i in items if fold[i] == f]) for f in range(len(kinds))
     ]

@@ -17,7 +17,7 @@ from knnccv import (
     get_variant,
     monte_carlo_cv,
 )
-from knnccv._labels import code_labels, one_class
+from knnccv._labels import encode_labels, single_class
 from knnccv.driver._problem import AVERAGES
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
@@ -37,7 +37,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
     case = problem(seed)
     y = case.y.tolist()
     parameters = case.parameters(parameters)
-    labels = code_labels(case.y)
+    labels = encode_labels(case.y)
     for design in (Subsample(len(y) - 2), KFold(2), StratifiedKFold(2)):
         if parameters.get("n_neighbors", 1) > len(y) // 2:
             continue
@@ -91,7 +91,7 @@ def test_every_run_of_regression_is_that_of_its_split(seed, k):
             )
             rng = np.random.default_rng(seed)
             for run in range(6):
-                fold, kinds = design.draw(one_class(len(y)), rng)
+                fold, kinds = design.draw(single_class(len(y)), rng)
                 scores = []
                 for i in range(len(kinds)):
                     training = [j for j in range(len(y)) if fold[j] != i]
@@ -135,7 +135,7 @@ def test_a_run_equals_scikit_learn_on_the_same_split():
     neighbors = pytest.importorskip("sklearn.neighbors")
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 3, 120)
-    labels = code_labels(y)
+    labels = encode_labels(y)
     for design in (KFold(5), StratifiedSubsample(0.7)):
         few = monte_carlo_cv(X, y, "knn", design, n_neighbors=4, n_repeats=3, random_state=9)
         again = np.random.default_rng(9)

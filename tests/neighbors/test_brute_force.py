@@ -44,7 +44,7 @@ def test_the_order_is_that_of_a_stable_sort(kind, n_items):
         if not 1 <= depth < n_items:
             continue
         kept = values.copy()
-        items, ranked, open_end = nearest_of(values, rows, depth)
+        items, ranked, may_tie_beyond = nearest_of(values, rows, depth)
         assert items.dtype == np.int32
         np.testing.assert_array_equal(values, kept)
         for r, row in enumerate(rows):
@@ -52,4 +52,4 @@ def test_the_order_is_that_of_a_stable_sort(kind, n_items):
             np.testing.assert_array_equal(items[r], expected[0])
             np.testing.assert_array_equal(ranked[r], expected[1])
             np.testing.assert_array_equal(np.signbit(ranked[r]), np.signbit(expected[1]))
-            assert open_end[r] == expected[2]
+            assert may_tie_beyond[r] == expected[2]

@@ -379,7 +379,7 @@ def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metri
         for other in found:
             np.testing.assert_array_equal(other.items, plain.items)
             np.testing.assert_array_equal(other.values, plain.values)
-            np.testing.assert_array_equal(other.open_end, plain.open_end)
+            np.testing.assert_array_equal(other.may_tie_beyond, plain.may_tie_beyond)
 
 
 @pytest.mark.parametrize("d", [10, 64, 301])
@@ -476,7 +476,7 @@ def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind,
             found = near.block(np.arange(1370), depth)
             np.testing.assert_array_equal(found.items, expected.items)
             np.testing.assert_array_equal(found.values, expected.values)
-            np.testing.assert_array_equal(found.open_end, expected.open_end)
+            np.testing.assert_array_equal(found.may_tie_beyond, expected.may_tie_beyond)
         D = cdist(X, X, "sqeuclidean")
         np.testing.assert_array_equal(expected.items, reference_order(D)[:, :depth])
 

@@ -53,7 +53,7 @@ def test_lists_are_those_of_dense_data(metric, kind):
     for depth in (1, 7, 40, 88, 89):
         one, other = dense.block(rows, depth), sparse.block(rows, depth)
         np.testing.assert_array_equal(other.items, one.items)
-        np.testing.assert_array_equal(other.open_end, one.open_end)
+        np.testing.assert_array_equal(other.may_tie_beyond, one.may_tie_beyond)
         np.testing.assert_array_equal(sparse.kneighbors(depth)[1], dense.kneighbors(depth)[1])
 
 

@@ -28,8 +28,8 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv._parallel.pool import Pace, Workers, check_pool
-from knnccv._parallel.shipping import KEPT, Parcel, Ticket, _arrive, _known
+from knnccv._parallel.pool import TaskSizer, WorkerPool, check_pool
+from knnccv._parallel.shipping import KEPT_FUNCTIONS, FunctionReference, ShippedFunction, _arrive, _known
 from knnccv.kernel import Variant, jit
 
 
@@ -106,7 +106,7 @@ class Remote(Executor):
 
 @pytest.mark.parametrize("tells", [False, True])
 def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
-    monkeypatch.setattr(knnccv._parallel.pool, "FIRST", 3)  # tasks of three items
+    monkeypatch.setattr(knnccv._parallel.pool, "FIRST_TASK_ITEMS", 3)  # tasks of three items
     X, y = problem(300, 40)
     for call in (complete_cv, monte_carlo_cv):
         arguments = {} if call is complete_cv else {"random_state": 0}
@@ -144,7 +144,7 @@ def test_lists_travel_only_where_they_are_wanted():
 
 def test_threads_get_the_plan_itself():
     CountingPlan.n_pickled = 0
-    with ThreadPoolExecutor(2) as pool, Workers(CountingPlan(), executor=pool) as workers:
+    with ThreadPoolExecutor(2) as pool, WorkerPool(CountingPlan(), executor=pool) as workers:
         found = list(workers.map(np.arange(1000), 10, 3))
     assert max(len(block) for block, _ in found) == 10
     assert np.array_equal(np.concatenate([values for _, values in found]), 3 * np.arange(1000))
@@ -153,7 +153,7 @@ def test_threads_get_the_plan_itself():
 
 def test_what_is_pickled_is_pickled_once():
     CountingPlan.n_pickled = 0
-    with Workers(CountingPlan(), executor=Remote()) as workers:
+    with WorkerPool(CountingPlan(), executor=Remote()) as workers:
         for _ in range(3):
             assert sum(len(block) for block, _ in workers.map(np.arange(1000), 7)) == 1000
     assert CountingPlan.n_pickled == 1
@@ -161,15 +161,17 @@ def test_what_is_pickled_is_pickled_once():
 
 def test_a_worker_keeps_few_plans():
     _known.clear()
-    for _ in range(2 * KEPT):
-        pickle.loads(pickle.dumps(Ticket(Parcel(CountingPlan()), True, threading.Event())))
-    assert len(_known) == KEPT
+    for _ in range(2 * KEPT_FUNCTIONS):
+        pickle.loads(
+            pickle.dumps(FunctionReference(ShippedFunction(CountingPlan()), True, threading.Event()))
+        )
+    assert len(_known) == KEPT_FUNCTIONS
     assert _arrive("nobody's", None) is None
     _known.clear()
 
 
 def test_another_version_is_refused():
-    parcel = Parcel(None, Parcel(CountingPlan()).packed(), version="0.0.0")
+    parcel = ShippedFunction(None, ShippedFunction(CountingPlan()).packed(), version="0.0.0")
     with pytest.raises(RuntimeError, match=r"the caller runs knnccv 0\.0\.0 and this worker .*the same"):
         parcel.open()
 
@@ -279,7 +281,7 @@ def cluster():
 def test_a_dask_cluster(cluster):
     check_everything(cluster)
     for _ in range(100):  # the scheduler is told, not asked
-        left = [key for key in cluster.who_has() if "Parcel" in str(key)]
+        left = [key for key in cluster.who_has() if "ShippedFunction" in str(key)]
         if not left:
             break
         time.sleep(0.1)
@@ -322,7 +324,7 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
     cluster.wait_for_workers(2)
     victims = list(cluster.run(os.getpid).values())[:n_killed]
     n_done = 0
-    kept = knnccv._parallel.pool.Workers._results
+    kept = knnccv._parallel.pool.WorkerPool._results
 
     def results(self, task, size, done):
         nonlocal n_done
@@ -338,7 +340,7 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
         "_scatter",
         lambda self: scattered.append(1) or scatter(self),
     )
-    monkeypatch.setattr(knnccv._parallel.pool.Workers, "_results", results)
+    monkeypatch.setattr(knnccv._parallel.pool.WorkerPool, "_results", results)
     assert_same(complete_cv(X, y, "knn", 5, metric=metric, executor=cluster), expected)
     assert not victims
     assert len(scattered) >= n_killed
@@ -540,7 +542,7 @@ def test_without_progress_nothing_is_written(capfd):
 
 
 def test_tasks_grow_and_shrink_with_the_seconds_they_take():
-    pace, rows = Pace(1.0), np.arange(100_000)
+    pace, rows = TaskSizer(1.0), np.arange(100_000)
     assert len(pace.cut(rows, 100, 1)) == 1
     pace.learn(1, 1e-4)
     assert not pace.known
@@ -560,7 +562,7 @@ def test_tasks_grow_and_shrink_with_the_seconds_they_take():
 
 @pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 4}, {"executor": Remote()}])
 def test_blocks_come_in_order_and_whole(where):
-    with Workers(CountingPlan(), **where) as workers:
+    with WorkerPool(CountingPlan(), **where) as workers:
         for n_rows in (1, 31, 32, 33, 1000, 4097):
             for size in (1, 7, 512):
                 parts = list(workers.map(np.arange(n_rows), size))

@@ -31,7 +31,7 @@ from math import fsum
 
 TIED = 1e-12
 DECIMALS = 12  # of avgconf that count, when two are compared
-KERNELS = ("majority", "linear", "gaussian", "exponential")
+VOTE_WEIGHTINGS = ("majority", "linear", "gaussian", "exponential")
 START = (3, "linear", 0.5, False)
 
 
@@ -156,7 +156,7 @@ def figure_2(fitness, choose, start=START, max_time=10):
             if p == "k":
                 params = best_of([(k, kernel, w_k, avgk) for k in range(2, fitness.maxk + 1)], fitness)
             if p == "kernel":
-                params = best_of([(k, kernel, w_k, avgk) for kernel in KERNELS[1:]], fitness)
+                params = best_of([(k, kernel, w_k, avgk) for kernel in VOTE_WEIGHTINGS[1:]], fitness)
             if p == "avgk":
                 params = best_of([(k, kernel, w_k, avgk) for avgk in (False, True)], fitness)
             if p == "wk":
@@ -182,7 +182,7 @@ def exhaustive(fitness, n_w_k):
     settings = [
         (k, kernel, t / (n_w_k - 1), avgk)
         for k in range(2, fitness.maxk + 1)
-        for kernel in KERNELS[1:]
+        for kernel in VOTE_WEIGHTINGS[1:]
         for avgk in (False, True)
         for t in range(n_w_k)
     ]

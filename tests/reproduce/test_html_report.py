@@ -14,7 +14,7 @@ from knnccv import reproduce
 from knnccv.__main__ import main
 from knnccv.reproduce import _cache, _catalog, _html_report
 from knnccv.reproduce._comparison import Comparison, Line, Picture, new_figure, write_answer
-from knnccv.reproduce._html_report import Book
+from knnccv.reproduce._html_report import CombinedReport
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -91,7 +91,7 @@ class Page(HTMLParser):
 
 
 def test_a_page_needs_nothing_else(comparison, tmp_path):
-    book = Book({"one": comparison, "two": comparison})
+    book = CombinedReport({"one": comparison, "two": comparison})
     book.write(tmp_path, "all")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.open == []

@@ -15,7 +15,7 @@ import pytest
 
 from knnccv import reproduce
 from knnccv.__main__ import main
-from knnccv._labels import code_labels
+from knnccv._labels import encode_labels
 from knnccv.datasets import _download
 from knnccv.reproduce.icml2000 import _protocol, _report
 from knnccv.reproduce.icml2000._protocol import (
@@ -72,7 +72,7 @@ def test_a_printed_run_takes_as_long_as_its_trials(block):
 
 def test_designs_are_four_fifths():
     labels = np.repeat([7, 8, 9], [31, 22, 27])
-    coded = code_labels(labels)
+    coded = encode_labels(labels)
     for method in (CCV, SUBSAMPLING, IN_ORDER):
         (kind,) = design_of(method, labels).training_sets(coded)
         assert kind.n_train == (64,)

@@ -19,7 +19,7 @@ from knnccv.designs import Subsample
 from knnccv.reproduce import Cell, Row
 from knnccv.reproduce.tr1999._paper import TABLES
 from knnccv.reproduce.tr1999._protocol import SEED
-from knnccv.reproduce.tr1999._report import Report
+from knnccv.reproduce.tr1999._report import TableReport
 from knnccv.reproduce.wilson_martinez import _protocol
 from knnccv.reproduce.wilson_martinez._report import signed_ranks
 
@@ -128,7 +128,7 @@ def test_nothing_printed_as_ours_is_stored():
     table = TABLES["tr-table1"]
     experiment = replace(table.experiments[0], paper={"Exact": Cell(12.3)})
     row = Row(experiment, {"Exact": Cell(60.0)})
-    text = Report(replace(table, experiments=(experiment,)), (row,), ()).to_text()
+    text = TableReport(replace(table, experiments=(experiment,)), (row,), ()).to_text()
     assert "+47.70" in text
 
 

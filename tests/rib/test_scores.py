@@ -146,8 +146,8 @@ class Landscape:
     def sweep(self, lists, ks, kernels, avgks, w_ks, **options):  # noqa: ARG002
         found = []
         for k, kernel, avgk, w_k in itertools.product(*(a.tolist() for a in (ks, kernels, avgks, w_ks))):
-            plain = naive_rib.KERNELS[kernel] == "majority"
-            more = ("majority", None, None) if plain else (naive_rib.KERNELS[kernel], w_k, avgk)
+            plain = naive_rib.VOTE_WEIGHTINGS[kernel] == "majority"
+            more = ("majority", None, None) if plain else (naive_rib.VOTE_WEIGHTINGS[kernel], w_k, avgk)
             found.append(self.value((k, *more)))
         shape = len(ks), len(kernels), len(avgks), len(w_ks)
         right, confidence = np.array(found).T
@@ -382,7 +382,7 @@ def test_rows_of_unknown_values_are_equally_far_from_all():
 
 
 @pytest.mark.parametrize("metric", ["hvdm", "heom", "euclidean"])
-@pytest.mark.parametrize("kernel", naive_rib.KERNELS)
+@pytest.mark.parametrize("kernel", naive_rib.VOTE_WEIGHTINGS)
 def test_one_column_and_all_others_vote(kernel, metric):
     X = np.array([[0.0], [1.0], [3.0], [7.0], [8.0]])
     y = ["a", "a", "b", "b", "b"]

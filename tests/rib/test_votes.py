@@ -13,9 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from knnccv import Neighbors
 from knnccv.datasets import load_wine
 from knnccv.rib import _votes, cvc_score, lcv_score, loo_votes, vote_weights
-from knnccv.rib._votes import BLOCK, KERNELS, VoteLists, decide, sweep
+from knnccv.rib._votes import BLOCK, VOTE_WEIGHTINGS, VoteLists, decide, sweep
 
-WEIGHTED = KERNELS[1:]
+WEIGHTED = VOTE_WEIGHTINGS[1:]
 BOTH = (False, True)
 TWENTY_FIFTHS = np.arange(26) / 25
 THOUSANDTHS = np.arange(1001) / 1000
@@ -63,7 +63,7 @@ def as_pairs(distances, items):
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("avgk", BOTH)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", VOTE_WEIGHTINGS)
 def test_weights_are_the_equations(kernel, avgk, seed):
     rng = np.random.default_rng(seed)
     rows = np.array([distances_row(rng, int(seed % 11) + 1) for _ in range(5)])
@@ -206,7 +206,7 @@ def test_weights_of_what_is_wrong(distances, arguments, error, message):
 def sweep_by_hand(distances, items, codes, ks, kernels, avgks, w_ks, vote_ties):
     pairs, y = as_pairs(distances, items), codes.tolist()
     settings = [
-        (k, KERNELS[kernel], w_k, avgk)
+        (k, VOTE_WEIGHTINGS[kernel], w_k, avgk)
         for k in ks.tolist()
         for kernel in kernels.tolist()
         for avgk in avgks.tolist()
@@ -338,7 +338,7 @@ def test_scores_of_what_is_wrong(score, y, votes, error, message):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", VOTE_WEIGHTINGS)
 def test_loo_votes_are_the_reference_and_scikit_learns(kernel, seed):
     """scikit-learn takes distances as they are, and weights from a function."""
     rng = np.random.default_rng(seed)

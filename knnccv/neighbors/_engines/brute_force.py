@@ -178,8 +178,8 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     keys[:, :depth].sort(axis=1)
     items = np.empty((n_rows, depth), np.int32)
     ranked = np.empty((n_rows, depth))
-    open_end = np.zeros(n_rows, bool)
+    may_tie_beyond = np.zeros(n_rows, bool)
     doubts = np.zeros(n_rows, np.int64)
     if _settle(keys, values, low, items, ranked, doubts):
-        _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, open_end)
-    return items, ranked, open_end
+        _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond)
+    return items, ranked, may_tie_beyond

@@ -53,10 +53,10 @@ def _place(stops, half, value):  # type: ignore[no-untyped-def]
 
 
 @jit
-def set_stops(values, members, limit, fair, stops, who, sizes):  # type: ignore[no-untyped-def]
+def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type: ignore[no-untyped-def]
     """The nearest items of the own class, in order; how many stops they make.
 
-    With `fair` ties the equally near ones are one stop, of so many items as ``sizes`` says.
+    With `average_ties` ties the equally near ones are one stop, of so many items as ``sizes`` says.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def set_stops(values, members, limit, fair, stops, who, sizes):  # type: ignore[
     n_stops = 0
     for i in range(len(order)):
         here = values[order[i]]
-        if fair and n_stops > 0 and stops[n_stops - 1] == here:
+        if average_ties and n_stops > 0 and stops[n_stops - 1] == here:
             sizes[n_stops - 1] += 1
             continue
         if i >= limit:
@@ -86,11 +86,11 @@ def set_stops(values, members, limit, fair, stops, who, sizes):  # type: ignore[
 
 @jit
 def count_ahead(  # type: ignore[no-untyped-def]
-    values, scale, slack, items, data, row, stops, who, n_stops, classes, own, fair, ahead, tied
+    values, scale, slack, items, data, row, stops, who, n_stops, classes, own, average_ties, ahead, tied
 ):
     """``ahead[b, c]`` items of class c lie between stop b - 1 and stop b, and ``tied[b, c]`` tie stop b.
 
-    Of items that tie a stop without `fair` ties, those with the smaller index come before it.
+    Of items that tie a stop without `average_ties` ties, those with the smaller index come before it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def count_ahead(  # type: ignore[no-untyped-def]
             value = squared_distance(data, row, item)
             b = _place(stops, half, value)
         if b < n_stops and stops[b] == value:
-            if fair:
+            if average_ties:
                 tied[b, c] += 1
                 continue
             while b < n_stops and stops[b] == value and who[b] < item:
@@ -131,13 +131,13 @@ def count_ahead(  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_listed(items, values, length, classes, own, fair, sizes, ahead, tied):  # type: ignore[no-untyped-def]
+def count_listed(items, values, length, classes, own, average_ties, sizes, ahead, tied):  # type: ignore[no-untyped-def]
     """The same from a sorted list; the number of stops. What follows the last is in the next row."""
     n_stops = 0
     start = 0
     while start < length:
         end = start + 1
-        while fair and end < length and values[end] == values[start]:
+        while average_ties and end < length and values[end] == values[start]:
             end += 1
         mine = 0
         for i in range(start, end):

@@ -7,7 +7,7 @@ rigorous bound of the rounding in single precision; rows that are not are compar
 double precision. Orders and ties are therefore those of the full comparison.
 
 Where all items are asked for, every pair of blocks is multiplied once and offered to the heaps of both
-(`Join`). A block of products is scanned while it is in the cache: 64 values at a time are held
+(`AllPairsSearch`). A block of products is scanned while it is in the cache: 64 values at a time are held
 against their rows' and columns' largest, and only those that are smaller are looked at.
 
 Cost per item: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
@@ -120,7 +120,7 @@ def shuffled(n_items: int) -> tuple[Array, Array]:
 
 
 @dataclass
-class Heaps:
+class CandidateHeaps:
     """For some rows the nearest of `n_items`: values float32 and items int32 (n_rows, width)."""
 
     values: Array
@@ -128,7 +128,7 @@ class Heaps:
     n_items: int
 
     @classmethod
-    def empty(cls, n_rows: int, depth: int, n_items: int) -> Heaps:
+    def empty(cls, n_rows: int, depth: int, n_items: int) -> CandidateHeaps:
         """Room for lists of this depth, all places taken by no item, infinitely far."""
         shape = n_rows, _width(depth, n_items)
         return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
@@ -201,7 +201,7 @@ def _caps(products: Array, width: int, *, first: bool) -> Array:
     return np.ascontiguousarray(np.partition(products, width, axis=1)[:, width])
 
 
-class Join:
+class AllPairsSearch:
     """All items against all, each pair of blocks once.
 
     A block's heaps are under a lock; the pairs come in rounds in which no block appears twice, so that
@@ -212,7 +212,7 @@ class Join:
     def __init__(self, search: ProductSearch, depth: int) -> None:
         n_items = len(search.items)
         self.search = search
-        self.heaps = Heaps.empty(n_items, depth, n_items)
+        self.heaps = CandidateHeaps.empty(n_items, depth, n_items)
         self._blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
         self._locks = [threading.Lock() for _ in self._blocks]
 
@@ -250,17 +250,19 @@ class Join:
             )
 
 
-def joined(search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False) -> Heaps:
+def joined(
+    search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False
+) -> CandidateHeaps:
     """Heaps of all items, in the order of ``search.items``."""
-    join = Join(search, depth)
+    join = AllPairsSearch(search, depth)
     for_each(join, join.pairs(), n_jobs, progress, unit="pair of blocks")
     return join.heaps
 
 
-def proposals(search: ProductSearch, rows: Array, depth: int) -> Heaps:
+def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
     """Heaps of some items; `rows` are those of the items in `search`."""
     n_items = len(search.items)
-    heaps = Heaps.empty(len(rows), depth, n_items)
+    heaps = CandidateHeaps.empty(len(rows), depth, n_items)
     none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
     turned = search.turned(rows)
     for start in range(0, n_items, BLOCK):
@@ -273,12 +275,12 @@ def proposals(search: ProductSearch, rows: Array, depth: int) -> Heaps:
 
 def nearest_by_product(
     search: ProductSearch,
-    heaps: Heaps | None,
+    heaps: CandidateHeaps | None,
     data: Array,
     rows: Array,
     depth: int,
     compare: Callable[[Array], Array],
-    propose: Callable[[Array, int], Heaps] | None = None,
+    propose: Callable[[Array, int], CandidateHeaps] | None = None,
     remeasure: Callable[[Array, Array], Array] | None = None,
 ) -> tuple[Array, Array, Array]:
     """As `select.nearest_of`, under squared euclidean distances.
@@ -306,7 +308,7 @@ def nearest_by_product(
     if heaps is None or not heaps.serve(depth):
         mine = propose(places, depth) if propose is not None else proposals(search, places, depth)
     else:
-        mine = Heaps(heaps.values[places], heaps.items[places], n_items)
+        mine = CandidateHeaps(heaps.values[places], heaps.items[places], n_items)
     reach = search.reach(places, mine.values.max(axis=1))
     if mine.width == n_items - 1:
         reach[:] = np.inf  # nothing is left out

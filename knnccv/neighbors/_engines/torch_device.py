@@ -26,7 +26,7 @@ import numpy as np
 from ..._parallel import for_each
 from ..._typing import Array
 from .._metrics import ALIASES
-from .matrix_product import UNIT, Heaps, ProductSearch
+from .matrix_product import UNIT, CandidateHeaps, ProductSearch
 
 TILE_BYTES = 2**30  # of products, on a device of its own memory
 CPU_TILE_BYTES = 2**26
@@ -186,10 +186,10 @@ class DeviceSearch:
             elif 2 * 4 * len(search.items) * self._aligned < free:
                 self._factors = self._all_sent()
 
-    def heaps(self, depth: int, progress: bool = False) -> Heaps:
+    def heaps(self, depth: int, progress: bool = False) -> CandidateHeaps:
         """Heaps of all items, in the order of ``search.items``."""
         n_items = len(self._search.items)
-        heaps = Heaps.empty(n_items, depth, n_items)
+        heaps = CandidateHeaps.empty(n_items, depth, n_items)
         n_rows = self._n_rows(heaps.width)
 
         def fill(start: int) -> None:
@@ -199,10 +199,10 @@ class DeviceSearch:
         for_each(fill, range(0, n_items, n_rows), 1, progress, unit="tile")
         return heaps
 
-    def proposals(self, rows: Array, depth: int) -> Heaps:
+    def proposals(self, rows: Array, depth: int) -> CandidateHeaps:
         """Heaps of some items; `rows` are those of the items in the search."""
         n_items = len(self._search.items)
-        heaps = Heaps.empty(len(rows), depth, n_items)
+        heaps = CandidateHeaps.empty(len(rows), depth, n_items)
         n_rows = self._n_rows(heaps.width)
         for start in range(0, len(rows), n_rows):
             tile = slice(start, start + n_rows)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._labels import code_labels
+from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import Design, KFold, StratifiedKFold, StratifiedSubsample, Subsample
@@ -223,7 +223,7 @@ def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int
     from ...montecarlo import monte_carlo_cv
 
     design = Subsample(block.n_drawn)
-    coded = code_labels(y)
+    coded = encode_labels(y)
     rng = np.random.default_rng(seed)
     trains = [design.draw(coded, rng)[0] == -1 for _ in range(n_draws)]
     rng = np.random.default_rng(seed)  # so that the same training sets are drawn again

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ...plot._canvas import EXACT_COLOUR, SAMPLED_COLOUR
-from .._comparison import PAPER_COLOUR, Picture, new_figure
+from ...plot._canvas import EXACT_COLOR, SAMPLED_COLOR
+from .._comparison import PAPER_COLOR, Picture, new_figure
 
 
 def of_trials(report: Any) -> tuple[Picture, ...]:
@@ -26,8 +26,8 @@ def _draw_trials(report: Any) -> Any:
     for row, ax in zip(rows, axes[0], strict=True):
         labels = list(row.experiment.paper)
         for at, label in enumerate(labels):
-            ours = EXACT_COLOUR if label == "Exact" else SAMPLED_COLOUR
-            pairs = ((row.experiment.paper[label], -0.13, PAPER_COLOUR), (row.cells[label], 0.13, ours))
+            ours = EXACT_COLOR if label == "Exact" else SAMPLED_COLOR
+            pairs = ((row.experiment.paper[label], -0.13, PAPER_COLOR), (row.cells[label], 0.13, ours))
             for cell, shift, colour in pairs:
                 ax.errorbar(
                     at + shift,
@@ -37,15 +37,15 @@ def _draw_trials(report: Any) -> Any:
                     color=colour,
                     capsize=3,
                 )
-        ax.axhline(row.cells["Exact"].value, color=EXACT_COLOUR, linewidth=0.8, zorder=0)
+        ax.axhline(row.cells["Exact"].value, color=EXACT_COLOR, linewidth=0.8, zorder=0)
         ax.set_xticks(range(len(labels)), labels)
         ax.set_xlim(-0.6, len(labels) - 0.4)
         ax.set_title(f"Experiment {row.experiment.number}", fontsize=10)
     axes[0, 0].set_ylabel("accuracy in %")
     handles = [
-        axes[0, 0].plot([], [], "s", color=PAPER_COLOUR)[0],
-        axes[0, 0].plot([], [], "o", color=EXACT_COLOUR)[0],
-        axes[0, 0].plot([], [], "o", color=SAMPLED_COLOUR)[0],
+        axes[0, 0].plot([], [], "s", color=PAPER_COLOR)[0],
+        axes[0, 0].plot([], [], "o", color=EXACT_COLOR)[0],
+        axes[0, 0].plot([], [], "o", color=SAMPLED_COLOR)[0],
     ]
     figure.legend(handles, ["printed", "exact, now", "trials, now"], loc="outside lower center", ncols=3)
     return figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...datasets import Dataset
-    from ._report import Report
+    from ._report import TableReport
 
 from ._paper import Cell, Experiment, PaperTable, Row
 
@@ -20,10 +20,10 @@ CALLS = {False: 5, True: 3}
 SEED = 0
 
 
-def _run_table(table: PaperTable, quick: bool, progress: bool) -> Report:  # noqa: ARG001
+def _run_table(table: PaperTable, quick: bool, progress: bool) -> TableReport:  # noqa: ARG001
     from ..._parallel import n_workers
     from ...datasets import DatasetError
-    from ._report import Report
+    from ._report import TableReport
 
     loaded: dict[str, Dataset | DatasetError] = {}
     rows = []
@@ -39,7 +39,7 @@ def _run_table(table: PaperTable, quick: bool, progress: bool) -> Report:  # noq
             rows.append(Row(experiment, failure=str(data)))
         else:
             rows.append(_run(experiment, data, quick))
-    return Report(table, tuple(rows), (*_how_computed(table, quick, n_workers(None)), *table.notes))
+    return TableReport(table, tuple(rows), (*_how_computed(table, quick, n_workers(None)), *table.notes))
 
 
 def _load(experiment: Experiment) -> Dataset:

@@ -25,7 +25,7 @@ CSV_HEADER = (
 
 
 @dataclass(frozen=True)
-class Report:
+class TableReport:
     """What was printed and what was found.
 
     Attributes

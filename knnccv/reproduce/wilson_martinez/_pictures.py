@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ...plot._canvas import EXACT_COLOUR
-from .._comparison import PAPER_COLOUR, Picture, new_figure
+from ...plot._canvas import EXACT_COLOR
+from .._comparison import PAPER_COLOR, Picture, new_figure
 
 
 def of_sets(report: Any) -> tuple[Picture, ...]:
@@ -29,19 +29,19 @@ def _draw_gains(report: Any) -> Any:
     figure, axes = new_figure(7.5, 0.24 * len(rows) + 1.6)
     ax = axes[0, 0]
     ax.axvline(0, color="#888888", linewidth=0.8)
-    ax.axvline(float(ours.mean()), color=EXACT_COLOUR, linewidth=0.8, linestyle="--")
+    ax.axvline(float(ours.mean()), color=EXACT_COLOR, linewidth=0.8, linestyle="--")
     for place, at in enumerate(order):
         gaps = (rows[at].scores["cvc"] - rows[at].scores["static"]).mean(axis=1)
         spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else None
-        ax.plot(paper[at], place, "s", color=PAPER_COLOUR, markersize=4)
-        ax.errorbar(ours[at], place, xerr=spread, fmt="o", color=EXACT_COLOUR, markersize=5, capsize=2)
+        ax.plot(paper[at], place, "s", color=PAPER_COLOR, markersize=4)
+        ax.errorbar(ours[at], place, xerr=spread, fmt="o", color=EXACT_COLOR, markersize=5, capsize=2)
     ax.set_yticks(range(len(rows)), [rows[at].name for at in order], fontsize=8)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel("CVC - static, points of accuracy")
     handles = [
-        ax.plot([], [], "s", color=PAPER_COLOUR)[0],
-        ax.plot([], [], "o", color=EXACT_COLOUR)[0],
-        ax.plot([], [], "--", color=EXACT_COLOUR)[0],
+        ax.plot([], [], "s", color=PAPER_COLOR)[0],
+        ax.plot([], [], "o", color=EXACT_COLOR)[0],
+        ax.plot([], [], "--", color=EXACT_COLOR)[0],
     ]
     ax.legend(handles, ["printed", "now", "mean now"], loc="lower right")
     return figure

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._labels import code_labels
+from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import StratifiedKFold
@@ -93,7 +93,7 @@ def _call(task: Callable[[], None]) -> None:
 
 def _folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
     """Training and test items of ten stratified folds."""
-    fold, _ = StratifiedKFold(N_FOLDS).draw(code_labels(y), np.random.default_rng(seed))
+    fold, _ = StratifiedKFold(N_FOLDS).draw(encode_labels(y), np.random.default_rng(seed))
     return [(np.flatnonzero(fold != one), np.flatnonzero(fold == one)) for one in range(N_FOLDS)]
 
 
