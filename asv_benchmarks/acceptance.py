@@ -17,14 +17,14 @@ from benchmarks.rivals import PRECISIONS, SHAPES, missing, ready
 from benchmarks.timing import N_ROUNDS, in_turn
 
 # What is asked, then what is timed: a name in RIVALS and a number of classes.
-EXACT, NEIGHBORS = ("complete_cv", 3), ("neighbours", 3)
+EXACT, NEIGHBORS = ("complete_cv", 3), ("neighbors", 3)
 PAIRS = {
     "complete_cv / one run, scikit-learn": (EXACT, ("cross_val_score, scikit-learn", 3)),
     "complete_cv / one run, scikit-learn-intelex": (EXACT, ("cross_val_score, scikit-learn-intelex", 3)),
-    "neighbours / scikit-learn": (NEIGHBORS, ("NearestNeighbors, scikit-learn", 3)),
-    "neighbours / faiss": (NEIGHBORS, ("IndexFlatL2, faiss", 3)),
-    "kernels, 2 classes / neighbours": (("kernels", 2), NEIGHBORS),
-    "kernels, 10 classes / neighbours": (("kernels", 10), NEIGHBORS),
+    "neighbors / scikit-learn": (NEIGHBORS, ("NearestNeighbors, scikit-learn", 3)),
+    "neighbors / faiss": (NEIGHBORS, ("IndexFlatL2, faiss", 3)),
+    "kernels, 2 classes / neighbors": (("kernels", 2), NEIGHBORS),
+    "kernels, 10 classes / neighbors": (("kernels", 10), NEIGHBORS),
 }
 FEWER_ROUNDS = 3
 MANY = 3_000_000  # numbers in the data, from which on fewer rounds are made

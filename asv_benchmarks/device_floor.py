@@ -30,7 +30,7 @@ def main():
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
     X = rng.standard_normal((asked.items, asked.features), dtype=np.float32)
-    # Some structure, as embeddings have: a row's neighbours are then not all equally far.
+    # Some structure, as embeddings have: a row's neighbors are then not all equally far.
     X += rng.standard_normal((256, asked.features), dtype=np.float32)[rng.integers(0, 256, asked.items)]
     near = Neighbors.from_data(X, device=asked.device)
     depth = asked.neighbors
@@ -38,7 +38,7 @@ def main():
     with stage(seconds, "prepare"):
         near.prepare(depth)
     if near._on_device is None:
-        parser.error("so few items, or so many neighbours of them, are not searched on a device")
+        parser.error("so few samples, or so many neighbors of them, are not searched on a device")
     near._on_device.proposals(
         np.arange(engine.TILE_ROWS) % asked.items, depth
     )  # first calls load libraries
@@ -111,7 +111,7 @@ def device_name(device):
 
 
 def right(X, row, found):
-    """Whether the items are the nearest in double precision, ties by index."""
+    """Whether the samples are the nearest in double precision, ties by index."""
     pieces = np.array_split(np.arange(len(X)), max(1, len(X) // 2**14))
     values = np.concatenate([((X[piece].astype(np.float64) - X[row]) ** 2).sum(axis=1) for piece in pieces])
     values[row] = np.inf

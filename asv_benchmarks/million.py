@@ -1,9 +1,9 @@
-"""Seconds and peak memory for a million items, each part in a process of its own.
+"""Seconds and peak memory for a million samples, each part in a process of its own.
 
     python million.py [n_items]
 
-1. 5 nearest neighbours in 8 features, float32, from a memory-mapped file, trained on 80 % of the items.
-2. The same rule, two classes, from given neighbour lists, 48 deep.
+1. 5 nearest neighbors in 8 features, float32, from a memory-mapped file, trained on 80 % of the samples.
+2. The same rule, two classes, from given neighbor lists, 48 deep.
 
 The peak is that of the whole process, imports and kernels included. The first run compiles the kernels.
 """
@@ -26,7 +26,7 @@ X_FILE, Y_FILE, LISTS_FILE = "items.npy", "labels.npy", "lists.npy"
 
 
 def write_files(folder, n_items):
-    """Items of two Gaussian clouds, their labels, and random lists without an item twice; by pieces."""
+    """Items of two Gaussian clouds, their labels, and random lists without a sample twice; by pieces."""
     rng = np.random.default_rng(20000629)
     make = np.lib.format.open_memmap
     X = make(folder / X_FILE, "w+", np.float32, (n_items, N_FEATURES))
@@ -36,13 +36,13 @@ def write_files(folder, n_items):
         rows = np.arange(start, min(start + PIECE, n_items))
         y[rows] = rng.integers(2, size=len(rows))
         X[rows] = rng.normal(size=(len(rows), N_FEATURES)) + y[rows, None]
-        # Steps that never add up to a full turn: all different, and never back at the item.
+        # Steps that never add up to a full turn: all different, and never back at the sample.
         steps = rng.integers(1, (n_items - 1) // DEPTH + 1, size=(len(rows), DEPTH))
         lists[rows] = (rows[:, None] + steps.cumsum(axis=1)) % n_items
 
 
 def from_file():
-    """All of it: reading, neighbours, kernels."""
+    """All of it: reading, neighbors, kernels."""
     from knnccv import Subsample, complete_cv
 
     tell_imports()
@@ -75,7 +75,7 @@ def tell_imports():
 
 def tell(what, found, seconds):
     print(
-        f"{what}, {len(found.per_item)} items: {seconds:.2f} s, peak {peak_bytes() / MIB:.0f} MiB\n"
+        f"{what}, {len(found.per_item)} samples: {seconds:.2f} s, peak {peak_bytes() / MIB:.0f} MiB\n"
         f"  score {found.score!r}, error bound {found.error_bound:.1e}, depth {found.depth}"
     )
 
@@ -99,7 +99,7 @@ def main():
         PARTS[options.part]()
         return
     if options.n_items <= DEPTH:
-        parser.error(f"more than {DEPTH} items are needed, got {options.n_items}")
+        parser.error(f"more than {DEPTH} samples are needed, got {options.n_items}")
     with TemporaryDirectory() as folder:
         write_files(Path(folder), options.n_items)
         for part in PARTS:

@@ -1,4 +1,4 @@
-"""Complete cross-validation of nearest-neighbour rules: the exact mean over all test/train splits.
+"""Complete cross-validation of nearest-neighbor rules: the exact mean over all test/train splits.
 
 Start with `complete_cv`. Names are loaded when they are first used.
 """

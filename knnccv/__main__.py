@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; every command brings its function as ``run``."""
     parser = argparse.ArgumentParser(
         prog="knnccv",
-        description="Complete cross-validation of nearest-neighbour rules: the exact mean score over "
+        description="Complete cross-validation of nearest-neighbor rules: the exact mean score over "
         "all test/train splits, where others average a few random ones.",
         epilog="'knnccv COMMAND --help' explains a command. Try 'knnccv score', which needs no file.",
     )

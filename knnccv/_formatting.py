@@ -32,11 +32,11 @@ def error_line(result: Any) -> str:
     bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
     if result.certified:
         return f"error at most {bound:.1e}"
-    return f"neighbours approximate: error unknown ({bound:.1e} if they were right)"
+    return f"neighbors approximate: error unknown ({bound:.1e} if they were right)"
 
 
 def uncertified(result: Result) -> Result:
-    """A result of approximate neighbours: the same, and nothing is promised of its error."""
+    """A result of approximate neighbors: the same, and nothing is promised of its error."""
     given: Any = result
     none = np.full_like(given.truncation_bound, np.inf)
     marked: Result = replace(given, certified=False, error_bound=none if none.ndim else math.inf)

@@ -50,7 +50,7 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
         msg = f"y must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
     if n_items is not None and len(labels) != n_items:
-        msg = f"X has {n_items} items, but y has {len(labels)} labels"
+        msg = f"X has {n_items} samples, but y has {len(labels)} labels"
         raise ValueError(msg)
     if labels.dtype.kind == "f":
         _check_whole(labels)
@@ -74,7 +74,7 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
 
 
 def single_class(n_items: int) -> EncodedLabels:
-    """All items in one class, where there are no labels."""
+    """All samples in one class, where there are no labels."""
     return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
 
 
@@ -91,7 +91,7 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
         msg = f"y must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
         raise ValueError(msg)
     if len(given) != n_items:
-        msg = f"X has {n_items} items, but y has {len(given)} targets"
+        msg = f"X has {n_items} samples, but y has {len(given)} targets"
         raise ValueError(msg)
     if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
         msg = f"targets must not exceed {LARGEST_TARGET:g} in size, got {np.abs(given).max():g}"
@@ -104,7 +104,7 @@ def _check_whole(labels: Array) -> None:
     bad = ~np.isfinite(labels)
     if bad.any():
         at = int(np.argmax(bad))
-        msg = f"y[{at}] is {labels[at]}; every item needs a label"
+        msg = f"y[{at}] is {labels[at]}; every sample needs a label"
         raise ValueError(msg)
     bad = labels != np.floor(labels)
     if bad.any():
@@ -139,7 +139,7 @@ def _one_kind(y: Any) -> Array:
             msg = f"y[{at}] is a {type(label).__name__}, which is no class label"
             raise TypeError(msg)
         if is_missing(label):
-            msg = f"y[{at}] is missing ({label!r}); every item needs a label"
+            msg = f"y[{at}] is missing ({label!r}); every sample needs a label"
             raise ValueError(msg)
         kinds.setdefault(_kind(label), set()).add(type(label).__name__)
     if len(kinds) > 1:

@@ -199,7 +199,7 @@ def refuse_fitted(name: str, value: Any) -> None:
     # A table may have a column of that name.
     if callable(getattr(value, "fit", None)) and not callable(value):
         msg = (
-            f"{name} is {type(value).__name__}, which is fitted to items; distances must not depend on the "
+            f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on the "
             f"split, and what looks at the labels must not see the tested ones ({WRONG_WAY}): {RIGHT_WAY}"
         )
         raise TypeError(msg)

@@ -72,7 +72,7 @@ def warm() -> None:
 
 
 def _warm_engines() -> None:
-    """The searches for many items, in both precisions."""
+    """The searches for many samples, in both precisions."""
     rng = np.random.default_rng(0)
     for precision in (np.float32, np.float64):
         for n_features in (1, MOST_FEATURES + 1):

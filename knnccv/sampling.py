@@ -1,6 +1,6 @@
 """Sampling without replacement, as recurrences in which every term is positive.
 
-Walk along the neighbour order. Of a stratum with ``available`` items, ``n_train`` of which are in the
+Walk along the neighbor order. Of a stratum with ``available`` samples, ``n_train`` of which are in the
 training set T, ``seen`` were passed and b of them are in T. The next one is in T with probability
 (n_train - b) / (available - seen). Every formula of the papers is a product of such steps; written this
 way no binomial coefficient is ever formed, nothing cancels and nothing overflows, and on Fractions the
@@ -23,9 +23,9 @@ from .kernel import CONSTRAINTS, LABELS, as_python, jit
 
 @jit
 def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-untyped-def]
-    """Row[b] = P(b of the first `seen` items of the stratum are in T), moved to ``seen + 1``.
+    """Row[b] = P(b of the first `seen` samples of the stratum are in T), moved to ``seen + 1``.
 
-    O(len(row)); mass beyond the row's end is let go. A hypergeometric law, built item by item.
+    O(len(row)); mass beyond the row's end is let go. A hypergeometric law, built sample by sample.
     """
     left = available - seen
     for b in range(len(row) - 1, 0, -1):
@@ -37,7 +37,7 @@ def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-
 def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
     """Where class c is in ``seen[:n_seen]``, or `n_seen` if it is not; O(1) for any number of classes.
 
-    ``places[seen[p]] == p``; otherwise `places` may hold anything, and nobody need fill it for every item
+    ``places[seen[p]] == p``; otherwise `places` may hold anything, and nobody need fill it for every sample
     (Briggs & Torczon, "An efficient representation for sparse sets", 1993).
     """
     place = places[c]
@@ -48,7 +48,8 @@ def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
 
 @jit
 def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
-    """``rows[row, b]`` = weight of b of the items so far being chosen, moved on by one item, b up to `top`.
+    """``rows[row, b]`` = weight of b of the samples so far being chosen, moved on by one sample, b up to
+    `top`.
 
     With ``miss = 1 - hit`` a binomial law; with both 1 the rows of Pascal's triangle. No slice is passed,
     which would cost a counted reference in every step of a walk.
@@ -70,7 +71,7 @@ def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
 
 @jit
 def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[no-untyped-def]
-    """``law[w]`` = P(w of `marked` items are in T), `n_train` of the `available` being drawn; O(marked).
+    """``law[w]`` = P(w of `marked` samples are in T), `n_train` of the `available` being drawn; O(marked).
 
     Started at the mode and scaled to sum 1, so that nothing vanishes that counts.
     """
@@ -93,7 +94,7 @@ def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[
 
 @jit
 def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
-    """P(b of ``len(law) - 1`` items are taken, each at this rate), from the mode, scaled to sum 1."""
+    """P(b of ``len(law) - 1`` samples are taken, each at this rate), from the mode, scaled to sum 1."""
     n = len(law) - 1
     mode = min(int((n + 1) * rate), n)
     odds = rate / (1 - rate)
@@ -166,13 +167,13 @@ def _newton_cotes(size: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]
 def tie_times(size: int, unit: Any) -> tuple[Any, Any]:
     """A rule that integrates every polynomial of degree below `size` over [0, 1] exactly.
 
-    Equally similar items are ordered at random by giving each an independent, uniform time; what is
-    expected is then such an integral over the time of the item that decides. Kernels call this too.
+    Equally similar samples are ordered at random by giving each an independent, uniform time; what is
+    expected is then such an integral over the time of the sample that decides. Kernels call this too.
 
     Parameters
     ----------
     size : int
-        Number of tied items, at least 1.
+        Number of tied samples, at least 1.
     unit : float or Fraction
         1.0 for floats (Gauss-Legendre: half as many nodes, positive weights), ``Fraction(1)`` for exact
         rational numbers (`size` equidistant nodes).
@@ -192,23 +193,23 @@ def _tie_times_compiled(size, unit):  # type: ignore[no-untyped-def]  # noqa: AR
 
 
 def position_law(n_available: int, n_train: int, k: int, number: type = float) -> Array:
-    """Law of the position of the K-th nearest training item.
+    """Law of the position of the K-th nearest training sample.
 
     Parameters
     ----------
     n_available : int
-        Items that the training set is drawn from (M).
+        Samples that the training set is drawn from (M).
     n_train : int
         Size of the training set (alpha), at most `n_available`.
     k : int
-        Which of the nearest training items, 1 to `n_train`.
+        Which of the nearest training samples, 1 to `n_train`.
     number : type
         float or Fraction.
 
     Returns
     -------
     ndarray of shape (n_available,)
-        At i - 1 the probability that the K-th nearest training item is the item at position i:
+        At i - 1 the probability that the K-th nearest training sample is the sample at position i:
         C(i-1, K-1) C(M-i, alpha-K) / C(M, alpha). For K = 1 the weights of ICML eq. 4. O(M).
     """
     if number is Fraction:
@@ -237,7 +238,7 @@ def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
 
 @jit
 def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):  # type: ignore[no-untyped-def]
-    """P(fewer than `nearest` of the listed items are in T) for every row, T stratified by class.
+    """P(fewer than `nearest` of the listed samples are in T) for every row, T stratified by class.
 
     O(depth * nearest + classes seen * nearest^2) per row.
     """
@@ -281,7 +282,7 @@ STRATIFIED_TAILS = types.void(
 
 
 def expected_position(n_available: int, n_train: int, k: int) -> float:
-    """Mean position of the K-th nearest training item: K (M + 1) / (alpha + 1)."""
+    """Mean position of the K-th nearest training sample: K (M + 1) / (alpha + 1)."""
     return k * (n_available + 1) / (n_train + 1)
 
 

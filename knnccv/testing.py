@@ -31,7 +31,7 @@ def check_variant(
 ) -> int:
     """Check a variant on small problems against a naive scorer, over all training sets.
 
-    Problems of 3 to 7 items in 1 to 3 classes, with and without ties, under every training size, with
+    Problems of 3 to 7 samples in 1 to 3 classes, with and without ties, under every training size, with
     the kernels that the variant has and the tie rules that it offers.
 
     Parameters
@@ -40,7 +40,7 @@ def check_variant(
         What is checked; it need not be registered.
     score : callable
         ``score(near, own, **parameters)`` → the score of one classification: `near` is the list of the
-        class codes of ALL training items, nearest first, and `own` the tested item's code. For a variant
+        class codes of ALL training samples, nearest first, and `own` the tested item's code. For a variant
         of real targets they are targets, whole numbers. Written as plainly as possible, independent of
         the kernel. Integers and Fractions keep the check exact.
     parameters : sequence of mappings
@@ -73,7 +73,7 @@ def check_variant(
     >>> check_variant("nn", lambda near, own, loss: int(near[0] == own), n_cases=5) > 50
     True
 
-    A variant of real targets, with one neighbour:
+    A variant of real targets, with one neighbor:
 
     >>> def squared_error(near, own, **parameters):
     ...     return (near[0] - own) ** 2
@@ -153,7 +153,7 @@ def _compare(
         if expected is None:
             continue
         case = (
-            f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, item {x}; "
+            f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, sample {x}; "
             f"distances {distances.tolist()}, {variant.target} {y.tolist()}"
         )
         got = float(result.per_item[x])
@@ -195,7 +195,7 @@ def _compare_run(
     if not abs(found - expected) <= 1e-12 * max(1.0, abs(expected)):
         msg = (
             f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel heed "
-            f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on items "
+            f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on samples "
             f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, "
             f"{variant.target} {y.tolist()}"
         )
@@ -211,7 +211,7 @@ def _expected(
     sets: list[tuple[int, ...]],
     setting: dict[str, Any],
 ) -> Fraction | None:
-    """Mean score of item x over the training sets without it, and over tie orders."""
+    """Mean score of sample x over the training sets without it, and over tie orders."""
     n_nearest = question.variant.n_nearest(**setting)
     largest = question.largest
     own = int(y[x])
@@ -225,7 +225,7 @@ def _expected(
             near = [int(y[item]) for item in order]
             value = Fraction(score(near, own, **setting))
             if Fraction(score(near[:n_nearest], own, **setting)) != value:
-                msg = f"n_nearest says {n_nearest}, but items farther away change the score of {near}"
+                msg = f"n_nearest says {n_nearest}, but samples farther away change the score of {near}"
                 raise AssertionError(msg)
             if abs(value) > largest:
                 msg = f"largest_score says {largest}, but {near} scores {value}"
@@ -235,7 +235,7 @@ def _expected(
 
 
 def _orders(training: tuple[int, ...], row: Array, ties: str) -> Iterator[tuple[int, ...]]:
-    """The orders of the training items that the tie rule admits."""
+    """The orders of the training samples that the tie rule admits."""
     ranked = sorted(training, key=lambda item: (row[item], item))
     if ties == "index":
         yield tuple(ranked)

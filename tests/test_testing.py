@@ -149,7 +149,7 @@ def test_one_unfitting_setting_is_passed_over():
 
 @jit
 def pair_fixed(order, labels, target, constraints):
-    """P(the second nearest training item has the class of the tested one)."""
+    """P(the second nearest training sample has the class of the tested one)."""
     score = constraints.unit * 0
     for i in range(len(order.items)):
         if labels.classes[order.items[i]] == labels.classes[target]:
@@ -158,7 +158,7 @@ def pair_fixed(order, labels, target, constraints):
 
 
 class Second(Variant):
-    """Right if the second nearest training item has the item's class; what the wrong ones derive from."""
+    """Right if the second nearest training sample has the item's class; what the wrong ones derive from."""
 
     name = "second"
     fixed = pair_fixed
@@ -249,7 +249,7 @@ def test_too_small_n_nearest_is_found():
         return 1
 
     message = complaint(type("Short", (Second,), {"n_nearest": n_nearest}))
-    assert message.startswith("n_nearest says 1, but items farther away change the score of [")
+    assert message.startswith("n_nearest says 1, but samples farther away change the score of [")
 
 
 def test_too_large_n_nearest_is_no_mistake():
@@ -376,7 +376,7 @@ def test_an_error_of_the_tables_is_no_refusal():
 
 @jit
 def as_if_complete(order, labels, target, constraints):
-    """Right for complete cross-validation; takes the tested item for one of the counted ones always."""
+    """Right for complete cross-validation; takes the tested sample for one of the counted ones always."""
     left = constraints.counts[0] - 1
     n_train = constraints.n_train[0]
     none = constraints.unit * 1
@@ -392,7 +392,7 @@ def as_if_complete(order, labels, target, constraints):
 
 
 class Blinkered(Variant):
-    """The nearest neighbour, by a kernel that does not read ``constraints.held_out``."""
+    """The nearest neighbor, by a kernel that does not read ``constraints.held_out``."""
 
     name = "blinkered"
     fixed = as_if_complete

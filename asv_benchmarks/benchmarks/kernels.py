@@ -1,4 +1,4 @@
-"""Every variant under every design: the kernels and the walk over the items, neighbours at hand."""
+"""Every variant under every design: the kernels and the walk over the samples, neighbors at hand."""
 
 from functools import cache, partial
 
@@ -9,7 +9,7 @@ from .problems import DESIGNS, VARIANTS, gaussian, require, targets
 
 @cache
 def prepared(variant, design, n_items, decimals=None, **options):
-    """A call without arguments, made once, so that kernels are compiled and neighbours found.
+    """A call without arguments, made once, so that kernels are compiled and neighbors found.
 
     asv runs a setup before every sample; what is made here is made once per process.
     """
@@ -37,7 +37,7 @@ class Score:
 
 
 class Tied:
-    """Data of few distinct distances, all orders of tied items counted."""
+    """Data of few distinct distances, all orders of tied samples counted."""
 
     params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
     param_names = ("variant", "design")
@@ -57,7 +57,7 @@ class Tied:
 
 
 class Rational:
-    """The exact rational answer for a few items."""
+    """The exact rational answer for a few samples."""
 
     params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
     param_names = ("variant", "design")

@@ -26,7 +26,7 @@ class Score:
 
 
 class Large:
-    """Four times the items: sixteen times the memory would mean that N x N distances are kept."""
+    """Four times the samples: sixteen times the memory would mean that N x N distances are kept."""
 
     timeout = 300
 
@@ -39,7 +39,7 @@ class Large:
 
 
 class NeighborLists:
-    """What complete_cv adds to a process that holds the data, in sizes of the neighbour lists.
+    """What complete_cv adds to a process that holds the data, in sizes of the neighbor lists.
 
     The lists need not be kept: less than 1 is possible.
     """
@@ -66,7 +66,7 @@ class NeighborLists:
 
 
 class MemoryMapped:
-    """From a file of 200,000 items to the score, 8 features in float32 (6 MiB)."""
+    """From a file of 200,000 samples to the score, 8 features in float32 (6 MiB)."""
 
     params = (["mapped", "read"], ["KFold(5)", "Subsample(0.8)"])
     param_names = ("file", "design")

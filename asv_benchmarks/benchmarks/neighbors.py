@@ -1,4 +1,4 @@
-"""Finding the neighbour order of every item."""
+"""Finding the neighbor order of every sample."""
 
 from knnccv import Neighbors
 

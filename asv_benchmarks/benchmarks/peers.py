@@ -48,7 +48,7 @@ class ScikitLearn(MonteCarlo):
 
 
 class OwnSampler(MonteCarlo):
-    """Fifty 5-fold runs over neighbours that are found once."""
+    """Fifty 5-fold runs over neighbors that are found once."""
 
     def sampled(self):
         monte_carlo_cv(
@@ -67,7 +67,7 @@ class OwnSampler(MonteCarlo):
 
 
 class Stage:
-    """On all processors; the median of the ratios of neighbouring runs."""
+    """On all processors; the median of the ratios of neighboring runs."""
 
     timeout = 1200
     unit = "ratio"
@@ -86,7 +86,7 @@ class Stage:
 
 
 class CrossValScore(Stage):
-    """All 5-fold runs of 5 neighbours, against one, as people run it today."""
+    """All 5-fold runs of 5 neighbors, against one, as people run it today."""
 
     params = (
         list(SHAPES),
@@ -100,22 +100,22 @@ class CrossValScore(Stage):
 
 
 class NearestNeighbors(Stage):
-    """The neighbour stage, 40 deep; faiss works in float32 whatever the data are."""
+    """The neighbor stage, 40 deep; faiss works in float32 whatever the data are."""
 
     params = (list(SHAPES), PRECISIONS, ["NearestNeighbors, scikit-learn", "IndexFlatL2, faiss"])
     param_names = ("shape", "precision", "rival")
 
     def track_ours_over_theirs(self, shape, precision, rival):
-        return self.ratio(ready("neighbours", shape, precision), ready(rival, shape, precision))
+        return self.ratio(ready("neighbors", shape, precision), ready(rival, shape, precision))
 
 
 class Kernels(Stage):
-    """What all 5-fold runs cost where the neighbours are at hand, against finding them."""
+    """What all 5-fold runs cost where the neighbors are at hand, against finding them."""
 
     params = (list(SHAPES), [2, 10])
     param_names = ("shape", "n_classes")
 
     def track_kernels_over_neighbors(self, shape, n_classes):
         return self.ratio(
-            ready("kernels", shape, "float32", n_classes), ready("neighbours", shape, "float32", n_classes)
+            ready("kernels", shape, "float32", n_classes), ready("neighbors", shape, "float32", n_classes)
         )

@@ -29,8 +29,8 @@ def gaussian(n_items, n_features=8, n_classes=3):
     """Overlapping Gaussian clouds, one per class: X, and int64 labels."""
     rng = np.random.default_rng(20000629)
     y = rng.integers(n_classes, size=n_items)
-    centres = rng.normal(size=(n_classes, n_features))
-    return centres[y] + rng.normal(size=(n_items, n_features)), y
+    centers = rng.normal(size=(n_classes, n_features))
+    return centers[y] + rng.normal(size=(n_items, n_features)), y
 
 
 def targets(variant, X, y):

@@ -1,11 +1,11 @@
-"""The memory of this process, and of neighbour lists."""
+"""The memory of this process, and of neighbor lists."""
 
 import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-LIST_ENTRY = 4 + 8  # bytes of one neighbour in a list: an int32 item and a float64 value
+LIST_ENTRY = 4 + 8  # bytes of one neighbor in a list: an int32 sample and a float64 value
 STATUS = Path("/proc/self/status")
 
 

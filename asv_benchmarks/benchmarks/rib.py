@@ -1,4 +1,4 @@
-"""Mixed tables: HVDM's neighbours and RIB, as ratios to scikit-learn's leave-one-out on the same distances.
+"""Mixed tables: HVDM's neighbors and RIB, as ratios to scikit-learn's leave-one-out on the same distances.
 
 Without unknown values HVDM is the Euclidean distance of points, which scikit-learn takes.
 """
@@ -27,8 +27,8 @@ def mixed(n_items):
     """Ten numeric columns, ten nominal ones that tell a little of the classes, and int64 labels."""
     rng = np.random.default_rng(19990710)
     y = rng.integers(N_CLASSES, size=n_items)
-    centres = rng.normal(size=(N_CLASSES, N_NUMERIC))
-    columns = [centres[y] + 2 * rng.normal(size=(n_items, N_NUMERIC))]
+    centers = rng.normal(size=(N_CLASSES, N_NUMERIC))
+    columns = [centers[y] + 2 * rng.normal(size=(n_items, N_NUMERIC))]
     for n_values in N_VALUES:
         usual = rng.integers(n_values, size=N_CLASSES)[y]
         told = rng.random(n_items) < 0.3
@@ -46,7 +46,7 @@ def points(X, y):
 
 
 class Mixed:
-    """On all processors; the median of the ratios of neighbouring runs, the first pair not counted."""
+    """On all processors; the median of the ratios of neighboring runs, the first pair not counted."""
 
     params = ([1000],)
     param_names = ("n_items",)
@@ -73,7 +73,7 @@ class Mixed:
 
 
 class HVDMNeighbors(Mixed):
-    """HVDM fitted, and the neighbour lists of all items."""
+    """HVDM fitted, and the neighbor lists of all samples."""
 
     params = ([2000, 20_000], ["exact", "fixed"])
     param_names = ("n_items", "leave_one_out")
@@ -84,7 +84,7 @@ class HVDMNeighbors(Mixed):
 
 
 class Fit(Mixed):
-    """Neighbours and the search: greedy, or the grid of 29 k, 3 kernels, D_k and D'_k, and 26 w_k."""
+    """Neighbors and the search: greedy, or the grid of 29 k, 3 kernels, D_k and D'_k, and 26 w_k."""
 
     params = ([1000], ["greedy", "grid"])
     param_names = ("n_items", "search")

@@ -13,7 +13,7 @@ from knnccv import KFold, Neighbors, complete_cv
 from .problems import gaussian
 
 DEPTH = 40
-FEW = 5000  # items that make every rival compile, load and start what the real data will need
+FEW = 5000  # samples that make every rival compile, load and start what the real data will need
 SHAPES = {
     f"{n_items} x {n_features}": (n_items, n_features)
     for n_items, n_features in [
@@ -30,17 +30,17 @@ PRECISIONS = ("float64", "float32")
 
 
 def exact(X, y):
-    """The mean over all 5-fold runs, neighbours and all."""
+    """The mean over all 5-fold runs, neighbors and all."""
     return partial(complete_cv, X, y, "knn", KFold(5), n_neighbors=5)
 
 
 def neighbors(X, _y):
-    """The neighbour stage: a new object every time, as it would remember what it found."""
+    """The neighbor stage: a new object every time, as it would remember what it found."""
     return lambda: Neighbors.from_data(X).kneighbors(DEPTH)
 
 
 def kernels(X, y):
-    """The kernel stage: the same mean, neighbours at hand."""
+    """The kernel stage: the same mean, neighbors at hand."""
     near = Neighbors.from_data(X)
     call = exact(near, y)
     call()
@@ -75,7 +75,7 @@ def neighbors_scikit_learn(X, _y):
 
 
 def neighbors_faiss(X, _y):
-    """faiss knows float32 only, and finds every item itself; the conversion is not timed."""
+    """faiss knows float32 only, and finds every sample itself; the conversion is not timed."""
     import faiss
 
     single = np.ascontiguousarray(X, dtype=np.float32)
@@ -90,7 +90,7 @@ def neighbors_faiss(X, _y):
 
 RIVALS = {
     "complete_cv": exact,
-    "neighbours": neighbors,
+    "neighbors": neighbors,
     "kernels": kernels,
     "cross_val_score, scikit-learn": one_run,
     "cross_val_score, scikit-learn-intelex": one_run_intelex,
@@ -115,7 +115,7 @@ def require_rival(name):
 
 
 def ready(name, shape, precision="float64", n_classes=3):
-    """The call of a rival on Gaussian clouds, after one on fewer items that is not to be counted."""
+    """The call of a rival on Gaussian clouds, after one on fewer samples that is not to be counted."""
     X, y = gaussian(*SHAPES[shape], n_classes)
     X = np.ascontiguousarray(X, dtype=precision)
     RIVALS[name](X[:FEW], y[:FEW])()

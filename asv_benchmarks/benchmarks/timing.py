@@ -20,7 +20,7 @@ def seconds(call):
 
 
 def ratio(ours, theirs):
-    """Median ratio of two neighbouring runs, each on one thread; a first pair is not counted."""
+    """Median ratio of two neighboring runs, each on one thread; a first pair is not counted."""
     with threadpool_limits(1):
         ours()
         theirs()

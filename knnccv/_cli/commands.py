@@ -20,13 +20,13 @@ EPILOG_SCORE = """\
 designs (one of them; the answer is the mean over all splits that the design admits):
   --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
                                classes); the default, with K = 5
-  --train-size 100             all training sets of 100 items
-  --train-size 0.5             all training sets of half of the items
+  --train-size 100             all training sets of 100 samples
+  --train-size 0.5             all training sets of half of the samples
   --train-size 0.5 --stratify  ... of half of every class
-  --per-class 3                ... of 3 items of every class
-  --per-class a=3,b=5          ... of 3 items of class a and 5 of class b
-  --leave-out P                all test sets of P items
-  --groups patient             all test sets of one patient's items: leave one group out
+  --per-class 3                ... of 3 samples of every class
+  --per-class a=3,b=5          ... of 3 samples of class a and 5 of class b
+  --leave-out P                all test sets of P samples
+  --groups patient             all test sets of one patient's samples: leave one group out
   --groups patient --leave-out P
                                ... of P patients
 
@@ -52,7 +52,7 @@ def add_score(commands: Commands) -> None:
     parser = commands.add_parser(
         "score",
         help="exact score of a rule on a table, beside what a few random runs would have said",
-        description="Exact mean score of a nearest-neighbour rule over all splits of a table, beside "
+        description="Exact mean score of a nearest-neighbor rule over all splits of a table, beside "
         "what a few random runs of the same experiment would have said. Without a file: the bundled "
         "wine data, standardized.",
         epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
@@ -60,7 +60,7 @@ def add_score(commands: Commands) -> None:
     )
     data = parser.add_argument_group("the table")
     data.add_argument(
-        "file", nargs="?", metavar="FILE", help="delimited text, one item per row; - reads standard input"
+        "file", nargs="?", metavar="FILE", help="delimited text, one sample per row; - reads standard input"
     )
     data.add_argument(
         "--target",
@@ -81,7 +81,7 @@ def add_score(commands: Commands) -> None:
     data.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        help="scale every feature to zero mean and unit standard deviation over all items; constant ones "
+        help="scale every feature to zero mean and unit standard deviation over all samples; constant ones "
         "are 0 (default: only the bundled data)",
     )
     rule = parser.add_argument_group("the rule")
@@ -107,20 +107,20 @@ def add_score(commands: Commands) -> None:
     rule.add_argument(
         "--ties",
         choices=("random", "index"),
-        help="equally near items: the mean over all their orders (the default, where the variant has it), "
+        help="equally near samples: the mean over all their orders (the default, where the variant has it), "
         "or in the order of the rows",
     )
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
     design.add_argument("--train-size", type=size, metavar="SIZE", help="items, or a fraction of them")
-    design.add_argument("--per-class", metavar="N", help="training items of every class")
+    design.add_argument("--per-class", metavar="N", help="training samples of every class")
     design.add_argument(
-        "--leave-out", type=int, metavar="P", help="leave P items out, or P groups with --groups"
+        "--leave-out", type=int, metavar="P", help="leave P samples out, or P groups with --groups"
     )
     design.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="leave whole groups out: items with the same text or number in this column, which is then no "
+        help="leave whole groups out: samples with the same text or number in this column, which is then no "
         "feature, are tested together or train together",
     )
     design.add_argument(
@@ -132,7 +132,7 @@ def add_score(commands: Commands) -> None:
         "--average",
         choices=("pooled", "item", "class"),
         default="pooled",
-        help="what counts alike: the classifications of a split (default), the items, the classes",
+        help="what counts alike: the classifications of a split (default), the samples, the classes",
     )
     runs = parser.add_argument_group("the computation")
     runs.add_argument("--exact", action="store_true", help="rational numbers: slow, for small tables")
@@ -145,13 +145,13 @@ def add_score(commands: Commands) -> None:
     runs.add_argument(
         "--confusion",
         action="store_true",
-        help="also print how often each class is given to the items of each class, on average (nn, knn)",
+        help="also print how often each class is given to the samples of each class, on average (nn, knn)",
     )
     runs.add_argument(
         "--per-item",
         metavar="FILE",
-        help="also write a CSV file with the number (from 0), label, score and weight of every item; no "
-        "score where an item is never tested",
+        help="also write a CSV file with the number (from 0), label, score and weight of every sample; no "
+        "score where a sample is never tested",
     )
     runs.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_score)
@@ -162,12 +162,12 @@ def add_datasets(commands: Commands) -> None:
     parser = commands.add_parser(
         "datasets",
         help="the data sets of knnccv.datasets",
-        description="List the data sets of knnccv.datasets: their size, licence and address, and whether "
+        description="List the data sets of knnccv.datasets: their size, license and address, and whether "
         "they are on this disk; then the names of the sets of fetch_uci. KNNCCV_DATA_DIR names the folder, "
         "KNNCCV_DATA_URL a mirror.",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print a JSON list, with full licences, citations and paths"
+        "--json", action="store_true", help="print a JSON list, with full licenses, citations and paths"
     )
     parser.set_defaults(run=run_datasets)
 
@@ -246,12 +246,12 @@ def run_datasets(args: argparse.Namespace) -> int:
         entries = [{**vars(info), "path": str(info.path)} for info in found]
         print(json.dumps(entries, ensure_ascii=False, indent=2))
         return 0
-    print(f"{'name':<17}{'items':>6}{'features':>10}{'classes':>9}  {'cached':<8}licence, address")
+    print(f"{'name':<17}{'samples':>8}{'features':>10}{'classes':>9}  {'cached':<8}license, address")
     for info in found:
         classes = "-" if info.n_classes is None else info.n_classes
         cached = "yes" if info.cached else "no"
         licence = info.licence.partition(";")[0]  # the first clause says what is allowed
-        print(f"{info.name:<17}{info.n_items:>6}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
+        print(f"{info.name:<17}{info.n_items:>8}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
         print(f"    {info.address}")
     names = [name.replace(" ", "\xa0") for name in uci_names()]  # no name shall be cut at a line's end
     listed = textwrap.fill(", ".join(names), 96, initial_indent="    ", subsequent_indent="    ")

@@ -49,7 +49,7 @@ class Table:
     has_header : bool
         Whether the first row named the columns.
     groups : ndarray of shape (n_items,), or None
-        The group of every item: numbers where all are, else text; None if no column was asked for.
+        The group of every sample: numbers where all are, else text; None if no column was asked for.
     groups_name : str or None
         The name of their column.
     notes : tuple of str
@@ -276,12 +276,12 @@ def _convert(
 
 
 def _named(rows: list[_Row], columns: Columns, index: int, what: str) -> Array:
-    """The column of the targets or the groups, which every item needs."""
+    """The column of the targets or the groups, which every sample needs."""
     for row in rows:
         cell = row.cells[index]
         if cell.lower() in MISSING:
             shown = f" ({cell})" if cell else ""
-            msg = f"{_place(row, index, columns)}: the {what} is missing{shown}; every item needs one"
+            msg = f"{_place(row, index, columns)}: the {what} is missing{shown}; every sample needs one"
             raise ValueError(msg)
     values: Array = _labels([row.cells[index] for row in rows])
     return values

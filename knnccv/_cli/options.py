@@ -72,7 +72,7 @@ def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
     if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
         msg = (
             f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
-            "for a number of items of every class use --per-class"
+            "for a number of samples of every class use --per-class"
         )
         raise ValueError(msg)
 
@@ -149,7 +149,7 @@ def size(text: str) -> int | float:
     try:
         return float(text)
     except ValueError:
-        msg = f"must be a number of items or a fraction in (0, 1), got {text!r}"
+        msg = f"must be a number of samples or a fraction in (0, 1), got {text!r}"
         raise argparse.ArgumentTypeError(msg) from None
 
 

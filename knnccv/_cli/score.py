@@ -115,12 +115,12 @@ class Answer:
         found = self.complete
         rule = found.variant + _listed(found.parameters)
         ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
-        # Where groups are left out, the classifications of all splits count alike, and so all items do.
+        # Where groups are left out, the classifications of all splits count alike, and so all samples do.
         average = "item" if self.data.groups is not None and found.average == "pooled" else found.average
         lines = [
             *self._data_lines(),
             ("Rule", f"{rule}, {self.metric} distance,"),
-            ("", f"equally near items {ties[found.ties]}"),
+            ("", f"equally near samples {ties[found.ties]}"),
             ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
             ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
             self._score_line(),
@@ -133,7 +133,7 @@ class Answer:
         timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
         lines.append(("Time", timed))
         if self.per_item is not None:
-            lines.append(("Items", f"the scores of all items are in {self.per_item}"))
+            lines.append(("Items", f"the scores of all samples are in {self.per_item}"))
         if self.runs is not None:
             lines += self._runs_lines(self.runs)
         shown = [f"{name:<15}{text}".rstrip() for name, text in lines]
@@ -170,7 +170,7 @@ class Answer:
         found = self.complete
         unlike = "classes" if self.has_classes else "targets"
         start = (
-            f"{found.tied} of {len(self.data.X)} items have equally near neighbours of different {unlike}"
+            f"{found.tied} of {len(self.data.X)} samples have equally near neighbors of different {unlike}"
         )
         if found.ties == "random":
             return start
@@ -208,7 +208,7 @@ class Answer:
 
 AVERAGED = {
     "pooled": "all classifications of a split count alike",
-    "item": "all items count alike",
+    "item": "all samples count alike",
     "class": "all classes count alike",
 }
 
@@ -255,7 +255,7 @@ def _leave_out(seconds: float, found: CompleteCV | MonteCarloCV) -> None:
 
 
 def _compile(rule: Variant, cv: Any, ties: str | None) -> None:
-    """Ask the same rule about a few made-up items, lest what is loaded counts as time of the answer.
+    """Ask the same rule about a few made-up samples, lest what is loaded counts as time of the answer.
 
     None of them tie: what ties need is compiled for those who have some.
     """
@@ -292,14 +292,14 @@ def _with_labels(cv: Any, y: Array) -> Any:
 
 
 def _classes(y: Array) -> dict[str, int]:
-    """How many items every class has."""
+    """How many samples every class has."""
     names, counts = np.unique(y, return_counts=True)
     return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
 
 
 def _data_line(data: Data) -> str:
     n_items, n_features = data.X.shape
-    return f"{data.source}: {n_items} items, {_plural(n_features, 'feature')}"
+    return f"{data.source}: {n_items} samples, {_plural(n_features, 'feature')}"
 
 
 def _group_line(groups: Array, column: str | None) -> str:
@@ -310,7 +310,7 @@ def _group_line(groups: Array, column: str | None) -> str:
 
 
 def _sizes(groups: Array) -> list[int]:
-    """How many items every group has."""
+    """How many samples every group has."""
     sizes: list[int] = np.unique(groups, return_counts=True)[1].tolist()
     return sizes
 

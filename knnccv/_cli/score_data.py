@@ -27,11 +27,11 @@ class Data:
     notes : tuple of str
         What the user should know.
     groups : ndarray of shape (n_items,), or None
-        The group of every item, where a column of groups was named.
+        The group of every sample, where a column of groups was named.
     groups_name : str or None
         The name of that column.
     standardized : bool
-        Whether the features have zero mean and unit standard deviation over all items.
+        Whether the features have zero mean and unit standard deviation over all samples.
     """
 
     source: str
@@ -76,7 +76,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
 
 
 def standardized(X: Array) -> Array:
-    """The columns with zero mean and unit standard deviation (that of all items); constant ones are 0.
+    """The columns with zero mean and unit standard deviation (that of all samples); constant ones are 0.
 
     Parameters
     ----------

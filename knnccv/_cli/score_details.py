@@ -1,4 +1,4 @@
-"""What the command ``score`` tells beyond the score: confusions of classes, and the score of every item."""
+"""What the command ``score`` tells beyond the score: confusions of classes, and the score of every sample."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def confusion_lines(names: list[str], matrix: Array, margin: int) -> list[str]:
 
 @contextlib.contextmanager
 def items_file(name: str | None, table: str | None) -> Iterator[Path | None]:
-    """The file for the scores of the items; that it can be written is found before anything is computed.
+    """The file for the scores of the samples; that it can be written is found before anything is computed.
 
     What it holds is left alone until there is an answer, and a new file is removed if there is none.
 
@@ -98,7 +98,7 @@ def items_file(name: str | None, table: str | None) -> Iterator[Path | None]:
 
 
 def write_items(path: Path, found: CompleteCV) -> None:
-    """Write a row per item: number from 0, label, score (none where it is never tested) and weight."""
+    """Write a row per sample: number from 0, label, score (none where it is never tested) and weight."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("item", "label", "score", "weight"))

@@ -1,7 +1,7 @@
 """The columns of a table: found by name or number, and what is odd about them.
 
 Notes are for what may be right and may be a mistake: a number of the rows among the features, a header that
-was taken for an item. Both change the score without an error.
+was taken for a sample. Both change the score without an error.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _is_key(values: Array) -> bool:
 def header_note(
     columns: Columns, line: int, first: Sequence[float | None], target: int, y: Array
 ) -> str | None:
-    """What to ask about a first line that was taken as an item.
+    """What to ask about a first line that was taken as a sample.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def header_note(
     else:
         return None
     return (
-        f"line {line} of {columns.source} is taken as an item, {looks}; "
+        f"line {line} of {columns.source} is taken as a sample, {looks}; "
         "--header if it names the columns, --no-header if not"
     )
 

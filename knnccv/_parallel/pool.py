@@ -1,8 +1,8 @@
 """Blocks of work in threads, in any executor, or on a dask cluster, handed back in order.
 
-Every item is computed on its own, so it does not matter how the items are cut into tasks. Tasks are made
-so long that handing them out costs little, and so short that Ctrl-C, the progress bar and the slowest
-worker do not keep anybody waiting; how long an item takes is learnt on the way.
+Every sample is computed on its own, so it does not matter how the samples are cut into tasks. Tasks are
+made so long that handing them out costs little, and so short that Ctrl-C, the progress bar and the slowest
+worker do not keep anybody waiting; how long a sample takes is learned on the way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .shipping import BlockFunction, FunctionReference, ShippedFunction, answer,
 from .threads import Stop, Threads, patience
 
 FIRST_TASK_ITEMS = (
-    16  # items from which the time of an item is known well enough, and least share of a worker
+    16  # samples from which the time of a sample is known well enough, and least share of a worker
 )
 MAX_TASK_GROWTH = 16  # at most so much longer than a finished one is a task
 AT_ONCE = 4  # tasks per worker that are handed out at a time
@@ -79,7 +79,7 @@ class WorkerPool:
     """Those who compute the blocks of one question; a context.
 
     Leaving it, by an error or Ctrl-C too, cancels what has not begun, waits for threads of ours (for the
-    item that they are at; not for long after Ctrl-C), and gives BLAS its threads back.
+    sample that they are at; not for long after Ctrl-C), and gives BLAS its threads back.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class WorkerPool:
     n_jobs, executor, progress
         As `complete_cv` takes them.
     unit : str, default "item"
-        What a row stands for, as the progress bar calls it. Anything but an item is known to take long.
+        What a row stands for, as the progress bar calls it. Anything but a sample is known to take long.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class WorkerPool:
             self._bar = _tqdm()(total=n_items, unit=self._unit)
 
     def _stays(self, n_left: int) -> bool:
-        """Whether to work here and now: to learn how long an item takes, or as handing out does not pay."""
+        """Whether to work here and now: to learn how long a sample takes, or as handing out does not pay."""
         if self._apart:
             return False
         if not self._pace.known:
@@ -264,14 +264,14 @@ def for_each(
 
 
 class TaskSizer:
-    """How many items make a task of about so many seconds, as learnt from finished ones."""
+    """How many samples make a task of about so many seconds, as learned from finished ones."""
 
     def __init__(self, target: float, least: int = FIRST_TASK_ITEMS) -> None:
         self._target = target
         self._least = least
         self._length = 1
         self._per_item = 0.0
-        self.known = False  # is how long an item takes; a first item pays for what comes once
+        self.known = False  # is how long a sample takes; a first sample pays for what comes once
 
     def learn(self, n_items: int, seconds: float) -> None:
         """Take note of a finished task."""
@@ -281,7 +281,7 @@ class TaskSizer:
         self.known = self.known or n_items >= FIRST_TASK_ITEMS or seconds > SHORT
 
     def seconds(self, n_items: int) -> float:
-        """How long so many items will take."""
+        """How long so many samples will take."""
         return n_items * self._per_item
 
     def cut(self, rows: Array, size: int, width: int) -> Array:
@@ -293,7 +293,7 @@ class TaskSizer:
 
 @dataclass
 class Pending:
-    """A task at work, and how many times the plan had travelled when it was sent."""
+    """A task at work, and how many times the plan had traveled when it was sent."""
 
     task: tuple[Any, ...]
     future: Any
@@ -345,7 +345,7 @@ class ExecutorBackend:
         return done
 
     def close(self) -> None:
-        """Cancel what is waiting; threads stop after the item that they are at."""
+        """Cancel what is waiting; threads stop after the sample that they are at."""
         self._stop.set()
         for pending in self._out:
             with suppress(AttributeError):  # not everybody's futures can be cancelled

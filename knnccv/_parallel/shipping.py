@@ -33,13 +33,13 @@ KEPT_FUNCTIONS = 2  # plans that a worker keeps: one at work, and one of another
 
 
 class BlockFunction(Protocol):
-    """What computes blocks of items."""
+    """What computes blocks of samples."""
 
     def compile(self) -> None:
         """Compile, or load from the cache, what the blocks will call."""
 
     def __call__(self, rows: Array, *arguments: Any) -> Any:
-        """The results of some items, each computed on its own."""
+        """The results of some samples, each computed on its own."""
 
 
 class ShippedFunction:

@@ -1,9 +1,9 @@
 """Threads that need not be waited for, and the flag that tells compiled loops to give up.
 
-Nothing interrupts compiled code. A thread that is at an item when Ctrl-C is pressed finishes that item:
+Nothing interrupts compiled code. A thread that is at a sample when Ctrl-C is pressed finishes that sample:
 its loop looks at the flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the
 thread behind. The threads are daemons, which an interrupted program need not wait for before its last line;
-at the very end it waits for their items all the same, since compiled code must not vanish under them.
+at the very end it waits for their samples all the same, since compiled code must not vanish under them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from .._typing import Array
 
-PATIENCE = 1.0  # seconds that an interrupted caller waits for threads that are at an item
+PATIENCE = 1.0  # seconds that an interrupted caller waits for threads that are at a sample
 
 _here = threading.local()
 _left_behind: list[threading.Thread] = []
@@ -53,7 +53,7 @@ def heeding(stop: Stop) -> Iterator[None]:
 
 
 def stop_flag() -> Array:
-    """What compiled loops look at before every item; results are of no use once it is set."""
+    """What compiled loops look at before every sample; results are of no use once it is set."""
     flag: Array = getattr(_here, "flag", _NEVER)
     return flag
 

@@ -1,4 +1,4 @@
-"""Leave-one-out for all numbers of neighbours at once."""
+"""Leave-one-out for all numbers of neighbors at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | Non
     near = as_neighbors(X, metric, metric_params)
     if near.approximate:
         msg = (
-            f"leave-one-out curves need exact neighbours, but those of {near!r} are approximate; "
+            f"leave-one-out curves need exact neighbors, but those of {near!r} are approximate; "
             "surface() and complete_cv() take them, and mark the answer"
         )
         raise ValueError(msg)
@@ -48,7 +48,7 @@ def loo_curve(
     ties: str | None = None,
     n_jobs: int | None = None,
 ) -> Array:
-    """Leave-one-out score for many K, from one neighbour list.
+    """Leave-one-out score for many K, from one neighbor list.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def loo_curve(
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
-        The mean over all orders of equally similar items, or the order of the data.
+        The mean over all orders of equally similar samples, or the order of the data.
     n_jobs : int, optional
         Threads. The answer does not depend on it.
 
@@ -75,12 +75,12 @@ def loo_curve(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed, or given neighbour lists are too short or approximate.
+        If an argument is not allowed, or given neighbor lists are too short or approximate.
 
     Notes
     -----
-    Every item is left out by its index, so that duplicates do no harm, as they do to the identity of
-    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, beside the neighbour lists.
+    Every sample is left out by its index, so that duplicates do no harm, as they do to the identity of
+    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, beside the neighbor lists.
 
     Examples
     --------
@@ -100,9 +100,7 @@ def loo_curve(
         options: dict[str, Any] = {"ties": ties, "tol": 0.0, "n_jobs": n_jobs}
         found = surface(near, y, ks, near.n_items - 1, "knn", **options)
         if (found.error_bound > SHORT).any():
-            msg = (
-                f"{ks.max()} neighbours are needed, and all that tie with the last; some list is too short"
-            )
+            msg = f"{ks.max()} neighbors are needed, and all that tie with the last; some list is too short"
             raise ValueError(msg)
         return found.scores[:, 0]
     warn_label_leakage(near, near.n_items - 1)
@@ -127,7 +125,7 @@ def loo_curve(
             if wanted == near.max_depth and short.any():
                 at = int(rows[np.argmax(short)])
                 tied = ", and all that tie with the last" if average_ties else ""
-                msg = f"{most} neighbours are needed{tied}; the list of item {at} is too short"
+                msg = f"{most} neighbors are needed{tied}; the list of sample {at} is too short"
                 raise ValueError(msg)
             rows = rows[short]
             wanted = min(2 * wanted, near.max_depth)
@@ -141,7 +139,7 @@ def loo_curve(
 def _errors_left_out(items, values, lengths, rows, targets, average_ties, out):  # type: ignore[no-untyped-def]
     """``out[r, K - 1]`` = squared error of the mean target of the K nearest, for all K; O(depth * outputs).
 
-    Within a tied group the last h of the K are a uniform part of its b items: one is among them with the
+    Within a tied group the last h of the K are a uniform part of its b samples: one is among them with the
     probability h / b, two with h (h - 1) / (b (b - 1)).
     """
     n_outputs = targets.shape[1]
@@ -190,17 +188,17 @@ def loo_identity(
     n_jobs: int | None = None,
     check: bool = True,
 ) -> Array:
-    """Kanagawa's leave-one-out error of k-NN regression, from the training error of k + 1 neighbours.
+    """Kanagawa's leave-one-out error of k-NN regression, from the training error of k + 1 neighbors.
 
     LOOCV(k) = ((k + 1) / k)^2 times the mean squared error, on the training data, of the mean target of the
-    k + 1 nearest, each item being its own nearest neighbour. This holds where no two items coincide;
+    k + 1 nearest, each sample being its own nearest neighbor. This holds where no two samples coincide;
     `loo_curve` holds always.
 
     Parameters
     ----------
     X, y, n_neighbors, metric, metric_params, n_jobs
-        As for `loo_curve`; X must hold the data, as the items themselves are neighbours here, and items at
-        distance 0 are taken in the order of the data.
+        As for `loo_curve`; X must hold the data, as the samples themselves are neighbors here, and samples
+        at distance 0 are taken in the order of the data.
     check : bool, default True
         Raise if the condition does not hold; otherwise compute what the formula says all the same.
 
@@ -211,7 +209,7 @@ def loo_identity(
     Raises
     ------
     ValueError
-        If some items are at distance 0 of each other.
+        If some samples are at distance 0 of each other.
 
     Notes
     -----
@@ -223,7 +221,7 @@ def loo_identity(
     targets, _ = as_targets(y, near.n_items)
     ks = _numbers(n_neighbors, near.n_items)
     most = int(ks.max())
-    # Where items coincide, k + 1 others may come before the item itself.
+    # Where samples coincide, k + 1 others may come before the sample itself.
     depth = most if check else min(most + 1, near.n_items - 1)
     found, distances = near.kneighbors(depth, n_jobs=n_jobs)
     if not distances.any() and most > 1:
@@ -232,11 +230,11 @@ def loo_identity(
     twins = distances[:, 0] == 0
     if check and twins.any():
         msg = (
-            f"{int(twins.sum())} items coincide with another one, the first of them item "
+            f"{int(twins.sum())} samples coincide with another one, the first of them sample "
             f"{int(np.argmax(twins))}: the identity does not hold (loo_curve does); check=False computes it"
         )
         raise ValueError(msg)
-    # Where items coincide, those with a smaller index come before the item itself.
+    # Where samples coincide, those with a smaller index come before the sample itself.
     itself = np.arange(near.n_items)[:, None]
     order = np.concatenate([itself, found], axis=1)
     gaps = np.concatenate([np.zeros_like(distances[:, :1]), distances], axis=1)

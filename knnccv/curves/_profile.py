@@ -1,14 +1,14 @@
-"""What K voters drawn from the first i neighbours would say, for all K at once: the profile of the data.
+"""What K voters drawn from the first i neighbors would say, for all K at once: the profile of the data.
 
-Condition on the (K+1)-th nearest training item being the item at position i + 1: the voters are then a
-uniform K-subset of the first i items, whatever the size of the training set. With P_x(K, i) the
-probability that such voters classify x rightly, which depends on the class counts g of the first i items
+Condition on the (K+1)-th nearest training sample being the sample at position i + 1: the voters are then a
+uniform K-subset of the first i samples, whatever the size of the training set. With P_x(K, i) the
+probability that such voters classify x rightly, which depends on the class counts g of the first i samples
 alone,
 
     A_x(K, alpha) = sum_i P_x(K, i) C(i, K) C(M-i-1, alpha-K-1) / C(M, alpha),
 
-so the weighted mean of P_x over the items serves every training size. Where a list ends at m, the case of
-exactly K training items among its items has the probability C(m, K) C(M-m, alpha-K) / C(M, alpha) and
+so the weighted mean of P_x over the samples serves every training size. Where a list ends at m, the case of
+exactly K training samples among its samples has the probability C(m, K) C(M-m, alpha-K) / C(M, alpha) and
 the same P_x(K, m); only fewer than K remain unknown.
 
 P_x(K, i) C(i, K) = sum_t C(g(own), t) F_t(K - t), where F_t(s) counts the ways to choose s votes of the
@@ -16,7 +16,7 @@ other classes of which none outvotes t. All terms are positive. F_t(s) is C(i - 
 small that nobody can outvote t; for two other classes F_{t+1}(s) is F_t(s) and two products more.
 
 Rows of binomial coefficients are carried along the order as rows of Pascal's triangle, C(g, b) rho^b; rho
-is halved now and then, so that numbers stay near 1. Eight items of one class are walked together (the
+is halved now and then, so that numbers stay near 1. Eight samples of one class are walked together (the
 *lanes*), so that every multiplication and addition is one vector instruction: hence functions on
 8-tuples.
 """
@@ -39,7 +39,7 @@ SPAN = 32
 
 
 class ProfileSpec(NamedTuple):
-    """What the profile is wanted for, and the numbers that all items share.
+    """What the profile is wanted for, and the numbers that all samples share.
 
     ``most`` is the largest K, ``n_classes`` C, ``ranked`` tells rank scoring from the vote. Depth is the
     last position that some K needs.
@@ -81,7 +81,7 @@ def pascal_scales(depth: int, most: int) -> tuple[Array, Array]:
 
 @jit
 def _advance(rows, first, length, hits):  # type: ignore[no-untyped-def]
-    """One item more in the lanes that have a hit: a row of Pascal's triangle, times rho^b."""
+    """One sample more in the lanes that have a hit: a row of Pascal's triangle, times rho^b."""
     for b in range(first + length - 1, first, -1):
         store(rows, b, add_product(load(rows, b), load(rows, b - 1), hits))
 
@@ -100,8 +100,8 @@ def _unbeaten(own, rest, margin, low, high, i, rate, wins):  # type: ignore[no-u
     """Wins[K] = ways in which so few votes are left to others that none can outvote the own class.
 
     Own votes t >= h = ceil((K + margin) / 2). Where K + margin is odd, K + 1 needs as many: leaving out one
-    item after the other of every choice of K + 1 items gives (i - K) times the choices of K, less what h
-    own votes lose, so that (K + 1) W(K + 1) = (i - K) W(K) + h C(g, h) C(i - g, K + 1 - h).
+    sample after the other of every choice of K + 1 samples gives (i - K) times the choices of K, less what
+    h own votes lose, so that (K + 1) W(K + 1) = (i - K) W(K) + h C(g, h) C(i - g, K + 1 - h).
     """
     k = low - 1 + (low + margin) % 2  # K + margin is odd
     while k <= high:
@@ -169,7 +169,7 @@ def _beaten_by_none(own, others, length, lost, seen, counts, margin, low, high, 
 
 @jit
 def _advance_many(others, length, codes, rate, counts, lane_counts):  # type: ignore[no-untyped-def]
-    """One item more in the row of its class, lane by lane."""
+    """One sample more in the row of its class, lane by lane."""
     for lane in range(LANES):
         j = codes[lane]
         if j >= len(counts):  # the own class, or none
@@ -198,13 +198,14 @@ def _group_ends(owns):  # type: ignore[no-untyped-def]
 def add_profile(items, lengths, owns, weights, asked, out):  # type: ignore[no-untyped-def]
     """Add the rows' weighted P_x(K, i) to ``out``.
 
-    O(depth * K^2) per item for up to three classes; else, with c classes seen, O(depth * c * K^3). Several
+    O(depth * K^2) per sample for up to three classes; else, with c classes seen, O(depth * c * K^3).
+    Several
     groups go through a span of positions one after the other, so that sums over them stay in the cache.
 
     Parameters
     ----------
     items : int32 (n_rows, depth)
-        Neighbour lists, filled up to `lengths`, int64 (n_rows,).
+        Neighbor lists, filled up to `lengths`, int64 (n_rows,).
     owns, weights : int64 and float64 (n_rows,)
         Class of every row, and what it counts; rows of one class are next to each other.
     asked : Asked
@@ -375,12 +376,12 @@ def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):  
     first : int64 (depth + 2,)
         As in `ProfileSpec`.
     ended : float64 (depth + 1,)
-        Weight of the items whose lists end at i, or at `depth` and later.
+        Weight of the samples whose lists end at i, or at `depth` and later.
     scores, tails : float64 (most + 1,)
-        Filled: the score, and the weighted probability that fewer than K neighbours are known.
+        Filled: the score, and the weighted probability that fewer than K neighbors are known.
     """
     depth, most = profile.shape[1] - 1, profile.shape[2] - 1
-    law = np.zeros(most + 1)  # of the number of training items among the first i
+    law = np.zeros(most + 1)  # of the number of training samples among the first i
     law[0] = 1.0
     going = ended.sum()
     scores[:] = 0.0

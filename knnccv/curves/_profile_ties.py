@@ -1,7 +1,7 @@
 """What fair ties change in the profile of the data (`knnccv.curves._profile`).
 
 The profile is made along the order of the data first. Only within a tied group of several labels does the
-mean over its orders differ: there the first i items are the nearer ones and a random part of the group.
+mean over its orders differ: there the first i samples are the nearer ones and a random part of the group.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NEGLIGIBLE = 1e-22  # of a probability, next to the likeliest
 def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule, first, out, stop):  # type: ignore[no-untyped-def]
     """Add to a profile what the rows' weighted P_x(K, i) gain by the mean over all tie orders.
 
-    O(depth), and O(b^1.5 K) for b tied items, where only right and wrong count; else a vote
+    O(depth), and O(b^1.5 K) for b tied samples, where only right and wrong count; else a vote
     for every K and every number of votes from the group.
 
     Parameters
     ----------
-    items, values, lengths, owns, weights, out
-        As for `knnccv.curves._profile.add_profile`, with the values that tell which items tie; a group that
-        goes on beyond the depth of the profile must be listed to its end.
+    samples, values, lengths, owns, weights, out
+        As for `knnccv.curves._profile.add_profile`, with the values that tell which samples tie; a group
+        that goes on beyond the depth of the profile must be listed to its end.
     classes : int64 (n_items,)
     ks : int64 (any,)
         The K, ascending.
@@ -64,7 +64,7 @@ def add_ties(items, values, lengths, owns, weights, classes, n_classes, ks, rule
 
 @jit
 def _add_group(items, start, end, length, classes, own, weight, rule, first, right, out):  # type: ignore[no-untyped-def]
-    """The gain of one mixed group, where the items are right or wrong."""
+    """The gain of one mixed group, where the samples are right or wrong."""
     before = 0
     for i in range(start):
         before += classes[items[i]] == own
@@ -74,8 +74,8 @@ def _add_group(items, start, end, length, classes, own, weight, rule, first, rig
     others = end - start - mine
     if mine == 0 or others == 0:  # several labels, but all of them wrong
         return
-    here = before  # own items of the first i in the order of the data
-    law = np.zeros(min(mine, length) + 1)  # of how many of j items of the group are own ones
+    here = before  # own samples of the first i in the order of the data
+    law = np.zeros(min(mine, length) + 1)  # of how many of j samples of the group are own ones
     size = end - start
     for j in range(1, min(size - 1, length - start) + 1):
         i = start + j
@@ -103,7 +103,7 @@ def _add_group(items, start, end, length, classes, own, weight, rule, first, rig
 
 @jit
 def _add_right(out, i, length, weight, g, own, rule, first, right):  # type: ignore[no-untyped-def]
-    """Add what g own items of the first i say, for all K that need position i."""
+    """Add what g own samples of the first i say, for all K that need position i."""
     _fill_right(right, i, g, own, rule)
     for k in range(first[i], min(len(right) - 1, i) + 1):
         ends_here = 1 if i == length or first[i + 1] > k else 0
@@ -112,7 +112,7 @@ def _add_right(out, i, length, weight, g, own, rule, first, right):  # type: ign
 
 @jit
 def _fill_right(right, i, g, own, rule):  # type: ignore[no-untyped-def]
-    """``right[k]`` = P(k of i items, g of them of the own class, are right), for all k up to i; O(k).
+    """``right[k]`` = P(k of i samples, g of them of the own class, are right), for all k up to i; O(k).
 
     For votes of two classes: with h the fewest own votes that win, ``chance`` is that of h own votes of k.
     From k to k + 1, where h stays, those with h - 1 own votes gain by an own one; where h grows, those with
@@ -154,7 +154,7 @@ def _add_votes(items, values, known, length, classes, own, weight, n_classes, ks
     near = np.zeros((n_classes + 2, 1, most + 1))
     flat = near.reshape(n_classes + 2, most + 1)
     flat[:, 0] = 1.0
-    totals = np.zeros((2, most + 1))  # of all items so far; of j items of the group
+    totals = np.zeros((2, most + 1))  # of all samples so far; of j samples of the group
     totals[0, 0] = 1.0
     product = np.zeros((2 * (most + 1), most + 1))
     passed = np.zeros(n_classes + 2, np.int64)

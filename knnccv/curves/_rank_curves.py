@@ -1,16 +1,17 @@
 """Rank scoring of stratified training sets, for all R at once.
 
-A tested item is right if fewer than R training items of other classes are nearer than its nearest
-training item of its own class. So one law serves every R, that of the number D of those others:
+A tested sample is right if fewer than R training samples of other classes are nearer than its nearest
+training sample of its own class. So one law serves every R, that of the number D of those others:
 
     P(right with R) = P(D <= R - 1),  P(D = d) = sum over stops of P(nearest own one is here) P(S = d),
 
-where a *stop* is an item of the own class, and S, the number of training items ahead of it, is a sum of
+where a *stop* is a sample of the own class, and S, the number of training samples ahead of it, is a sum of
 independent hypergeometric numbers, one for every other class. The product of their laws is taken anew at
 every stop, up to the largest R: all terms are positive, and nothing is divided out again.
 
-Several equally near items of the own class are one stop. Where items of other classes tie them, every tied
-item gets a random time, and the mean over the time of the nearest own one is an integral of a polynomial,
+Several equally near samples of the own class are one stop. Where samples of other classes tie them, every
+tied
+sample gets a random time, and the mean over the time of the nearest own one is an integral of a polynomial,
 which nodes give exactly (`sampling.tie_times`).
 """
 
@@ -31,22 +32,22 @@ MOST_ENTRIES = 2**23  # of the table of laws
 class Strata(NamedTuple):
     """The training sets of several designs.
 
-    A class of which m items are ahead has the law ``bases + m``; classes of equal sizes share theirs. The
+    A class of which m samples are ahead has the law ``bases + m``; classes of equal sizes share theirs. The
     table has powers of short laws too, as long as they fit into `TAPS` numbers.
 
     ``n_train``
-        int64 (n_designs, n_classes): items of every class in the training set.
+        int64 (n_designs, n_classes): samples of every class in the training set.
     ``counts``
-        int64 (n_classes,): items of the classes.
+        int64 (n_classes,): samples of the classes.
     ``bases``
         int64 (n_designs, n_classes): number of the class's first law, -1 where it is not in the table.
     ``limit``
-        No more than so many items of a class count.
+        No more than so many samples of a class count.
     ``starts``, ``degrees``, ``powers``
         int64 (n_laws,): where a law begins in ``laws``, its degree, and how many powers are there, one
         every `TAPS` numbers.
     ``laws``
-        float64 (any,): the probabilities that 0, 1, ... of the m items are in the training set.
+        float64 (any,): the probabilities that 0, 1, ... of the m samples are in the training set.
     """
 
     n_train: Array
@@ -85,7 +86,7 @@ def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):  # 
 
 
 def strata_of(n_train: Array, counts: Array, limit: int) -> Strata:
-    """The designs, with a table of laws where it is small; at most `limit` items of a class count."""
+    """The designs, with a table of laws where it is small; at most `limit` samples of a class count."""
     bases = np.full(n_train.shape, -1)
     known: dict[tuple[int, int], int] = {}
     n_laws = n_entries = 0
@@ -161,7 +162,7 @@ def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
 
 @jit
 def _product(room, strata, design, near, group, active, n_active, number, loose, law, top, floor):  # type: ignore[no-untyped-def]
-    """The law of how many items ahead are in T, those of classes in the tied `group` left out.
+    """The law of how many samples ahead are in T, those of classes in the tied `group` left out.
 
     Returns the side of `room` that holds it, its lowest and highest degree (crossed where nothing is
     left), and the probability that was let go.
@@ -194,9 +195,9 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
 
 @jit
 def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-untyped-def]
-    """The law of how many of the class's items ahead are in T; its degree.
+    """The law of how many of the class's samples ahead are in T; its degree.
 
-    ``m`` items are ahead, and `members` more with a random time, of which those before `time` are.
+    ``m`` samples are ahead, and `members` more with a random time, of which those before `time` are.
     """
     n_train = strata.n_train[design, c]
     base = strata.bases[design, c]
@@ -239,7 +240,7 @@ def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-unty
 
 @jit
 def _move(c, step, near, number, active, n_active, met, strata, design):  # type: ignore[no-untyped-def]
-    """So many items more of class c are ahead; how many laws have been met."""
+    """So many samples more of class c are ahead; how many laws have been met."""
     base = strata.bases[design, c]
     before = near[c]
     near[c] += step
@@ -260,16 +261,16 @@ def _move(c, step, near, number, active, n_active, met, strata, design):  # type
 def add_curve(  # type: ignore[no-untyped-def]
     n_stops, sizes, ahead, tied, listed, own, weight, design, strata, missing, floor, scores, tails
 ):
-    """Add the weighted law of D of one item, and what is unknown of it; the latter's share of the item.
+    """Add the weighted law of D of one sample, and what is unknown of it; the latter's share of the sample.
 
     Parameters
     ----------
     n_stops, sizes, ahead, tied
         As `_search.ahead` fills them.
     listed : bool
-        Whether items beyond the last stop are unknown: then row `n_stops` of `ahead` has those known.
+        Whether samples beyond the last stop are unknown: then row `n_stops` of `ahead` has those known.
     missing : float
-        What may stay unknown of an item.
+        What may stay unknown of a sample.
     scores, tails : float64 (top + 2,)
         By d; at top + 1 of `tails` what is unknown whatever the R.
     """
@@ -288,12 +289,12 @@ def add_curve(  # type: ignore[no-untyped-def]
     number, active, met = np.zeros(n_laws, np.int64), np.empty(n_laws, np.int64), np.zeros(n_laws, np.bool_)
     n_active = 0
     loose = np.flatnonzero(strata.bases[design] < 0)
-    none = 1.0  # P(no own item so far is in T)
+    none = 1.0  # P(no own sample so far is in T)
     lost = 0.0
     for b in range(n_stops + 1):
         if none <= 0.0:
             break
-        if b == n_stops and not listed:  # farther own items were left out
+        if b == n_stops and not listed:  # farther own samples were left out
             lost += none
             break
         mixed = 0
@@ -321,7 +322,7 @@ def add_curve(  # type: ignore[no-untyped-def]
             return rest + _let_go(lost, weight, tails)
         size = sizes[b]
         after = none
-        here = 0.0  # P(the nearest own training item is one of these)
+        here = 0.0  # P(the nearest own training sample is one of these)
         for j in range(size):
             here += after * n_own / (left - j)
             after *= max(left - j - n_own, 0) / (left - j)
@@ -369,7 +370,7 @@ def _let_go(lost, weight, tails):  # type: ignore[no-untyped-def]
 
 @jit
 def _comes_now(size, left, n_own, time):  # type: ignore[no-untyped-def]
-    """Density of the time of the nearest own training item, one of `size` tied ones.
+    """Density of the time of the nearest own training sample, one of `size` tied ones.
 
     Of the other size - 1 j come before, binomially, and none of these is in T.
     """

@@ -1,8 +1,8 @@
 """The surface of rank scoring over stratified training sets: all R and all designs in one pass.
 
-`_search.ahead` says which items are nearer than those of the own class, `_rank_curves` what follows for
-every R. Where few neighbours decide, sorted lists are read; items for which these end too early, and
-questions that need deep lists, look at all other items, which are not sorted.
+`_search.ahead` says which samples are nearer than those of the own class, `_rank_curves` what follows for
+every R. Where few neighbors decide, sorted lists are read; samples for which these end too early, and
+questions that need deep lists, look at all other samples, which are not sorted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BLOCK_BYTES = 2**23
 def _add_item(  # type: ignore[no-untyped-def]
     n_stops, sizes, ahead, tied, listed, own, weights, strata, missing, floor, last_chance, one, out
 ):
-    """Add an item to ``out`` (n_designs, 2, R + 1), unless more of it is unknown than may be missing."""
+    """Add a sample to ``out`` (n_designs, 2, R + 1), unless more of it is unknown than may be missing."""
     one[:] = 0.0
     unknown = 0.0
     for design in range(len(weights)):
@@ -79,7 +79,7 @@ def _add_listed(  # type: ignore[no-untyped-def]
     out,
     stop,
 ):
-    """Add the items in `rows` by their lists, until ``stop[0]``; which of them were not settled."""
+    """Add the samples in `rows` by their lists, until ``stop[0]``; which of them were not settled."""
     n_classes = len(strata.counts)
     n_stops = 0
     most = 0
@@ -130,7 +130,7 @@ def _add_compared(  # type: ignore[no-untyped-def]
     out,
     stop,
 ):
-    """Add the items in `rows`, whose distances to all are given, exact where there are no `slacks`.
+    """Add the samples in `rows`, whose distances to all are given, exact where there are no `slacks`.
 
     Ends early once ``stop[0]`` is set.
     """
@@ -180,10 +180,10 @@ def _add_compared(  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class RankPass:
-    """The curves of some items; sent to the workers.
+    """The curves of some samples; sent to the workers.
 
-    ``depth`` is that of the lists, or 0 to compare with all. `members`, cut by ``starts``, are the items by
-    class, of which the nearest ``limits`` can matter.
+    ``depth`` is that of the lists, or 0 to compare with all. `members`, cut by ``starts``, are the samples
+    by class, of which the nearest ``limits`` can matter.
     """
 
     neighbors: Neighbors
@@ -205,7 +205,7 @@ class RankPass:
         """Nothing here needs to be compiled before it is called."""
 
     def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
-        """The lists of a chunk, if wanted, its share of the curves, and its items that are left over.
+        """The lists of a chunk, if wanted, its share of the curves, and its samples that are left over.
 
         `rows` holds the number of one chunk.
         """
@@ -353,7 +353,7 @@ def rank_surface(
 
 
 def _first_depth(questions: list[ScoringProblem], neighbors: Neighbors, nearest: Array, tol: float) -> int:
-    """The depth of lists that will do for most items, or 0 where a look at all items costs less."""
+    """The depth of lists that will do for most samples, or 0 where a look at all samples costs less."""
     depth = 1
     n_available = neighbors.n_items - 1
     for question, ks in zip(questions, nearest.T, strict=True):
@@ -365,7 +365,7 @@ def _first_depth(questions: list[ScoringProblem], neighbors: Neighbors, nearest:
 
 
 def _limits(n_train: Array, counts: Array, missing: float) -> Array:
-    """Per class, after how many own items none of them being in the training set is negligible."""
+    """Per class, after how many own samples none of them being in the training set is negligible."""
     limits = np.zeros(len(counts), np.int64)
     for drawn in n_train:
         for c, (n, count) in enumerate(zip(drawn.tolist(), counts.tolist(), strict=True)):

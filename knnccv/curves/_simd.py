@@ -2,7 +2,7 @@
 """Eight doubles that are worked on at once: one vector instruction where the processor has it.
 
 Numba leaves straight-line code as it is (LLVM's pass that would join eight equal operations is switched
-off), and checks for overlapping arrays before every inner loop that it does vectorise. So the kernels
+off), and checks for overlapping arrays before every inner loop that it does vectorize. So the kernels
 that need it say what they want: a value of eight doubles, LLVM's ``<8 x double>``, with load, store,
 ``x + a * b`` and a sum. Additions and multiplications are IEEE's and are not fused: the results are those
 of scalar code, on every processor.

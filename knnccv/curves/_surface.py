@@ -1,9 +1,9 @@
-"""All numbers of neighbours and all training sizes at once.
+"""All numbers of neighbors and all training sizes at once.
 
 From the profile of the data (`_profile`) every pair of K and training size is a weighted sum, so that one
-neighbour list and one pass serve them all. Rank scoring of stratified training sets has a pass of its own
+neighbor list and one pass serve them all. Rank scoring of stratified training sets has a pass of its own
 (`_surface_ranks`). What neither serves (other stratified training sets, losses, votes tied by chance, other
-rules) is asked cell by cell, of the kernels, over neighbour lists that are kept.
+rules) is asked cell by cell, of the kernels, over neighbor lists that are kept.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def surface(
     progress: bool = False,
     **parameters: Any,
 ) -> Surface:
-    """Mean score over all training sets, for many numbers of neighbours and many training sizes.
+    """Mean score over all training sets, for many numbers of neighbors and many training sizes.
 
     Every cell is what ``complete_cv(X, y, variant, Subsample(size), n_neighbors=K).score`` would be, to
-    within the bounds (`tol` is a millionth here), but all of them come from one neighbour list and one pass
+    within the bounds (`tol` is a millionth here), but all of them come from one neighbor list and one pass
     over it. Where given lists are too short, what they leave open counts as a score of 0.
 
     Parameters
@@ -86,14 +86,14 @@ def surface(
         The K. Each must fit into every training set. Default: 1 to 30, or to the smallest training size.
         For "rank" the R (which may also be given as ``rank=``); not for "nn", which has one row.
     train_sizes : int, float or sequence of them, optional
-        Training sizes as `Subsample` takes them: numbers of items, or fractions in (0, 1) of all items.
-        With `stratified`, fractions of every class, or numbers of items of every class: integers, the same
-        from all, or mappings of label to number. Default: 0.1, 0.2, ..., 0.9.
+        Training sizes as `Subsample` takes them: numbers of samples, or fractions in (0, 1) of all samples.
+        With `stratified`, fractions of every class, or numbers of samples of every class: integers, the
+        same from all, or mappings of label to number. Default: 0.1, 0.2, ..., 0.9.
     variant : str, Variant or subclass of it, default "knn"
         "knn", "nn", "rank", or another registered rule.
     stratified : bool, default False
         Training sets with the same fraction, or a fixed number, of every class (`StratifiedSubsample`).
-        Slower, except for "rank": every cell is computed on its own, over the same neighbour lists.
+        Slower, except for "rank": every cell is computed on its own, over the same neighbor lists.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
@@ -101,7 +101,7 @@ def surface(
     average : {"pooled", "item", "class"}, default "pooled"
         As for `complete_cv`.
     tol : float, default 1e-6
-        Admissible error of every cell, relative to the largest absolute score. 0 looks at all neighbours.
+        Admissible error of every cell, relative to the largest absolute score. 0 looks at all neighbors.
     n_jobs, executor, progress
         As for `complete_cv`; the answer does not depend on them.
     **parameters
@@ -120,8 +120,8 @@ def surface(
 
     Notes
     -----
-    Cost: the neighbour lists, whose depth the smallest training size decides, and O(n_items * depth * K^2)
-    for up to three classes. Generalises the compactness profile of one nearest neighbour (Vorontsov) to
+    Cost: the neighbor lists, whose depth the smallest training size decides, and O(n_items * depth * K^2)
+    for up to three classes. Generalizes the compactness profile of one nearest neighbor (Vorontsov) to
     votes.
 
     Examples
@@ -229,18 +229,18 @@ class SurfaceGrid:
 
     @property
     def nearest(self) -> Array:
-        """How many of the nearest training items decide, shape (n_rows, n_columns)."""
+        """How many of the nearest training samples decide, shape (n_rows, n_columns)."""
         return np.array([[min(value, size) for size in self.sizes] for value in self.values])
 
 
 def _axis(
     rule: Variant, n_neighbors: Any, parameters: Mapping[str, Any]
 ) -> tuple[str | None, list[int] | None]:
-    """The rule's parameter that counts neighbours, if it has one, and its values, if given."""
+    """The rule's parameter that counts neighbors, if it has one, and its values, if given."""
     axis = next((name for name in AXES if name in rule.parameters), None)
     if axis is None:
         if n_neighbors is not None:
-            msg = f"variant {rule.name!r} has no number of neighbours to vary; leave n_neighbors out"
+            msg = f"variant {rule.name!r} has no number of neighbors to vary; leave n_neighbors out"
             raise TypeError(msg)
         return None, [1]
     name = "n_neighbors"
@@ -256,7 +256,7 @@ def _axis(
 
 
 def listed_neighbors(values: Any, most: int | None = None, name: str = "n_neighbors") -> list[int]:
-    """One number of neighbours or several, checked."""
+    """One number of neighbors or several, checked."""
     return [check_integer(name, value, 1, most) for value in _listed(name, values)]
 
 
@@ -307,7 +307,7 @@ def _has_profile(question: ScoringProblem, cells: SurfaceGrid) -> bool:
 
 @dataclass(frozen=True)
 class ProfilePass:
-    """The profile of some items; sent to the workers."""
+    """The profile of some samples; sent to the workers."""
 
     neighbors: Neighbors
     rows: Array
@@ -458,7 +458,7 @@ def _positions(cells: SurfaceGrid, n_available: int, tol: float, max_depth: int)
     most = int(nearest[-1])
     stops = np.zeros(most + 1, np.int64)
     for k in nearest:
-        # The smaller the training sets, the farther their K-th nearest item.
+        # The smaller the training sets, the farther their K-th nearest sample.
         size = min(size for size in cells.sizes if size >= k)
         tail = fixed_tail(n_available, size, int(k))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else n_available

@@ -1,4 +1,4 @@
-"""The answer of `surface`: scores of all numbers of neighbours and training sizes."""
+"""The answer of `surface`: scores of all numbers of neighbors and training sizes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Pair(NamedTuple):
 
 
 class Best(_Pair):
-    """The best number of neighbours and its score, a pair; arrays of shape (n_sizes,) for all sizes.
+    """The best number of neighbors and its score, a pair; arrays of shape (n_sizes,) for all sizes.
 
     `regret` tells by how much another number may be better at most, as far as the bounds tell: next to
-    nothing, unless the neighbour lists were too short.
+    nothing, unless the neighbor lists were too short.
     """
 
     regret: Any
@@ -43,7 +43,7 @@ class Best(_Pair):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface:
-    """Exact mean scores for every number of neighbours and every training size.
+    """Exact mean scores for every number of neighbors and every training size.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Surface:
     n_neighbors : int ndarray of shape (n_K,)
         K of the rows; R for "rank", 1 for "nn".
     train_sizes : int ndarray of shape (n_sizes,)
-        Number of training items of the columns.
+        Number of training samples of the columns.
     is_loss : bool
         Whether the scores are losses: the smaller, the better.
     variant, ties, average : str
@@ -66,14 +66,14 @@ class Surface:
     seconds : float
         Wall time.
     certified : bool
-        False where the neighbours are approximate.
+        False where the neighbors are approximate.
     truncation_bound : ndarray of shape (n_K, n_sizes)
-        What ``error_bound`` would be if the neighbour lists were right as far as they go.
+        What ``error_bound`` would be if the neighbor lists were right as far as they go.
     measure : str
         What the scores are: "accuracy", "balanced accuracy", "expected loss", …
     per_class : tuple of length n_sizes, or None
-        Number of training items of every class of the columns, or a mapping of label to number; None where
-        none was given.
+        Number of training samples of every class of the columns, or a mapping of label to number; None
+        where none was given.
     """
 
     scores: Array
@@ -95,13 +95,13 @@ class Surface:
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""
         return (
-            f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbours "
+            f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbors "
             f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
             f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
         )
 
     def best(self, train_size: int | Mapping[Any, int] | None = None) -> Best:
-        """The number of neighbours of the best score; the smallest where `truncation_bound` lets some tie.
+        """The number of neighbors of the best score; the smallest where `truncation_bound` lets some tie.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Surface:
         return Best(int(best[at]), float(score[at]), float(regret[at]))
 
     def _column(self, train_size: Any) -> int:
-        """The column of that training size, or of that number of items of every class."""
+        """The column of that training size, or of that number of samples of every class."""
         each = self.per_class or [None] * len(self.train_sizes)
         found = [
             at
@@ -180,8 +180,8 @@ class Surface:
         Parameters
         ----------
         x : {"train_size", "n_neighbors"}, default "train_size"
-            What goes along the axis: the training size, a line per number of neighbours (learning curves),
-            or the number of neighbours, a line per training size (validation curves).
+            What goes along the axis: the training size, a line per number of neighbors (learning curves),
+            or the number of neighbors, a line per training size (validation curves).
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs

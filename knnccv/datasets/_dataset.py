@@ -55,7 +55,7 @@ class Dataset:
             if self.y.dtype.kind == "i"
             else f"regression of {self.target_names[0]}"
         )
-        return f"<Dataset: {n_items} items, {n_features} features, {target}>"
+        return f"<Dataset: {n_items} samples, {n_features} features, {target}>"
 
     def to_frame(self) -> pd.DataFrame:
         """The features as a pandas DataFrame, a copy.

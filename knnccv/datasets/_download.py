@@ -1,12 +1,12 @@
 """Manifests, the cache folder and downloads: the bytes of a data set, verified, or one clear error.
 
-A manifest (``datasets/*.toml``) says where a file comes from and how it is recognised. The cache
+A manifest (``datasets/*.toml``) says where a file comes from and how it is recognized. The cache
 folder and a mirror share one layout, so a folder filled by hand serves as either.
 
 pooch's downloader does the transfer, into memory: the files are a few megabytes, and only bytes
 that were verified then reach the disk, in one rename. pooch's own registry does not fit, because
 a file may come from several addresses, out of an archive, or in an archive that is only
-recognisable by its members.
+recognizable by its members.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def _not_writable(path: Path, manifest: Manifest, error: OSError) -> str:
 
 def _all_failed(manifest: Manifest, path: Path, failures: list[tuple[str, str]]) -> str:
     tried = "\n".join(f"  {address}\n    {reason}" for address, reason in failures)
-    recognised = (
+    recognized = (
         f"with SHA-256 {manifest.sha256}"
         if manifest.sha256
         else f"(a zip or tar.gz archive of the {len(manifest.checksums)} original files)"
@@ -268,5 +268,5 @@ def _all_failed(manifest: Manifest, path: Path, failures: list[tuple[str, str]])
     return (
         f"{manifest.title} could not be fetched. Tried:\n{tried}\n"
         "Check the network, or set KNNCCV_DATA_URL to the address of a mirror that has "
-        f"{manifest.path}, or put the file {recognised} at {path}"
+        f"{manifest.path}, or put the file {recognized} at {path}"
     )

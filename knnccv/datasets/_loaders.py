@@ -2,7 +2,7 @@
 
 ``load_*`` functions read tables that ship with the package; ``fetch_*`` functions download a file
 on first use, verify it by SHA-256 and keep it in a cache folder. Labels are those of the original
-files, rows are in the original order (it decides ties between neighbours), and no feature is
+files, rows are in the original order (it decides ties between neighbors), and no feature is
 scaled.
 
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
@@ -120,13 +120,13 @@ def fetch_abalone(
     Parameters
     ----------
     n_classes : {None, 2, 3}, default None
-        None: the label is the number of rings, 28 classes. 2: at most 9 rings (2096 items, label
+        None: the label is the number of rings, 28 classes. 2: at most 9 rings (2096 samples, label
         0) or more (2081, label 1), the most even cut there is. 3: at most 8 (1407, label 0), 9 or
         10 (1323, label 1), or at least 11 (1447, label 2), as in [2]_.
     sex : {"integer", "one-hot", "drop"}, default "integer"
         "integer": one feature, infant 0, male 1, female 2. "one-hot": three features of 0 and 1.
         "drop": no such feature. The papers' 8 features include the sex and do not say how it was
-        coded; nearest neighbours hardly notice, as every coding sets the sexes far apart.
+        coded; nearest neighbors hardly notice, as every coding sets the sexes far apart.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def fetch_abalone(
     --------
     >>> from knnccv.datasets import fetch_abalone
     >>> fetch_abalone(n_classes=3)  # doctest: +SKIP
-    <Dataset: 4177 items, 8 features, 3 classes>
+    <Dataset: 4177 samples, 8 features, 3 classes>
     """
     _require_one_of("n_classes", n_classes, (None, *_ABALONE_CUTS))
     _require_one_of("sex", sex, ("integer", "one-hot", "drop"))
@@ -183,8 +183,8 @@ def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] 
     ----------
     bare_nuclei : {"drop", "complete-rows", "nan"}, default "drop"
         What becomes of the one feature with missing values. "drop": it is left out, as in the
-        papers, 699 items of 8 features. "complete-rows": it is kept and the 16 items without a
-        value go, 683 items of 9 features. "nan": all is kept, 699 of 9, and the 16 values are NaN.
+        papers, 699 samples of 8 features. "complete-rows": it is kept and the 16 samples without a
+        value go, 683 samples of 9 features. "nan": all is kept, 699 of 9, and the 16 values are NaN.
 
     Returns
     -------
@@ -210,13 +210,13 @@ def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] 
     --------
     >>> from knnccv.datasets import fetch_breast_cancer
     >>> fetch_breast_cancer()  # doctest: +SKIP
-    <Dataset: 699 items, 8 features, 2 classes>
+    <Dataset: 699 samples, 8 features, 2 classes>
     """
     _require_one_of("bare_nuclei", bare_nuclei, ("drop", "complete-rows", "nan"))
     manifest, columns = _fetch_columns("breast-cancer")
     note = {
         "drop": "Bare Nuclei, the feature with missing values, is left out.",
-        "complete-rows": "The 16 items without a value of Bare Nuclei are left out.",
+        "complete-rows": "The 16 samples without a value of Bare Nuclei are left out.",
         "nan": "The 16 missing values of Bare Nuclei are NaN.",
     }[bare_nuclei]
     if bare_nuclei == "drop":
@@ -236,7 +236,7 @@ def fetch_liver_disorders() -> Dataset:
     Returns
     -------
     Dataset
-        `X` of shape (345, 6); `y` int64, the selector 1 (145 items) or 2 (200 items).
+        `X` of shape (345, 6); `y` int64, the selector 1 (145 samples) or 2 (200 samples).
 
     Raises
     ------
@@ -253,7 +253,7 @@ def fetch_liver_disorders() -> Dataset:
     --------
     >>> from knnccv.datasets import fetch_liver_disorders
     >>> fetch_liver_disorders()  # doctest: +SKIP
-    <Dataset: 345 items, 6 features, 2 classes>
+    <Dataset: 345 samples, 6 features, 2 classes>
     """
     return _classification(*_fetch_columns("liver-disorders"))
 
@@ -271,8 +271,8 @@ def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
     Returns
     -------
     Dataset
-        `X` of shape (400, height * width), grey levels 0 to 255 row by row; `y` int64, the number
-        of the person, 1 to 40, ten items each.
+        `X` of shape (400, height * width), gray levels 0 to 255 row by row; `y` int64, the number
+        of the person, 1 to 40, ten samples each.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
     --------
     >>> from knnccv.datasets import fetch_orl
     >>> fetch_orl()  # doctest: +SKIP
-    <Dataset: 400 items, 256 features, 40 classes>
+    <Dataset: 400 samples, 256 features, 40 classes>
     """
     shape = ORL_SHAPE if size is None else _check_size(size)
     manifest = _manifest.load_manifest("orl")
@@ -355,7 +355,7 @@ def fetch_uci(
         Vowel, and 420 of the 2310 of Image Segmentation: the 210 of its first file and 210 of its
         second, 30 of each class. "all": every row. Other sets are the same either way.
     random_state : int, numpy Generator or None, default 0
-        Draws the rows of Image Segmentation and the items of the two LED sets, which are generated,
+        Draws the rows of Image Segmentation and the samples of the two LED sets, which are generated,
         not fetched; None: other ones at every call. Nothing else depends on it.
 
     Returns
@@ -381,7 +381,7 @@ def fetch_uci(
     --------
     >>> from knnccv.datasets import fetch_uci
     >>> fetch_uci("LED Creator")
-    <Dataset: 1000 items, 7 features, 10 classes>
+    <Dataset: 1000 samples, 7 features, 10 classes>
     >>> fetch_uci("Zoo").to_frame()  # doctest: +SKIP
     """
     from .._validation import check_random_state
@@ -408,7 +408,7 @@ def load_wine() -> Dataset:
     --------
     >>> from knnccv.datasets import load_wine
     >>> load_wine()
-    <Dataset: 178 items, 13 features, 3 classes>
+    <Dataset: 178 samples, 13 features, 3 classes>
     """
     return _classification(*_load_columns("wine"))
 
@@ -430,7 +430,7 @@ def load_diabetes() -> Dataset:
     --------
     >>> from knnccv.datasets import load_diabetes
     >>> load_diabetes()
-    <Dataset: 442 items, 10 features, regression of progression>
+    <Dataset: 442 samples, 10 features, regression of progression>
     """
     manifest, columns = _load_columns("diabetes")
     target = columns.pop("progression")

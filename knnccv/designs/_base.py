@@ -22,13 +22,13 @@ class TrainingSets:
     probability : Fraction
         Share of the design's splits that are of this kind.
     n_train, counts : tuple of int
-        Per stratum, items in the training set and items in all. The strata are the classes where
+        Per stratum, samples in the training set and samples in all. The strata are the classes where
         `stratified`, else there is one.
     stratified : bool
         Whether the strata are the classes.
     extra : tuple of int
-        Strata of which `n_extra`, any of them alike, have one item more in the training set than `n_train`
-        says; usually none.
+        Strata of which `n_extra`, any of them alike, have one sample more in the training set than
+        `n_train` says; usually none.
     n_extra : int
         How many of them.
     """
@@ -71,7 +71,7 @@ class TrainingSets:
         return sum(self.counts) - self.most_train
 
     def tested_share(self, n_classes: int) -> list[Fraction]:
-        """Per class, the share of the training sets that leave an item of it for testing."""
+        """Per class, the share of the training sets that leave a sample of it for testing."""
         more = Fraction(self.n_extra, max(len(self.extra), 1))
         shares = [
             (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count)
@@ -81,7 +81,7 @@ class TrainingSets:
 
 
 class Design(ABC):
-    """A random way to split the items; see the subclasses."""
+    """A random way to split the samples; see the subclasses."""
 
     @abstractmethod
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
@@ -100,19 +100,19 @@ class Design(ABC):
         Returns
         -------
         fold : int32 ndarray of shape (n_items,)
-            The fold in which the item is tested, -1 where it never is.
+            The fold in which the sample is tested, -1 where it never is.
         kind : ndarray of shape (n_folds,)
             For every fold, which of `training_sets` it is.
         """
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
-        """What an item of a class counts in the score, where the training sets do not tell.
+        """What a sample of a class counts in the score, where the training sets do not tell.
 
         Returns
         -------
         tuple of tuple of Fraction, shape (n_kinds, n_classes), or None
-            For each of `training_sets` and each class; summed over kinds and items they make 1. None, the
-            default, if all items that a training set leaves are tested.
+            For each of `training_sets` and each class; summed over kinds and samples they make 1. None, the
+            default, if all samples that a training set leaves are tested.
         """
         return None
 

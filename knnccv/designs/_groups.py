@@ -1,4 +1,4 @@
-"""Designs in which whole groups of items are tested together."""
+"""Designs in which whole groups of samples are tested together."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ._base import Design, TrainingSets
 class GroupTrainingSets(TrainingSets):
     """All training sets of a fixed number of whole groups, equally likely.
 
-    ``n_train`` and ``counts`` are numbers of groups; the items that they hold may differ in number.
+    ``n_train`` and ``counts`` are numbers of groups; the samples that they hold may differ in number.
 
     Attributes
     ----------
     sizes : tuple of int
-        How many items every group has, in the order of the group codes.
+        How many samples every group has, in the order of the group codes.
     """
 
     sizes: tuple[int, ...] = ()
@@ -57,15 +57,16 @@ class GroupTrainingSets(TrainingSets):
 class LeaveGroupsOut(Design):
     """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
 
-    Items of one group (a patient, a speaker, a photograph's subject) are tested together or train together.
+    Samples of one group (a patient, a speaker, a photograph's subject) are tested together or train
+    together.
     Every rule that has a kernel for fixed sizes is served. With ``p > 1`` there is one limit: for rules of
-    several nearest training items `complete_cv` goes through the sets of groups, of which there may be
+    several nearest training samples `complete_cv` goes through the sets of groups, of which there may be
     20,000 ("nn", and "knn" and "rank" with K or R of 1, take any number; so does `monte_carlo_cv`).
 
     Parameters
     ----------
     groups : array of shape (n_items,)
-        The group of every item: labels of any kind (numbers, text, dates, tuples, …), at least two
+        The group of every sample: labels of any kind (numbers, text, dates, tuples, …), at least two
         different ones. Copied.
     p : int, default 1
         Number of tested groups, 1 to n_groups - 1.
@@ -77,17 +78,18 @@ class LeaveGroupsOut(Design):
 
     Notes
     -----
-    Every item is tested by the same share of the splits, p / n_groups. ``average="pooled"`` counts all
-    classifications of all splits alike, and so all items: the share of right answers among all that are
-    ever given, to which a split adds as many as its test set has items. ``average="item"`` is the same.
+    Every sample is tested by the same share of the splits, p / n_groups. ``average="pooled"`` counts all
+    classifications of all splits alike, and so all samples: the share of right answers among all that are
+    ever given, to which a split adds as many as its test set has samples. ``average="item"`` is the same.
 
     The mean of the splits' scores (``cross_val_score(...).mean()``) is something else unless groups have
-    equal sizes: a mean of ratios, in which an item of a small group counts more. For ``p=1`` it follows
+    equal sizes: a mean of ratios, in which a sample of a small group counts more. For ``p=1`` it follows
     from the items' scores, see the example. GroupShuffleSplit and shuffled GroupKFold draw from the same
-    test sets: what they say of each item has the same mean, where as many groups are tested.
+    test sets: what they say of each sample has the same mean, where as many groups are tested.
 
     With ``p > 1`` and ``ties="random"``, tied groups of unequal sizes cost their number times the smaller
-    of p and n_groups - p times their items, for every tested item: much, where most distances are equal.
+    of p and n_groups - p times their samples, for every tested sample: much, where most distances are
+    equal.
 
     Examples
     --------
@@ -129,14 +131,14 @@ class LeaveGroupsOut(Design):
 
     @property
     def sizes(self) -> Array:
-        """int64 (n_groups,): how many items every group has."""
+        """int64 (n_groups,): how many samples every group has."""
         return np.bincount(self.codes)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: n_groups - p groups."""
         n_items = len(labels.codes)
         if len(self.codes) != n_items:
-            msg = f"groups must have one label for each of the {n_items} items, got {len(self.codes)}"
+            msg = f"groups must have one label for each of the {n_items} samples, got {len(self.codes)}"
             raise ValueError(msg)
         sizes = tuple(self.sizes.tolist())
         n_groups = len(sizes)
@@ -152,7 +154,7 @@ class LeaveGroupsOut(Design):
 def _coded(groups: Any) -> tuple[Array, Array]:
     """The groups as an array of its own, and as codes int64 (n_items,)."""
     if np.ma.is_masked(groups):
-        msg = "groups holds masked entries; every item needs a group"
+        msg = "groups holds masked entries; every sample needs a group"
         raise ValueError(msg)
     if isinstance(groups, (list, tuple)):  # NumPy would turn mixed ones into text, and tuples into rows
         labels = np.empty(len(groups), dtype=object)
@@ -168,7 +170,7 @@ def _coded(groups: Any) -> tuple[Array, Array]:
     missing = labels != labels
     if missing.any():
         at = int(np.argmax(missing))
-        msg = f"groups[{at}] is missing ({labels[at]}); every item needs a group"
+        msg = f"groups[{at}] is missing ({labels[at]}); every sample needs a group"
         raise ValueError(msg)
     codes = np.unique(labels, return_inverse=True)[1]
     return labels, np.ascontiguousarray(codes.reshape(-1), dtype=np.int64)
@@ -184,7 +186,7 @@ def _coded_one_by_one(labels: Array) -> Array:
             msg = f"groups[{at}] is a {type(label).__name__}, which is no label of a group"
             raise TypeError(msg) from error
         if is_missing(label):
-            msg = f"groups[{at}] is missing ({label!r}); every item needs a group"
+            msg = f"groups[{at}] is missing ({label!r}); every sample needs a group"
             raise ValueError(msg)
         listed[at] = codes.setdefault(label, len(codes))
     return listed

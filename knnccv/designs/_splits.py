@@ -34,7 +34,7 @@ class Subsample(Design):
     Parameters
     ----------
     train_size : int or float
-        Number of training items (1 to n_items - 1), or a fraction in (0, 1) of all items, rounded down
+        Number of training samples (1 to n_items - 1), or a fraction in (0, 1) of all samples, rounded down
         as scikit-learn does.
     """
 
@@ -44,13 +44,13 @@ class Subsample(Design):
         _check_size("train_size", self.train_size)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind: the items are one stratum."""
+        """One kind: the samples are one stratum."""
         n_items = len(labels.codes)
         size = _count(self.train_size, n_items)
         if not 1 <= size <= n_items - 1:
-            given = "" if isinstance(self.train_size, Integral) else f" ({size} items)"
+            given = "" if isinstance(self.train_size, Integral) else f" ({size} samples)"
             msg = (
-                f"train_size must be between 1 and {n_items - 1} for {n_items} items, "
+                f"train_size must be between 1 and {n_items - 1} for {n_items} samples, "
                 f"got {self.train_size}{given}"
             )
             raise ValueError(msg)
@@ -64,12 +64,12 @@ class Subsample(Design):
 
 @dataclass(frozen=True)
 class LeaveOut(Design):
-    """All test sets of p items, equally likely (scikit-learn's LeaveOneOut and LeavePOut).
+    """All test sets of p samples, equally likely (scikit-learn's LeaveOneOut and LeavePOut).
 
     Parameters
     ----------
     p : int, default 1
-        Number of tested items, 1 to n_items - 1.
+        Number of tested samples, 1 to n_items - 1.
     """
 
     p: int = 1
@@ -78,22 +78,22 @@ class LeaveOut(Design):
         check_integer("p", self.p, 1)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind: n_items - p items."""
+        """One kind: n_items - p samples."""
         n_items = len(labels.codes)
         if self.p > n_items - 1:
-            msg = f"p must be between 1 and {n_items - 1} for {n_items} items, got {self.p}"
+            msg = f"p must be between 1 and {n_items - 1} for {n_items} samples, got {self.p}"
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One test set of p items."""
+        """One test set of p samples."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, repr=False)
 class StratifiedSubsample(Design):
-    """All training sets with a fixed number of items of every class, all equally likely.
+    """All training sets with a fixed number of samples of every class, all equally likely.
 
     Source: technical report, §2.4.
 
@@ -130,7 +130,7 @@ class StratifiedSubsample(Design):
             if isinstance(self.train_size, Integral):
                 msg = (
                     f"train_size must be a fraction in (0, 1) of every class, got "
-                    f"{self.train_size!r}; for a number of items use per_class={self.train_size!r}"
+                    f"{self.train_size!r}; for a number of samples use per_class={self.train_size!r}"
                 )
                 raise TypeError(msg)
             _check_size("train_size", self.train_size)
@@ -152,7 +152,7 @@ class StratifiedSubsample(Design):
             msg = f"per_class leaves the training set empty: {self.per_class!r}"
             raise ValueError(msg)
         if n_train == counts:
-            msg = f"per_class puts all {sum(counts)} items into the training set: none is tested"
+            msg = f"per_class puts all {sum(counts)} samples into the training set: none is tested"
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 
@@ -164,8 +164,8 @@ class StratifiedSubsample(Design):
             for name, size, count in zip(names, sizes, wanted, strict=True):
                 if count == 0:
                     msg = (
-                        f"train_size={self.train_size} leaves no training item of class {name!r} "
-                        f"({size} items); use per_class={{label: count}} to say what it should have"
+                        f"train_size={self.train_size} leaves no training sample of class {name!r} "
+                        f"({size} samples); use per_class={{label: count}} to say what it should have"
                     )
                     raise ValueError(msg)
             return wanted
@@ -190,7 +190,7 @@ class StratifiedSubsample(Design):
         return wanted
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Training items drawn without replacement from every class."""
+        """Training samples drawn without replacement from every class."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
@@ -199,7 +199,7 @@ class StratifiedSubsample(Design):
 class KFold(Design):
     """K-fold cross-validation over all shuffles (scikit-learn's ``KFold(k, shuffle=True)``).
 
-    Where k does not divide N, the first N mod k folds have one item more. The score is then the mean
+    Where k does not divide N, the first N mod k folds have one sample more. The score is then the mean
     over folds of the fold's score (``cross_val_score(...).mean()``).
 
     Parameters
@@ -217,7 +217,7 @@ class KFold(Design):
         """One kind of training set, or two where k does not divide N."""
         n_items = len(labels.codes)
         if self.n_splits > n_items:
-            msg = f"n_splits must be between 2 and {n_items} for {n_items} items, got {self.n_splits}"
+            msg = f"n_splits must be between 2 and {n_items} for {n_items} samples, got {self.n_splits}"
             raise ValueError(msg)
         return _group((n_items,), [(n_items - size,) for size in self._test_sizes(n_items)], False)
 
@@ -238,7 +238,7 @@ class KFold(Design):
 class StratifiedKFold(Design):
     """Stratified k-fold cross-validation over all shuffles (scikit-learn's ``StratifiedKFold``).
 
-    Every fold tests the number of items of each class that scikit-learn allots to it; these numbers
+    Every fold tests the number of samples of each class that scikit-learn allots to it; these numbers
     depend on the order in which the classes first appear.
 
     Parameters
@@ -258,10 +258,10 @@ class StratifiedKFold(Design):
         return _group(counts, self._n_train(labels), True)
 
     def _allocation(self, labels: EncodedLabels) -> Array:
-        """Shape (n_splits, n_classes): tested items of each class in each fold, as scikit-learn deals."""
+        """Shape (n_splits, n_classes): tested samples of each class in each fold, as scikit-learn deals."""
         largest = int(labels.counts.max())
         if largest < 2:
-            msg = "stratified folds need a class of at least two items, but all labels differ"
+            msg = "stratified folds need a class of at least two samples, but all labels differ"
             raise ValueError(msg)
         if self.n_splits > largest:
             msg = (
@@ -344,7 +344,7 @@ def _kind_of_fold(kinds: tuple[TrainingSets, ...], n_trains: list[tuple[int, ...
 
 def _check_size(name: str, size: Any) -> None:
     if isinstance(size, bool) or not isinstance(size, Real):
-        msg = f"{name} must be a number of items or a fraction in (0, 1), got {size!r}"
+        msg = f"{name} must be a number of samples or a fraction in (0, 1), got {size!r}"
         raise TypeError(msg)
     if isinstance(size, Integral):
         check_integer(name, size, 1)
@@ -354,5 +354,5 @@ def _check_size(name: str, size: Any) -> None:
 
 
 def _count(size: int | float, n_items: int) -> int:
-    """A number of items as it is, a fraction rounded down as scikit-learn does."""
+    """A number of samples as it is, a fraction rounded down as scikit-learn does."""
     return int(size) if isinstance(size, Integral) else math.floor(float(size) * n_items)

@@ -33,12 +33,12 @@ def complete_cv(
     progress: bool = False,
     **parameters: Any,
 ) -> CompleteCV:
-    """Mean score of a nearest-neighbour rule over all admissible training sets.
+    """Mean score of a nearest-neighbor rule over all admissible training sets.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_items, n_features), or Neighbors
-        The items. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested item.
+        The samples. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested sample.
         Distances must not depend on the split: scale or transform before, or not at all.
     y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
         Class labels; for "regression" real targets.
@@ -54,23 +54,23 @@ def complete_cv(
     metric_params : mapping, optional
         See `Neighbors.from_data`.
     ties : {"random", "index"}, default "random"
-        The exact mean over all orders of equally similar items, so that the order of the data does not
+        The exact mean over all orders of equally similar samples, so that the order of the data does not
         matter; or in the order of the data. For a rule that does not offer "random" the default is "index".
     average : {"pooled", "item", "class"}, default "pooled"
         "pooled": all classifications of a split count alike (the papers; for k-fold designs the mean of
-        the folds' scores, as ``cross_val_score(...).mean()``). "item": all items that can be tested count
+        the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be tested count
         alike (for k-fold designs the score of ``cross_val_predict``). "class": all classes count alike.
     tol : float, default 1e-12
-        Admissible error, relative to the largest absolute score. 0 looks at all neighbours.
+        Admissible error, relative to the largest absolute score. 0 looks at all neighbors.
     exact : bool, default False
-        Compute with rational numbers. Slow; for small data; not for approximate neighbours.
+        Compute with rational numbers. Slow; for small data; not for approximate neighbors.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The answer does not depend on it.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Who computes instead of own threads: a pool of threads or processes, or whatever else has their
         interface, or a dask cluster. The answer does not depend on it. See ``docs/cluster.md``.
     progress : bool, default False
-        Show a progress bar (needs tqdm): of the items, and of those that are asked again for more depth.
+        Show a progress bar (needs tqdm): of the samples, and of those that are asked again for more depth.
     **parameters
         The variant's parameters.
 
@@ -86,7 +86,7 @@ def complete_cv(
     Warns
     -----
     SlowComputationWarning
-        If large groups of equally similar items make it take more than about a minute.
+        If large groups of equally similar samples make it take more than about a minute.
 
     Notes
     -----
@@ -110,12 +110,12 @@ def complete_cv(
     warn_label_leakage(neighbors, question.smallest_train)
     if exact and neighbors.approximate:
         msg = (
-            f"exact=True needs exact neighbours, but those of {neighbors!r} are approximate: the fraction "
+            f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: the fraction "
             "would promise what nobody knows"
         )
         raise ValueError(msg)
     evaluation = NeighborEvaluation(question, neighbors, tol, exact, n_jobs)
-    keep = isinstance(X, Neighbors)  # else nobody may ask these neighbours again
+    keep = isinstance(X, Neighbors)  # else nobody may ask these neighbors again
     found = evaluation.answer(keep, executor, progress)
     answer = replace(found, seconds=time.perf_counter() - started)
     object.__setattr__(answer, "_evaluation", evaluation)

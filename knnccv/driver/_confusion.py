@@ -42,7 +42,7 @@ def _matrix(result: CompleteCV, evaluation: Evaluation) -> Array:
 
 
 def _sums(result: CompleteCV, evaluation: Evaluation) -> Array:
-    """What the items of every class add to the score."""
+    """What the samples of every class add to the score."""
     codes = evaluation.question.labels.codes
     if result.per_item_exact is None:
         parts = np.where(result.weights > 0, result.weights * result.per_item, 0.0)
@@ -55,7 +55,7 @@ def _sums(result: CompleteCV, evaluation: Evaluation) -> Array:
 
 
 def _item_weights(evaluation: Evaluation) -> Array:
-    """What an item of every class counts, Fractions in exact mode."""
+    """What a sample of every class counts, Fractions in exact mode."""
     weights = np.array(
         [sum(each, Fraction(0)) for each in zip(*evaluation.question.item_weights, strict=True)]
     )
@@ -63,7 +63,7 @@ def _item_weights(evaluation: Evaluation) -> Array:
 
 
 def _class_weights(evaluation: Evaluation) -> Array:
-    """What all items of every class count."""
+    """What all samples of every class count."""
     counts = [int(count) for count in evaluation.question.labels.counts]
     weights: Array = np.array(counts, dtype=object if evaluation.exact else float) * _item_weights(
         evaluation

@@ -22,7 +22,7 @@ from ._tie_report import tie_report
 
 @dataclass(frozen=True)
 class NeighborEvaluation:
-    """A question, the neighbours it is asked of, and how."""
+    """A question, the neighbors it is asked of, and how."""
 
     question: ScoringProblem
     neighbors: Neighbors
@@ -32,14 +32,14 @@ class NeighborEvaluation:
     tie_order: int = 0
 
     def again(self, **parameters: Any) -> CompleteCV:
-        """The answer with other parameters; the neighbours keep their lists."""
+        """The answer with other parameters; the neighbors keep their lists."""
         question = replace(self.question, parameters={**self.question.parameters, **parameters})
         return replace(self, question=question).answer(keep=True)
 
     def answer(
         self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
     ) -> CompleteCV:
-        """The answer; with `keep` the neighbours keep their lists."""
+        """The answer; with `keep` the neighbors keep their lists."""
         found = self._scores(keep, executor, progress)
         linear = type(self.question.variant).over_kinds is Variant.over_kinds
         if not linear and self._asks_several():
@@ -80,7 +80,7 @@ class NeighborEvaluation:
     def _scores(self, keep: bool, executor: ExecutorLike | None, progress: bool = False) -> Scores:
         if self.exact:
             found = exact_scores(self.question, self.neighbors)
-            # Ties count among the neighbours that floating point looks at, so that both modes agree.
+            # Ties count among the neighbors that floating point looks at, so that both modes agree.
             floating = self._float_scores(kernel=no_score)
             return replace(found, tied=floating.tied)
         return self._float_scores(keep, executor, progress)

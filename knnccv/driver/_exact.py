@@ -18,12 +18,12 @@ from ._summary import Scores
 
 
 def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
-    """A_x of every item as Fractions; which items are tied is left out.
+    """A_x of every sample as Fractions; which samples are tied is left out.
 
     Raises
     ------
     ValueError
-        If the neighbour lists end before the last position that can matter.
+        If the neighbor lists end before the last position that can matter.
     """
     if isinstance(question.design, LeaveGroupsOut):
         return exact_group_scores(question, neighbors)
@@ -31,7 +31,7 @@ def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
     depth = max(_depth_that_matters(question), 1)
     if depth > neighbors.max_depth:
         msg = (
-            f"exact=True needs {depth} neighbours of every item, but {neighbors!r} has at most "
+            f"exact=True needs {depth} neighbors of every sample, but {neighbors!r} has at most "
             f"{neighbors.max_depth}"
         )
         raise ValueError(msg)
@@ -52,7 +52,9 @@ def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
         missing = (lengths < needed) & wanted
         if missing.any():
             at = int(rows[np.argmax(missing)])
-            msg = f"exact=True needs {needed} neighbours, ties included; the list of item {at} is too short"
+            msg = (
+                f"exact=True needs {needed} neighbors, ties included; the list of sample {at} is too short"
+            )
             raise ValueError(msg)
         for j, kind in enumerate(question.kinds):
             task = question.task(kind, Fraction)
@@ -78,7 +80,7 @@ def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
 
 
 def _depth_that_matters(question: ScoringProblem) -> int:
-    """So deep that at least K of the items passed are in every training set."""
+    """So deep that at least K of the samples passed are in every training set."""
     deepest = 0
     for kind in question.kinds:
         n_available = sum(kind.counts) - 1

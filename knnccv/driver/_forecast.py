@@ -1,8 +1,8 @@
 """How long a question will take whose cost ties decide, told beforehand.
 
-Where equally similar items come in large groups, a list must reach the end of the group, and in
-stratified designs a group of b items of several classes costs O(b^2): a question of a second may become
-one of hours. Only the data show which it is. So a few items, spread over all, are tried beforehand, each
+Where equally similar samples come in large groups, a list must reach the end of the group, and in
+stratified designs a group of b samples of several classes costs O(b^2): a question of a second may become
+one of hours. Only the data show which it is. So a few samples, spread over all, are tried beforehand, each
 alone: its list is deepened as far as it must be, and the kernel is timed on more and more of it while that
 is quick. The rest is extrapolated, by the power of the length that was seen. Processor time is measured, so
 that other programs on the machine do not count.
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from ._problem import ScoringProblem
 
 LONG = 60.0  # seconds from which a question is announced
-HARD = 0.02  # seconds of one item for which the caller's thread is too good
-FEWEST, MOST = 3, 16  # items that are tried
+HARD = 0.02  # seconds of one sample for which the caller's thread is too good
+FEWEST, MOST = 3, 16  # samples that are tried
 TRIAL = 0.5  # seconds that these may take together
 FIRST_LENGTH = 128  # of a list on which the kernel is timed
 ENOUGH = 0.1  # seconds of one call from which the rest is extrapolated
 LARGE = 64  # a tied group that is worth a word
 LARGER_TOL = 1e-6
-BY_INDEX = "ties='index' takes equally similar items in the order of the data"
+BY_INDEX = "ties='index' takes equally similar samples in the order of the data"
 ROOTS = tuple(str(Path(__file__).parents[2] / name) for name in ("knnccv", "knnccv_variants"))
 
 
 class SlowComputationWarning(UserWarning):
-    """What was asked will take long, as equally similar items come in large groups."""
+    """What was asked will take long, as equally similar samples come in large groups."""
 
 
 def hardest(question: ScoringProblem, depth: int) -> float:
-    """Rough bound of the seconds that one item may take whose list, of this depth, is one tied group."""
+    """Rough bound of the seconds that one sample may take whose list, of this depth, is one tied group."""
     if question.ties != "random":
         return 0.0
     n_classes = len(question.labels.classes)
@@ -91,7 +91,7 @@ def may_be_long(question: ScoringProblem, depth: int, n_rows: int) -> bool:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one item takes: seconds of the search and of the kernel, and its largest tied group."""
+    """What one sample takes: seconds of the search and of the kernel, and its largest tied group."""
 
     searched: float
     scored: float
@@ -127,7 +127,7 @@ def forecast(attempt: Attempt, rows: Array, most: int = MOST) -> Trial:
 
 
 def attempt_with(plan: Any, depth: int, tol: float) -> Attempt:
-    """How one item is tried alone; its list is deepened from this depth on, as the driver does."""
+    """How one sample is tried alone; its list is deepened from this depth on, as the driver does."""
 
     def attempt(row: Array) -> Trial:
         started = time.thread_time()
@@ -145,9 +145,9 @@ def attempt_with(plan: Any, depth: int, tol: float) -> Attempt:
 
 
 def attempt_whole(compute: Callable[[Array], Any], neighbors: Neighbors, times: int = 1) -> Attempt:
-    """How an item is tried that is computed in one step; so many `times` of it are wanted.
+    """How a sample is tried that is computed in one step; so many `times` of it are wanted.
 
-    Items without large tied groups are not tried: they are not what this is about.
+    Samples without large tied groups are not tried: they are not what this is about.
     """
 
     def attempt(row: Array) -> Trial:
@@ -202,7 +202,7 @@ def announce(
 ) -> bool:
     """Warn if tied groups make these rows take long, on so many workers (0: not known); return whether.
 
-    ``others`` are ways out: what to say of each, how its items are tried, and which these are. Those are
+    ``others`` are ways out: what to say of each, how its samples are tried, and which these are. Those are
     named that would at least halve the time.
     """
     found = aside(forecast, attempt, rows)
@@ -222,7 +222,7 @@ def announce(
     on = f"with {n_workers} worker{'s' if n_workers > 1 else ''}" if n_workers else "of processor time"
     about = "about" if cells.number == 1 else "at most about"  # the first cell is the hardest
     msg = (
-        f"this will take {about} {in_words(seconds)} {on}: some {len(rows)} items have up to "
+        f"this will take {about} {in_words(seconds)} {on}: some {len(rows)} samples have up to "
         f"{found.largest} equally similar neighbors each, which are averaged over all their orders. "
         f"Faster, but another question: {'; '.join(ways)}"
     )

@@ -1,13 +1,13 @@
 """Scores where whole groups are left out.
 
-With one group left out the training set is known: all items outside the tested item's group. The kernel
+With one group left out the training set is known: all samples outside the tested item's group. The kernel
 gets these in order, and is told that all of them are in the training set.
 
-With several, T is a random set of groups. Where one nearest training item decides, it is the nearest
+With several, T is a random set of groups. Where one nearest training sample decides, it is the nearest
 member of its group, so each group matters by its nearest member alone, and the law is that of one nearest
-neighbour (ICML eq. 4) with groups for items. If equally similar items come in random order, they are an
-urn: which of the groups among them are in T decides how many items it holds, and each is drawn alike.
-What one nearest item is worth is asked of the kernel, with a training set of this item. Where several
+neighbor (ICML eq. 4) with groups for samples. If equally similar samples come in random order, they are an
+urn: which of the groups among them are in T decides how many samples it holds, and each is drawn alike.
+What one nearest sample is worth is asked of the kernel, with a training set of this sample. Where several
 decide, few enough sets of groups are gone through (`_group_sets`).
 """
 
@@ -65,7 +65,7 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
     """A_x of every row, T being `n_train` random groups without the item's own; groups passed.
 
     ``ties`` are the groups passed before the first tie of different labels (as in `score_rows`), or -1.
-    ``constraints`` are those of a training set of one item. O(depth), and for tied groups of unequal
+    ``constraints`` are those of a training set of one sample. O(depth), and for tied groups of unequal
     sizes what `_gain_of_urn` says.
     """
     unit = constraints.unit
@@ -75,7 +75,7 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
     seen = np.empty(n_groups, np.int64)
     members = np.empty(n_groups, np.int64)
     sums = np.full(n_groups, unit * 0)
-    passed_before = np.empty(items.shape[1], np.int64)  # groups, before the tied items at a position
+    passed_before = np.empty(items.shape[1], np.int64)  # groups, before the tied samples at a position
     for r in range(len(targets)):
         own = groups[targets[r]]
         seen[0], places[own] = own, 0  # the own group is never in T, as those passed are not
@@ -117,7 +117,7 @@ def score_nearest_members(  # type: ignore[no-untyped-def]
             for j in range(1, new):
                 alike = alike and members[j] == members[0]
             left = n_groups - before
-            some = unit * 0  # P(the nearest training item is one of these)
+            some = unit * 0  # P(the nearest training sample is one of these)
             still = none
             for j in range(new):
                 some += still * n_train / (left - j)
@@ -163,12 +163,12 @@ SCORE_NEAREST_MEMBERS = types.void(
 
 @jit
 def _gain_of_urn(members, sums, left, n_train, unit):  # type: ignore[no-untyped-def]
-    """Expected score of an item drawn from tied groups, 0 where none of these is in T.
+    """Expected score of a sample drawn from tied groups, 0 where none of these is in T.
 
-    Of `left` groups, these among them, `n_train` are in T. Group j brings ``members[j]`` items, whose
+    Of `left` groups, these among them, `n_train` are in T. Group j brings ``members[j]`` samples, whose
     scores sum to ``sums[j]``; with the groups J in T it is E[sum of sums / sum of members over J]. A walk
     over the groups: ``chance[q, n]`` = P(q of them are of the rarer kind, in T or not, and those in T have
-    n items), ``gained[q, n]`` the expected sum of scores there. O(groups * rarer * items).
+    n samples), ``gained[q, n]`` the expected sum of scores there. O(groups * rarer * samples).
     """
     n_out = left - n_train
     out_is_rarer = n_out < n_train
@@ -206,7 +206,7 @@ def _gain_of_urn(members, sums, left, n_train, unit):  # type: ignore[no-untyped
 
 @jit
 def _keep_outside(items, values, lengths, targets, groups, nearest, kept_items, kept_values, kept):  # type: ignore[no-untyped-def]
-    """Lists without the own group, down to the `nearest`-th item and those that tie it; their lengths."""
+    """Lists without the own group, down to the `nearest`-th sample and those that tie it; their lengths."""
     for r in range(len(targets)):
         own = groups[targets[r]]
         n = 0
@@ -223,12 +223,12 @@ def _keep_outside(items, values, lengths, targets, groups, nearest, kept_items, 
 
 @dataclass(frozen=True)
 class GroupScorer:
-    """What a block of items needs; sent to the workers.
+    """What a block of samples needs; sent to the workers.
 
     With one group left out, ``constraints`` and ``nearest`` are those of every size of training sets, and
-    ``size_of`` (n_items,) tells which of these an item has. Else, if one nearest item decides, they are
-    those of one item, and ``fixed_tails`` has the probability that none of so many groups is in the
-    training set; in exact mode only whether there is any. If several items decide, they are those of the
+    ``size_of`` (n_items,) tells which of these a sample has. Else, if one nearest sample decides, they are
+    those of one sample, and ``fixed_tails`` has the probability that none of so many groups is in the
+    training set; in exact mode only whether there is any. If several samples decide, they are those of the
     training sets that are too small to have so many, size by size, and those of the larger ones. Ties of
     different labels count if their own probability, ``tie_tails``, is above ``least_tail``.
     """
@@ -335,7 +335,7 @@ class GroupScorer:
     def _score_sets(
         self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array, tied: Array
     ) -> Array:
-        """Fill in scores and ties where T is some of the other groups, for several items; the tails."""
+        """Fill in scores and ties where T is some of the other groups, for several samples; the tails."""
         walk = as_python(score_group_sets) if self.exact else score_group_sets
         scores[:] = 0
         tails = np.zeros(len(rows))
@@ -382,7 +382,7 @@ def group_plan(
     Raises
     ------
     ValueError
-        If several groups are left out, the rule looks at more than one training item, and there are too
+        If several groups are left out, the rule looks at more than one training sample, and there are too
         many sets of groups.
     """
     kind = cast(GroupTrainingSets, question.kinds[0])
@@ -425,12 +425,12 @@ def group_plan(
 
 
 def exact_group_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
-    """A_x of every item as Fractions; which items are tied is left out.
+    """A_x of every sample as Fractions; which samples are tied is left out.
 
     Raises
     ------
     ValueError
-        As `group_plan`, or if the neighbour lists end before the last position that can matter.
+        As `group_plan`, or if the neighbor lists end before the last position that can matter.
     """
     plan = group_plan(question, neighbors, 0.0, exact=True)
     n_items, depth = neighbors.n_items, neighbors.max_depth
@@ -442,7 +442,7 @@ def exact_group_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores
         if tails.any():
             at = int(rows[np.argmax(tails[0] > 0)])
             msg = (
-                "exact=True needs all neighbours that can matter, ties included; the list of item "
+                "exact=True needs all neighbors that can matter, ties included; the list of sample "
                 f"{at} ends before there are enough of other groups"
             )
             raise ValueError(msg)
@@ -451,7 +451,7 @@ def exact_group_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores
 
 
 def first_group_depth(question: ScoringProblem, neighbors: Neighbors, tol: float) -> int:
-    """A first guess, twice what would do if groups did not cluster; items that miss it ask again."""
+    """A first guess, twice what would do if groups did not cluster; samples that miss it ask again."""
     kind = cast(GroupTrainingSets, question.kinds[0])
     tail = fixed_tail(neighbors.n_items - 1, kind.train_sizes[0], question.nearest(kind))
     enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1

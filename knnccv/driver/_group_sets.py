@@ -1,8 +1,8 @@
-"""Scores of rules of several nearest training items where several whole groups are left out.
+"""Scores of rules of several nearest training samples where several whole groups are left out.
 
-For a tested item the groups that are left out beside its own are a random set. Walk along its order: the
-first item of a group asks whether the group is in the training set. Where the nearest training items are
-known, the groups not yet met do not matter; so the sets that agree on the groups met are one case, with
+For a tested sample the groups that are left out beside its own are a random set. Walk along its order: the
+first sample of a group asks whether the group is in the training set. Where the nearest training samples
+are known, the groups not yet met do not matter; so the sets that agree on the groups met are one case, with
 their common probability, and the kernel is asked for the score of a given training set.
 """
 
@@ -52,10 +52,10 @@ def score_group_sets(  # type: ignore[no-untyped-def]
 ):
     """Add A_x of every row over the sets of `n_test` groups that hold its own; O(cases * cost of a kernel).
 
-    The cases are those in which `nearest` training items are listed, with the items that tie the last; or,
-    with a `size` of one less, those in which the whole training set has this size. ``tails`` is the
+    The cases are those in which `nearest` training samples are listed, with the samples that tie the last;
+    or, with a `size` of one less, those in which the whole training set has this size. ``tails`` is the
     probability of the cases in which the list ends before `nearest` of an unknown number; the probability
-    of those in which listed training items tie and differ in their labels is added to ``tie_shares``.
+    of those in which listed training samples tie and differ in their labels is added to ``tie_shares``.
     """
     unit = constraints.unit
     depth = items.shape[1]
@@ -162,7 +162,7 @@ SCORE_GROUP_SETS = types.void(
 
 
 def sizes_to_ask(sizes: tuple[int, ...], n_test: int, nearest: int) -> list[int]:
-    """Training sets of fewer than `nearest` items, by size, and `nearest`."""
+    """Training sets of fewer than `nearest` samples, by size, and `nearest`."""
     n_items = sum(sizes)
     if n_items - sum(sorted(sizes)[-n_test:]) >= nearest:
         return [nearest]
@@ -177,8 +177,8 @@ def check_number(question: ScoringProblem, kind: GroupTrainingSets) -> None:
         shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
         msg = (
             f"{question.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
-            f"training items (variant {question.variant.name!r} looks at {question.nearest(kind)}) are "
-            f"served for at most {MOST_SETS:,} sets; take a smaller p, a rule of one nearest item, or "
+            f"training samples (variant {question.variant.name!r} looks at {question.nearest(kind)}) are "
+            f"served for at most {MOST_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
             "monte_carlo_cv"
         )
         raise ValueError(msg)

@@ -1,6 +1,6 @@
 """Light kernels: compiled first, since most questions need no more.
 
-The kernels of a variant serve every order of the neighbours and every parameter, and some take twenty
+The kernels of a variant serve every order of the neighbors and every parameter, and some take twenty
 seconds to compile. A light kernel (`Variant.light_kernel`) serves the usual orders by the same code, and
 answers infinity for the others. Those rows are asked again with the full kernel, which is compiled only
 then. Once it is there, nothing is asked twice.

@@ -37,10 +37,10 @@ def is_accuracy(measure: str) -> bool:
 
 @dataclass(frozen=True)
 class ScoringProblem:
-    """What is asked, checked: everything but the neighbours.
+    """What is asked, checked: everything but the neighbors.
 
     ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
-    tells what an item of a class counts in each of them, all items' together being 1. ``values``
+    tells what a sample of a class counts in each of them, all items' together being 1. ``values``
     (n_items, n_outputs) are the real targets, for a rule that has such, else (0, 0); ``targets`` is y as an
     array.
     """
@@ -62,7 +62,7 @@ class ScoringProblem:
         return self.variant.largest_for(self.values, **self.parameters)
 
     def nearest(self, kind: TrainingSets) -> int:
-        """How many of the nearest training items decide."""
+        """How many of the nearest training samples decide."""
         return min(self.variant.n_nearest(**self.parameters), kind.most_train)
 
     def task(self, kind: TrainingSets, number: type = float) -> Task:
@@ -88,7 +88,7 @@ class ScoringProblem:
         )
 
     def known_training_set_task(self, train_size: int, number: type = float) -> Task:
-        """One given training set of that size: all its items, and no others, are there to be drawn."""
+        """One given training set of that size: all its samples, and no others, are there to be drawn."""
         return Task(
             (train_size,),
             (train_size,),
@@ -124,7 +124,7 @@ class ScoringProblem:
         return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
 
     def single_neighbor_scores(self) -> Array:
-        """What an item of the column's class scores for one of the row's, if it decides alone."""
+        """What a sample of the column's class scores for one of the row's, if it decides alone."""
         loss = self.parameters.get("loss")
         if self.variant.target == "values":
             return np.zeros((1, 1))
@@ -134,13 +134,13 @@ class ScoringProblem:
         return 1 - right if self.is_loss else right
 
     def never_tested(self) -> Array:
-        """Bool (n_kinds, n_classes): whether all items of the class are always in the training set."""
+        """Bool (n_kinds, n_classes): whether all samples of the class are always in the training set."""
         n_classes = len(self.labels.classes)
         shares = [kind.tested_share(n_classes) for kind in self.kinds]
         return np.array([[share == 0 for share in row] for row in shares])
 
     def kernel_labels(self) -> Labels:
-        """What the kernel gets of the items."""
+        """What the kernel gets of the samples."""
         return Labels(self.labels.codes, self.values)
 
 

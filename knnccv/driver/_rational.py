@@ -14,7 +14,7 @@ from ._problem import ScoringProblem
 
 
 def exact_labels(question: ScoringProblem) -> Labels:
-    """What the kernel gets of the items, in Python's numbers."""
+    """What the kernel gets of the samples, in Python's numbers."""
     values = np.empty(question.values.shape, dtype=object)
     for at in np.ndindex(values.shape):
         values[at] = Fraction(float(question.values[at]))

@@ -51,18 +51,18 @@ class Evaluation(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompleteCV:
-    """The exact mean score of a nearest-neighbour rule over all admissible training sets.
+    """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
     ----------
     score : float
         The mean score: accuracy as a share in [0, 1], or the expected loss where a loss was given.
     per_item : ndarray of shape (n_items,)
-        A_x, the expected score of every item when it is tested; NaN for an item that never is.
+        A_x, the expected score of every sample when it is tested; NaN for a sample that never is.
     weights : ndarray of shape (n_items,)
-        How much every item counts; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
+        How much every sample counts; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
     error_bound : float
-        Certified bound of ``|score - exact value|``: the neighbours beyond ``depth`` could not change
+        Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` could not change
         the score by more, and rounding is allowed for. 0 in exact mode; infinite where ``certified`` is
         False.
     n_train_sets : int
@@ -73,16 +73,16 @@ class CompleteCV:
     kinds : tuple of TrainingSets
         The kinds of training sets that the design has; those of `LeaveGroupsOut` count groups.
     depth : int
-        How many neighbours of an item were looked at, at most.
+        How many neighbors of a sample were looked at, at most.
     tied : int
-        Tested items for which tied neighbors that matter have different labels. A group of tied neighbors
+        Tested samples for which tied neighbors that matter have different labels. A group of tied neighbors
         matters if, with a probability above ``tol / 2``, too few of those before it are in the training set
         to decide. Counted among the neighbors that floating point looks at, with ``exact=True`` too; with
         ``ties="index"`` these may end within a group.
     exact : Fraction or None
         The score as a rational number, in exact mode.
     per_item_exact : tuple of (Fraction or None), or None
-        ``per_item`` as rational numbers, in exact mode; None for an item that is never tested.
+        ``per_item`` as rational numbers, in exact mode; None for a sample that is never tested.
     variant, design, ties, average : str
         What was asked.
     parameters : dict
@@ -90,14 +90,14 @@ class CompleteCV:
     classes : ndarray of shape (n_classes,)
         The labels, sorted; empty where there are real targets.
     labels : ndarray of shape (n_items,), or (n_items, n_outputs)
-        The label of every item, or its targets.
+        The label of every sample, or its targets.
     seconds : float
         Wall time.
     certified : bool
-        False where the neighbours are approximate: nobody knows which nearer items they lack, so that
+        False where the neighbors are approximate: nobody knows which nearer samples they lack, so that
         nothing bounds the error.
     truncation_bound : float
-        What ``error_bound`` would be if the neighbour lists were right as far as they go: rounding, and
+        What ``error_bound`` would be if the neighbor lists were right as far as they go: rounding, and
         where lists end too early. The same as ``error_bound`` where that is certified.
     measure : str
         What the score is: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
@@ -127,12 +127,12 @@ class CompleteCV:
 
     @functools.cached_property
     def n_train_sets(self) -> int:
-        """How many different training sets are averaged (for a million items this takes a second)."""
+        """How many different training sets are averaged (for a million samples this takes a second)."""
         return TrainingSetCount(sum(kind.number for kind in self.kinds))
 
     @property
     def log10_n_train_sets(self) -> float:
-        """Decimal logarithm of `n_train_sets`, known at once for any number of items."""
+        """Decimal logarithm of `n_train_sets`, known at once for any number of samples."""
         logs = [kind.log10_number for kind in self.kinds]
         most = max(logs)
         if most < MOST_EXACT_LOG:
@@ -150,7 +150,7 @@ class CompleteCV:
         return (
             f"<CompleteCV {self.score:.6g}{exactly}: {self.variant}{_listed(self.parameters)} over "
             f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
-            f"{len(self.per_item)} items, {error_line(self)}, {self.tied} items tied (ties={self.ties!r})>"
+            f"{len(self.per_item)} samples, {error_line(self)}, {self.tied} samples tied (ties={self.ties!r})>"
         )
 
     def _magnitude(self) -> str:
@@ -167,7 +167,7 @@ class CompleteCV:
         }
 
     def per_class(self) -> dict[Any, float]:
-        """Mean score of the items of every class.
+        """Mean score of the samples of every class.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class CompleteCV:
     def balanced_accuracy(self) -> float:
         """Mean of `per_class` over the classes that are tested: of accuracy, the mean recall.
 
-        It is the score under ``average="class"``, except that where folds differ in size an item counts in
+        It is the score under ``average="class"``, except that where folds differ in size a sample counts in
         them as `average` says.
 
         Raises
@@ -226,7 +226,7 @@ class CompleteCV:
         return math.fsum(tested) / len(tested)
 
     def confusion(self, normalize: str | None = None) -> Array:
-        """Expected confusion matrix: how often a class is predicted for items of another.
+        """Expected confusion matrix: how often a class is predicted for samples of another.
 
         Computed when asked for, from the data, to which the result refers until it is pickled or copied;
         it takes a run of `complete_cv` with a loss per class, and with two classes none, or one where there
@@ -237,14 +237,14 @@ class CompleteCV:
         normalize : {None, "true", "pred", "all"}, default None
             Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
             ``confusion_matrix`` does. A row or column without any weight is then NaN. None is not as there:
-            it gives shares, no counts, and differs from "all" only where neighbour lists end too early.
+            it gives shares, no counts, and differs from "all" only where neighbor lists end too early.
 
         Returns
         -------
         ndarray of shape (n_classes, n_classes)
             Rows: true class, columns: predicted class, in the order of ``classes``. Without `normalize` an
             entry is the share of all weight, so that the diagonal sums to the accuracy, and the matrix
-            times the loss to the expected loss. It sums to 1, less what neighbour lists that end too
+            times the loss to the expected loss. It sums to 1, less what neighbor lists that end too
             early leave open. Fractions (dtype object) in exact mode.
 
         Raises
@@ -271,7 +271,7 @@ class CompleteCV:
         return self._reference().confusion(self)
 
     def tie_report(self) -> TieReport:
-        """How many items have ties that matter, and how much of the score is at stake.
+        """How many samples have ties that matter, and how much of the score is at stake.
 
         Computed when asked for, from the data, to which the result refers until it is pickled or copied; it
         takes two runs of `complete_cv`.
@@ -297,10 +297,10 @@ class CompleteCV:
 
     @functools.cached_property
     def bias2(self) -> Array:
-        """Regression: squared bias of every item, ndarray of shape (n_items,).
+        """Regression: squared bias of every sample, ndarray of shape (n_items,).
 
         The squared difference of the mean prediction, `prediction`, and the item's targets. With `variance`
-        it adds up to ``per_item``. Both are over all training sets that test the item, which count as in
+        it adds up to ``per_item``. Both are over all training sets that test the sample, which count as in
         ``per_item``: all alike, or where folds differ in size, as `average` says. Like `prediction` it is
         computed when first asked for, from the data; a copied or unpickled result leaves those behind and
         raises ValueError.
@@ -330,17 +330,17 @@ class CompleteCV:
         return self._reference().again(**parameters)
 
     def _reference(self) -> Evaluation:
-        """What was asked of which neighbours, to ask again; ValueError for a copy."""
+        """What was asked of which neighbors, to ask again; ValueError for a copy."""
         if self._evaluation is None:
             msg = (
-                "this asks the neighbours once more, but the result is a copy or was pickled and leaves "
+                "this asks the neighbors once more, but the result is a copy or was pickled and leaves "
                 "the data behind; call complete_cv again, or ask before"
             )
             raise ValueError(msg)
         return self._evaluation
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per item: label, score and weight, as a pandas DataFrame.
+        """One row per sample: label, score and weight, as a pandas DataFrame.
 
         Several targets have a column each, label_0, label_1, …
 
@@ -372,20 +372,21 @@ class TieReport:
     Attributes
     ----------
     n_items, n_tied : int
-        Items in all, and those within whose neighbour lists equally similar items differ in their labels.
+        Samples in all, and those within whose neighbor lists equally similar samples differ in their
+        labels.
     score : float
         The score, by the tie rule that was asked for.
     lowest, highest : float
-        The lowest and the highest score found, for every item by itself: with those items first, within
+        The lowest and the highest score found, for every sample by itself: with those samples first, within
         each group of equally similar ones, that score lowest or highest if they decide alone.
     exact_range : bool
-        Whether no order gives less or more. True for one nearest neighbour, votes of two classes, "rank"
+        Whether no order gives less or more. True for one nearest neighbor, votes of two classes, "rank"
         and the confidence's share; for votes of several classes, other orders may go farther.
     per_item, per_item_lowest, per_item_highest : ndarray of shape (n_items,)
-        The same for every item.
+        The same for every sample.
     error_bound : float
-        How much each of the three scores may be off, as in `CompleteCV`: neighbour lists that end too early
-        leave more open than any order. Infinite for approximate neighbours.
+        How much each of the three scores may be off, as in `CompleteCV`: neighbor lists that end too early
+        leave more open than any order. Infinite for approximate neighbors.
     measure : str
         What the scores are.
     """

@@ -25,13 +25,13 @@ from ._tails import fill_tails, ties_that_matter
 
 @jit
 def no_score(order, labels, target, constraints):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """A kernel for those who want to know no more than which items are tied."""
+    """A kernel for those who want to know no more than which samples are tied."""
     return 0.0
 
 
 @dataclass(frozen=True)
 class BlockScorer:
-    """What a block of items needs; sent to the workers."""
+    """What a block of samples needs; sent to the workers."""
 
     neighbors: Neighbors
     labels: Labels
@@ -73,7 +73,7 @@ class BlockScorer:
         return lists, lengths
 
     def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
-        """Scores (n_kinds, n_rows), NaN where an item is never tested, and which rows are tied."""
+        """Scores (n_kinds, n_rows), NaN where a sample is never tested, and which rows are tied."""
         scores = np.zeros((len(self.kernels), len(rows)))
         ties = np.full(len(rows), -1)  # what follows reads it, also where `score_rows` was told to stop
         tied = np.zeros(len(rows), bool)

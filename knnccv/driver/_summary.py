@@ -1,4 +1,4 @@
-"""From the scores of the items to the answer."""
+"""From the scores of the samples to the answer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ._result import CompleteCV
 
 @dataclass(frozen=True)
 class Scores:
-    """A_x of every item under every kind of training sets.
+    """A_x of every sample under every kind of training sets.
 
     ``scores`` (n_kinds, n_items), floats or Fractions; ``tails`` (n_kinds, n_items): the probability
-    that the listed neighbours did not decide.
+    that the listed neighbors did not decide.
     """
 
     scores: Array
@@ -84,9 +84,9 @@ def summarize_scores(question: ScoringProblem, found: Scores) -> CompleteCV:
 
 
 def kind_weights(question: ScoringProblem, exact: bool) -> Array:
-    """What every kind of training sets counts for an item, (n_kinds, n_items): 1 over all kinds.
+    """What every kind of training sets counts for a sample, (n_kinds, n_items): 1 over all kinds.
 
-    0 for an item that is never tested; Fractions where `exact`.
+    0 for a sample that is never tested; Fractions where `exact`.
     """
     by_class = np.array(question.item_weights, dtype=object)
     total = by_class.sum(axis=0)
@@ -100,8 +100,8 @@ def _rounding(question: ScoringProblem, kind: TrainingSets, depth: int) -> float
     """What rounding may do to the score, for one kind of training sets.
 
     Fixed-size weights are most accurate where they are large, so the mean position of the K-th nearest
-    training item counts; a product along a stratified walk takes two roundings at every step, and one
-    over tied groups of items six.
+    training sample counts; a product along a stratified walk takes two roundings at every step, and one
+    over tied groups of samples six.
     """
     k = question.nearest(kind)
     walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)

@@ -1,6 +1,6 @@
-"""How likely neighbours beyond a depth, and ties, are to matter.
+"""How likely neighbors beyond a depth, and ties, are to matter.
 
-A neighbour matters as far as fewer than K of those before it are in the training set. The probability of
+A neighbor matters as far as fewer than K of those before it are in the training set. The probability of
 that, its *tail*, falls along the order.
 """
 
@@ -15,7 +15,7 @@ from ..sampling import stratified_tails
 
 @jit
 def labels_differ(labels, one, other):  # type: ignore[no-untyped-def]
-    """Whether two items have different classes or targets."""
+    """Whether two samples have different classes or targets."""
     if labels.classes[one] != labels.classes[other]:
         return True
     for output in range(labels.values.shape[1]):
@@ -34,9 +34,9 @@ def fill_tails(
     table: Array | None,
     out: Array,
 ) -> None:
-    """Fill in the tails after so many items of every row.
+    """Fill in the tails after so many samples of every row.
 
-    They are in `table` where training sets have a fixed size, else depend on the classes of the items.
+    They are in `table` where training sets have a fixed size, else depend on the classes of the samples.
     """
     if table is not None:
         out[:] = table[lengths]
@@ -60,7 +60,7 @@ def ties_that_matter(
     The same holds for all lists that are deep enough for `tol`, whatever their depth.
     """
     tied = ties >= 0
-    unsure = np.flatnonzero(ties >= nearest)  # fewer items than that never decide
+    unsure = np.flatnonzero(ties >= nearest)  # fewer samples than that never decide
     if len(unsure):
         tails = np.empty(len(unsure))
         where = (ties[unsure], rows[unsure], labels, constraints, nearest, table, tails)

@@ -19,7 +19,7 @@ def order_ties_by_score(
 ) -> NeighborLists:
     """The lists with what scores lowest (LOW) or highest first within each tied group.
 
-    ``losses[own, c]`` is what an item of class c scores if it decides alone.
+    ``losses[own, c]`` is what a sample of class c scores if it decides alone.
     """
     items = lists.items.copy()
     _order_ties(items, lists.values, lengths, rows, labels.classes, labels.values, losses, which)
@@ -28,7 +28,7 @@ def order_ties_by_score(
 
 @jit
 def _order_ties(items, distances, lengths, rows, classes, values, losses, which):  # type: ignore[no-untyped-def]
-    """Sort every tied group, stably, by what its items would score alone; O(b^2) for b tied items."""
+    """Sort every tied group, stably, by what its samples would score alone; O(b^2) for b tied samples."""
     keys = np.empty(items.shape[1])
     for r in range(len(rows)):
         own = classes[rows[r]]

@@ -25,7 +25,7 @@ def tie_report(result: CompleteCV, evaluation: Evaluation) -> TieReport:
         msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
         raise ValueError(msg)
     low, high = (evaluation.with_tie_order(order) for order in (LOW, HIGH))
-    # Where right items first are not sure to be best, what was asked for may lie outside.
+    # Where right samples first are not sure to be best, what was asked for may lie outside.
     seen = np.array([low.per_item, result.per_item, high.per_item])
     lowest, highest = seen.min(axis=0), seen.max(axis=0)
     tested = result.weights > 0

@@ -1,10 +1,11 @@
 """Distances for tables with numeric and nominal columns and unknown values.
 
 `HVDM`, the heterogeneous value difference metric, measures how differently two values of a nominal column
-go with the classes; its statistics come from labelled items. `HEOM` is the choice that looks at no labels.
+go with the classes; its statistics come from labeled samples. `HEOM` is the choice that looks at no labels.
 
 Statistics of labels are a leak: an item's own label enters the distances by which that label is then
-predicted. `HVDM` therefore removes every item from the statistics of its own distances, unless told not to.
+predicted. `HVDM` therefore removes every sample from the statistics of its own distances, unless told not
+to.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class IdentifierWarning(UserWarning):
 
 @dataclass(frozen=True)
 class _RowsOfTable:
-    """How the fitted items are compared: the functions of a `PreparedMetric`."""
+    """How the fitted samples are compared: the functions of a `PreparedMetric`."""
 
     statistics: Statistics
     whole: Statistics
@@ -105,7 +106,7 @@ class _Distance(ABC):
     def _fit(self, X: Any, labels: Any) -> Self:
         schema, table = learn(X, self.nominal)
         if table.n_items < 2:
-            msg = f"X must have at least 2 items, got n_samples={table.n_items}"
+            msg = f"X must have at least 2 samples, got n_samples={table.n_items}"
             raise ValueError(msg)
         coded = None if labels is None else encode_labels(labels, table.n_items)
         statistics = self._statistics(table, coded)
@@ -129,9 +130,9 @@ class _Distance(ABC):
             raise ValueError(msg)
 
     def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
-        """Distances of all rows of X to all rows of Y, under the statistics of all fitted items.
+        """Distances of all rows of X to all rows of Y, under the statistics of all fitted samples.
 
-        None is left out, whatever `leave_one_out` says: for neighbours of the fitted items among
+        None is left out, whatever `leave_one_out` says: for neighbors of the fitted samples among
         themselves, and for any score of these, take `neighbors`.
 
         Parameters
@@ -160,12 +161,13 @@ class _Distance(ABC):
         return np.sqrt(heterogeneous.squared_distances(statistics, scaled[0], scaled[-1], n_jobs=n_jobs))
 
     def kneighbors(self, X: Any, n_neighbors: int, *, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """The nearest fitted items of new rows; for those of the fitted items themselves see `neighbors`.
+        """The nearest fitted samples of new rows; for those of the fitted samples themselves see
+        `neighbors`.
 
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_rows, n_features)
-            New rows, compared under the statistics of all fitted items.
+            New rows, compared under the statistics of all fitted samples.
         n_neighbors : int
             1 to n_items.
         n_jobs : int, optional
@@ -174,7 +176,7 @@ class _Distance(ABC):
         Returns
         -------
         indices : int32 ndarray of shape (n_rows, n_neighbors)
-            Equally near items in the order of the fitted table.
+            Equally near samples in the order of the fitted table.
         distances : float64 ndarray of shape (n_rows, n_neighbors)
             In this order, as of `Neighbors`; scikit-learn's estimators return the distances first.
 
@@ -190,7 +192,7 @@ class _Distance(ABC):
         tested = statistics.scaled(*read(self._schema_, X))
         items = np.empty((tested.n_items, depth), np.int32)
         distances = np.empty((tested.n_items, depth))
-        # One more column takes the place of the item itself, which new rows do not have.
+        # One more column takes the place of the sample itself, which new rows do not have.
         n_items = self.n_items_
         step = max(QUERY_BYTES // (8 * n_items), 1)
 
@@ -208,7 +210,7 @@ class _Distance(ABC):
         return self._statistics_
 
     def neighbors(self, n_neighbors: int | None = None) -> Neighbors:
-        """Neighbour orders of the fitted items, each without itself.
+        """Neighbor orders of the fitted samples, each without itself.
 
         Parameters
         ----------
@@ -243,7 +245,7 @@ class HEOM(_Distance):
 
     The squared distance is the sum over the columns of 1 where a value is unknown, ``((x - y) / range)**2``
     in a numeric column, and 0 or 1 in a nominal one. It knows no labels, so that complete cross-validation
-    may use it; the ranges are those of all fitted items.
+    may use it; the ranges are those of all fitted samples.
 
     Parameters
     ----------
@@ -299,11 +301,11 @@ class HEOM(_Distance):
 
 
 class HVDM(_Distance):
-    """Heterogeneous value difference metric of labelled tables.
+    """Heterogeneous value difference metric of labeled tables.
 
     ``HVDM(x, y)**2`` is the sum over the columns of 1 where a value is unknown (both are, too);
     ``((x - y) / (4 σ))**2`` in a numeric column, σ being the sample standard deviation; and in a nominal
-    one the sum over the classes c of ``(P(c | x) - P(c | y))**2``, shares among the items that have the
+    one the sum over the classes c of ``(P(c | x) - P(c | y))**2``, shares among the samples that have the
     value.
 
     Parameters
@@ -312,9 +314,9 @@ class HVDM(_Distance):
         Nominal columns. Those of a data frame whose dtype is categorical, object, bool or string are
         nominal in any case; columns of an array are numeric unless they are named here.
     leave_one_out : {"exact", "fixed"}, default "exact"
-        What `neighbors` uses for an item's distances. "exact": the statistics of all *other* items, as if
+        What `neighbors` uses for an item's distances. "exact": the statistics of all *other* samples, as if
         the distance were fitted anew without it. "fixed": the statistics of all, the item's own label
-        among them, as in [1]_; scores of the neighbours are then optimistic where a column has many
+        among them, as in [1]_; scores of the neighbors are then optimistic where a column has many
         values, up to 100 % on random labels.
 
     Attributes
@@ -326,7 +328,7 @@ class HVDM(_Distance):
     categories_ : tuple of tuple
         The known values of every nominal column.
     probabilities_ : tuple of ndarray of shape (n_values, n_classes)
-        For every nominal column the share of each class among the items with the value.
+        For every nominal column the share of each class among the samples with the value.
     deviations_ : ndarray of shape (n_numeric,)
         σ of the numeric columns, in their units; 0 for columns in which nothing is measured: constant
         ones, and those with fewer than two known values.
@@ -366,7 +368,7 @@ class HVDM(_Distance):
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_items, n_features)
-            At least 2 items. None, NaN, NaT, pandas.NA and masked entries are unknown. Numbers must be
+            At least 2 samples. None, NaN, NaT, pandas.NA and masked entries are unknown. Numbers must be
             finite. Values of nominal columns may be of any hashable types; equal ones are one (1 and 1.0).
             Dates must be turned into numbers, or named in `nominal`.
         y : array of shape (n_items,)
@@ -451,7 +453,7 @@ class HVDM(_Distance):
             consequence = (
                 "leave_one_out='fixed' scores are far too good for it"
                 if self.leave_one_out == "fixed"
-                else "such values tell nothing of an item that is left out"
+                else "such values tell nothing of a sample that is left out"
             )
             title = self._schema_.title(int(column))
             warnings.warn(

@@ -7,9 +7,9 @@ where a value is unknown, and K telling where it is known, column by column
 
 one inner product again. It proposes; the proposals are measured as `_heterogeneous` measures.
 
-Where a tested item is left out of the statistics, its own distances are others: its scales shrink by no
+Where a tested sample is left out of the statistics, its own distances are others: its scales shrink by no
 more than a factor, its points move by no more than some length, and the triangle inequality then tells
-below what distance no item can lie that was not proposed.
+below what distance no sample can lie that was not proposed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class EmbeddedSearch(ProductSearch):
     shrink, moved : float64 ndarray of shape (n_items,)
         By what factor an item's distances may be smaller when it is left out, and by what length beyond.
     longest : float
-        The largest length of an item.
+        The largest length of a sample.
     """
 
     n_known: int
@@ -69,12 +69,12 @@ class EmbeddedSearch(ProductSearch):
 
 
 def embedded(statistics: Statistics, whole: Statistics, table: Table) -> EmbeddedSearch | None:
-    """Points of all items; None where they would have too many coordinates.
+    """Points of all samples; None where they would have too many coordinates.
 
     Parameters
     ----------
     statistics : Statistics
-        As the distances use them, perhaps leaving out the tested item.
+        As the distances use them, perhaps leaving out the tested sample.
     whole : Statistics
         The same for new rows.
     table : Table
@@ -94,11 +94,11 @@ def embedded(statistics: Statistics, whole: Statistics, table: Table) -> Embedde
     square = np.zeros(table.n_items)
     squares = []
     for column, hidden in zip(columns, unknown, strict=True):
-        centred = column - column[~hidden].mean(axis=0) if not hidden.all() else column
-        centred[hidden] = 0.0
-        factors[:, at : at + column.shape[1]] = centred[items]
+        centered = column - column[~hidden].mean(axis=0) if not hidden.all() else column
+        centered[hidden] = 0.0
+        factors[:, at : at + column.shape[1]] = centered[items]
         at += column.shape[1]
-        squares.append(np.einsum("ij,ij->i", centred, centred))
+        squares.append(np.einsum("ij,ij->i", centered, centered))
     n_known = int(partial.sum())
     for a, b in enumerate(np.flatnonzero(partial)):
         factors[:, at + a] = ~unknown[b, items]
@@ -164,7 +164,7 @@ def _left_out(statistics: Statistics, whole: Statistics, table: Table) -> tuple[
 
 
 def _moved_squares(whole: Statistics, values: Array, labels: Array) -> Array:
-    """How far, squared, values' points move when an item of the label is taken away.
+    """How far, squared, values' points move when a sample of the label is taken away.
 
     From N_c / N to (N_c - 1) / (N - 1) for its own class, to N_c / (N - 1) for the others; the point of a
     value that nobody else has moves to 0.
@@ -178,7 +178,7 @@ def _moved_squares(whole: Statistics, values: Array, labels: Array) -> Array:
 
 
 def measured(statistics: Statistics, table: Table, rows: Array, found: Array) -> Array:
-    """Squared distances (n_rows, n_found) of items to some others, as the direct comparison has them."""
+    """Squared distances (n_rows, n_found) of samples to some others, as the direct comparison has them."""
     values = np.empty(found.shape)
     starts, n_codes = code_tables(statistics)
     _measure(

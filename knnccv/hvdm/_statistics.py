@@ -23,7 +23,7 @@ from .._typing import Array
 from ..kernel import jit
 from ._tables import Table
 
-BLOCK = 2048  # items: the sums of a block stay in the first cache
+BLOCK = 2048  # samples: the sums of a block stay in the first cache
 FAR = 1e140  # scaled; so that squares do not overflow
 
 
@@ -36,11 +36,11 @@ class Statistics:
     exponents : int64 ndarray of shape (n_numeric,)
         Numbers are divided by 2**exponent.
     scales : float64 ndarray of shape (1 or n_items, n_numeric)
-        Of these; one row for all, or one for every item of the table when it is left out.
+        Of these; one row for all, or one for every sample of the table when it is left out.
     starts : int64 ndarray of shape (n_nominal + 1,)
         Where a column's values begin in `counts`.
     counts : float64 ndarray of shape (n_values, n_classes)
-        How many items of a class have the value; (n_values, 0) where any two values are at distance 1.
+        How many samples of a class have the value; (n_values, 0) where any two values are at distance 1.
     left_out : int64 ndarray of shape (n_items,) or (0,)
         The items' classes, where their own distances are to leave them out of the counts.
     """
@@ -64,7 +64,7 @@ class Statistics:
 
     @cached_property
     def totals(self) -> Array:
-        """How many items have a value, (n_values,)."""
+        """How many samples have a value, (n_values,)."""
         return self.counts.sum(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
@@ -242,7 +242,7 @@ def _distances_by_code(code, label, counts, totals, points, own, out):  # type: 
 
 
 def scales_left_out(numbers: Array) -> tuple[Array, Array]:
-    """``1 / (4 σ)`` of one column, of all items and without each item; 0 where σ is 0 or not known.
+    """``1 / (4 σ)`` of one column, of all samples and without each sample; 0 where σ is 0 or not known.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def scales_left_out(numbers: Array) -> tuple[Array, Array]:
     -------
     float64 ndarray of shape ()
     float64 ndarray of shape (n_items,)
-        Without an item of unknown value nothing changes.
+        Without a sample of unknown value nothing changes.
     """
     known = ~np.isnan(numbers)
     values = numbers[known]
@@ -287,7 +287,7 @@ def _without_each(values: Array) -> Array:
     gaps = near - near.mean()
     total = float((gaps * gaps).sum())
     share = gaps * gaps * (n / (n - 1))
-    # Where little is left of the sum it is made anew; there are at most three such items.
+    # Where little is left of the sum it is made anew; there are at most three such samples.
     anew = share > 0.5 * total
     scales: Array = np.zeros(n)
     scales[~anew] = 1 / (4 * np.sqrt((total - share[~anew]) / (n - 2)))

@@ -67,7 +67,7 @@ class Table:
 
     @cached_property
     def by_rows(self) -> tuple[Array, Array]:
-        """Both, with a row for every item."""
+        """Both, with a row for every sample."""
         return self.numbers.T.copy(), self.codes.T.copy()
 
     @property

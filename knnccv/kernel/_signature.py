@@ -11,13 +11,13 @@ from .._typing import Array
 
 
 class Order(NamedTuple):
-    """The neighbour order of one tested item: the other items, from most to least similar.
+    """The neighbor order of one tested sample: the other samples, from most to least similar.
 
     ``items``
-        int64 array of shape (depth,): the item at every position.
+        int64 array of shape (depth,): the sample at every position.
     ``group_end``
         int64 array of shape (depth,): one past the last position of the tied group that holds the
-        position. Positions of one group share it; under ``ties="index"`` every group has one item.
+        position. Positions of one group share it; under ``ties="index"`` every group has one sample.
     """
 
     items: Array
@@ -25,7 +25,7 @@ class Order(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What is known of every item.
+    """What is known of every sample.
 
     ``classes``
         int64 array of shape (n_items,): class codes 0 .. C-1 in sorted label order.
@@ -41,11 +41,11 @@ class Constraints(NamedTuple):
     """Which training sets are admissible, and the numbers that the variant prepared for them.
 
     ``n_train``, ``counts``
-        int64 arrays of shape (n_strata,): how many items of every stratum are in the training set, and
-        how many items the stratum has. Fixed-size designs have one stratum; stratified ones have the
+        int64 arrays of shape (n_strata,): how many samples of every stratum are in the training set, and
+        how many samples the stratum has. Fixed-size designs have one stratum; stratified ones have the
         classes for strata, with the class code as index.
     ``held_out``
-        1 where the tested item is one of its stratum's ``counts`` (complete cross-validation); 0 where
+        1 where the tested sample is one of its stratum's ``counts`` (complete cross-validation); 0 where
         it comes from outside.
     ``unit``
         1.0, or ``Fraction(1)`` in exact mode. Products start from it, so that a division by an integer
@@ -54,7 +54,7 @@ class Constraints(NamedTuple):
         The variant's own: int64 (any,), float64 (any,), float64 (any,) and float64 (any, any).
     ``extra``, ``n_extra``
         int64 array of shape (n_strata,), or (0,): where `n_extra` > 0, that many of the strata flagged by
-        1, any of them alike, have one more item in the training set than ``n_train`` says.
+        1, any of them alike, have one more sample in the training set than ``n_train`` says.
     """
 
     n_train: Array

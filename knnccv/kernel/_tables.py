@@ -20,17 +20,17 @@ class Task:
     Attributes
     ----------
     n_train, counts : tuple of int
-        Per stratum: items in the training set, items in all. One stratum where not `stratified`.
+        Per stratum: samples in the training set, samples in all. One stratum where not `stratified`.
     stratified : bool
         Whether the strata are the classes.
     held_out : int
-        1 if the tested item is counted in `counts`, 0 if not.
+        1 if the tested sample is counted in `counts`, 0 if not.
     n_classes : int
         How many classes there are.
     number : type
         float, or Fraction in exact mode.
     extra : tuple of int
-        The strata of which some have one more item in the training set; empty for most designs.
+        The strata of which some have one more sample in the training set; empty for most designs.
     n_extra : int
         How many of them have, any of them alike.
     """
@@ -51,7 +51,7 @@ class Task:
 
     @property
     def n_available(self) -> int:
-        """How many items the training set is drawn from, when one is tested."""
+        """How many samples the training set is drawn from, when one is tested."""
         return sum(self.counts) - self.held_out
 
 

@@ -14,7 +14,7 @@ from ._tables import Tables, Task
 
 
 class Variant(ABC):
-    """A nearest-neighbour rule: its kernels, and the numbers that they need.
+    """A nearest-neighbor rule: its kernels, and the numbers that they need.
 
     Subclass it, set `name`, at least one of the kernels, and `n_nearest`; see ``registry/README.md``.
 
@@ -27,7 +27,7 @@ class Variant(ABC):
     target : str
         "classes", or "values" where y holds real numbers (`Labels.values`); then there are no strata.
     tie_rules : tuple of str
-        Those of ``"index"`` and ``"random"`` that the kernels honour.
+        Those of ``"index"`` and ``"random"`` that the kernels honor.
     heeds_extra : bool
         Whether the stratified kernel heeds ``constraints.extra``.
     fixed, stratified : kernel or None
@@ -44,7 +44,7 @@ class Variant(ABC):
 
     @abstractmethod
     def n_nearest(self, **parameters: Any) -> int:
-        """How many of the nearest training items decide the score (K, R)."""
+        """How many of the nearest training samples decide the score (K, R)."""
 
     def check(self, task: Task, **parameters: Any) -> None:  # noqa: B027 (most rules have nothing to check)
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
@@ -57,7 +57,7 @@ class Variant(ABC):
         return 1.0
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """Whether right items first, among equally similar ones, can only raise the score, for any T."""
+        """Whether right samples first, among equally similar ones, can only raise the score, for any T."""
         return self.n_nearest(**parameters) == 1
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
@@ -67,7 +67,7 @@ class Variant(ABC):
     def measure(self, **parameters: Any) -> str:
         """What the score is, for people to read, such as "top-2 accuracy".
 
-        What contains the word "accuracy" is a share of right answers. Of a surface the number of neighbours
+        What contains the word "accuracy" is a share of right answers. Of a surface the number of neighbors
         is "K", or "R" for a `rank`. By default "expected loss" where there is a `loss`, else "score".
         """
         return "expected loss" if parameters.get("loss") is not None else "score"
@@ -91,11 +91,11 @@ class Variant(ABC):
         scores : ndarray of shape (n_kinds, n_items)
             What the kernels found; Fractions in exact mode.
         weights : ndarray of shape (n_kinds, n_items)
-            What the kinds count for an item; they sum to 1 over the kinds.
+            What the kinds count for a sample; they sum to 1 over the kinds.
         ask : callable
             ``ask(**parameters)`` gives the scores, (n_kinds, n_items), under other parameters.
         n_outputs : int
-            How many real targets an item has.
+            How many real targets a sample has.
         **parameters
             The variant's.
 
@@ -153,7 +153,9 @@ class Variant(ABC):
             msg = f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
             raise ValueError(msg)
         if task.n_extra and not self.heeds_extra:
-            msg = f"variant {self.name!r} has no kernel for classes that get one training item more by lot"
+            msg = (
+                f"variant {self.name!r} has no kernel for classes that get one training sample more by lot"
+            )
             raise ValueError(msg)
         return kernel
 

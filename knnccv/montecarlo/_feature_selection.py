@@ -29,11 +29,12 @@ BLOCK_BYTES = 2**24  # of distances at a time
 
 @jit
 def count_right(values, trained, tested, n_classes, k, right):  # type: ignore[no-untyped-def]
-    """Add to ``right[c]`` how many tested items of class c the k nearest training items get right.
+    """Add to ``right[c]`` how many tested samples of class c the k nearest training samples get right.
 
-    ``values`` (n_tested, n_trained) rank the training items; equal ones count in their order. Plurality, a
-    tied vote to the smallest class. O(n_trained) per item, and O(k) for each that is among the k nearest so
-    far.
+    ``values`` (n_tested, n_trained) rank the training samples; equal ones count in their order. Plurality,
+    a
+    tied vote to the smallest class. O(n_trained) per sample, and O(k) for each that is among the k nearest
+    so far.
     """
     nearest = np.empty(k, np.int64)
     votes = np.empty(n_classes, np.int64)
@@ -83,7 +84,7 @@ class ScreenedCV(RandomRuns):
         Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
     standard_error : float
         ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
-        having drawn these items.
+        having drawn these samples.
     n_repeats : int
         How many runs.
     n_train_sets : int
@@ -115,7 +116,7 @@ class ScreenedCV(RandomRuns):
     def __repr__(self) -> str:
         return (
             f"<ScreenedCV {self.score:.6g}{self._spread()}: {self.n_neighbors} nearest "
-            f"neighbour{'s' if self.n_neighbors > 1 else ''}, {self.n_repeats} random "
+            f"neighbor{'s' if self.n_neighbors > 1 else ''}, {self.n_repeats} random "
             f"run{'s' if self.n_repeats > 1 else ''} of {self.design}, {self._selected()}>"
         )
 
@@ -144,12 +145,12 @@ def screened_cv(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ScreenedCV:
-    """Cross-validation of nearest neighbours with features selected inside every fold, by random splits.
+    """Cross-validation of nearest neighbors with features selected inside every fold, by random splits.
 
-    Features that were selected with the labels of all items know the answers of those that are tested
-    later. Here they are selected from the training items alone, in every fold of every run anew.
+    Features that were selected with the labels of all samples know the answers of those that are tested
+    later. Here they are selected from the training samples alone, in every fold of every run anew.
 
-    It samples, and has no exact twin: `complete_cv` counts the training sets in which an item is among the
+    It samples, and has no exact twin: `complete_cv` counts the training sets in which a sample is among the
     nearest, and so the order of the others by distance must be the same whatever the training set is. Here
     it depends on the training set, as the selected features do, and each of the usually astronomically many
     sets would have to be selected from. Features that are selected without looking at labels, by their
@@ -170,10 +171,10 @@ def screened_cv(
     cv : int or design, default 5
         `KFold`, `StratifiedKFold`, `Subsample`, `StratifiedSubsample`, `LeaveOut`, `LeaveGroupsOut`; an
         integer is that number of stratified folds. One run is a whole partition into folds, or a single
-        split; a design that leaves out one item, or one group, leaves out each in turn in every run.
+        split; a design that leaves out one sample, or one group, leaves out each in turn in every run.
     n_neighbors : int, default 1
-        K, who vote; a tied vote goes to the smallest label. Equally near training items count in the order
-        of the data.
+        K, who vote; a tied vote goes to the smallest label. Equally near training samples count in the
+        order of the data.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`; measured in the selected columns.
     metric_params : mapping, optional
@@ -206,8 +207,8 @@ def screened_cv(
     to Do Cross-validation". ``python -m knnccv reproduce esl-cv`` repeats their example.
 
     Of columns that tell nothing about two classes of equal size, stratified folds of equal sizes say 1/2 on
-    average. Plain folds say less: where an item is left out its class is the rarer one in the training set,
-    and farther from the middle in the columns that were selected from it.
+    average. Plain folds say less: where a sample is left out its class is the rarer one in the training
+    set, and farther from the middle in the columns that were selected from it.
 
     Examples
     --------
@@ -273,8 +274,8 @@ def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tu
 class _Folds:
     """Judges one fold of one run when called.
 
-    ``right`` (n_runs, n_folds, n_classes): items that are classified right; ``selected`` (n_features,): how
-    often every column was.
+    ``right`` (n_runs, n_folds, n_classes): samples that are classified right; ``selected`` (n_features,):
+    how often every column was.
     """
 
     def __init__(
@@ -307,7 +308,7 @@ class _Folds:
         try:
             data, columns = screened(self._select, self._X, self._labels, train, test)
         except Exception as error:
-            error.add_note(f"select failed on the {len(train)} training items of run {run}, fold {fold}")
+            error.add_note(f"select failed on the {len(train)} training samples of run {run}, fold {fold}")
             raise
         if columns is not None:
             with self._counting:

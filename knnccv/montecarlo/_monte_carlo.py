@@ -64,11 +64,11 @@ def score_trials(  # type: ignore[no-untyped-def]
     out,
     stop,
 ):
-    """Score of every row in every run in which its item is tested in one of the `tested` folds.
+    """Score of every row in every run in which its sample is tested in one of the `tested` folds.
 
-    ``fold_of`` (n_runs, n_items) is the fold in which an item is tested; the others train it; `tested` has
+    ``fold_of`` (n_runs, n_items) is the fold in which a sample is tested; the others train it; `tested` has
     shape (n_runs, n_folds). A row whose
-    list ends before `nearest` training items were found, or where one that is not listed may tie the last
+    list ends before `nearest` training samples were found, or where one that is not listed may tie the last
     of them (not ``certain``), gets NaN.
     """
     depth = items.shape[1]
@@ -200,9 +200,9 @@ def monte_carlo_cv(
 
 @dataclass(frozen=True)
 class TrialScorer:
-    """What a block of items needs.
+    """What a block of samples needs.
 
-    ``shares`` (n_kinds, n_classes): what one tested item adds to the score of its run; ``kind_of``
+    ``shares`` (n_kinds, n_classes): what one tested sample adds to the score of its run; ``kind_of``
     (n_runs, n_folds): the kind of every training set.
     """
 
@@ -311,11 +311,11 @@ def _plan(question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array
 
 
 def item_shares(question: ScoringProblem, n_folds: int) -> Array:
-    """What a tested item of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
+    """What a tested sample of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
     n_classes = len(question.labels.classes)
     shares = np.zeros((len(question.kinds), n_classes))
     for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
-        # An item counts its weight over the probability of being tested; a run has several folds.
+        # A sample counts its weight over the probability of being tested; a run has several folds.
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / n_folds)
@@ -323,7 +323,7 @@ def item_shares(question: ScoringProblem, n_folds: int) -> Array:
 
 
 def _trial_task(question: ScoringProblem, kind: TrainingSets) -> Task:
-    """One given training set: all its items, and no others, are there to be drawn."""
+    """One given training set: all its samples, and no others, are there to be drawn."""
     return Task(
         kind.n_train,
         kind.n_train,

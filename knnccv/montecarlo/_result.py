@@ -69,14 +69,14 @@ class MonteCarloCV(RandomRuns):
         NaN for a single run.
     standard_error : float
         ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
-        having drawn these items.
+        having drawn these samples.
     error_bound : float
-        How much the mean may be off because neighbour lists ended before enough training items were
+        How much the mean may be off because neighbor lists ended before enough training samples were
         found; 0 unless the lists were given and are short. Infinite where ``certified`` is False.
     certified : bool
-        False where the neighbours are approximate.
+        False where the neighbors are approximate.
     truncation_bound : float
-        What ``error_bound`` would be if the neighbour lists were right as far as they go.
+        What ``error_bound`` would be if the neighbor lists were right as far as they go.
     measure : str
         What the scores are.
     """

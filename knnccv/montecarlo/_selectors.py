@@ -1,4 +1,4 @@
-"""What selects features from training items: functions, and objects that are fitted."""
+"""What selects features from training samples: functions, and objects that are fitted."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def names_columns(select: Any) -> bool:
 
 
 def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) -> tuple[Array, Array | None]:
-    """The training items and then the tested ones, as the selector would have them compared.
+    """The training samples and then the tested ones, as the selector would have them compared.
 
     Parameters
     ----------
     select : object
         As `check_selector` lets it pass.
     X : ndarray of shape (n_items, n_features)
-        All items.
+        All samples.
     labels : ndarray of shape (n_items,)
-        Their labels; those of the tested items are not looked at.
+        Their labels; those of the tested samples are not looked at.
     train, test : int ndarray
-        Which items train and which are tested.
+        Which samples train and which are tested.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) ->
     outside = _features(fresh.transform(X[test]), len(test))
     if inside.shape[1] != outside.shape[1]:
         msg = (
-            f"select must transform all items alike, got {inside.shape[1]} columns of training items and "
+            f"select must transform all samples alike, got {inside.shape[1]} columns of training samples and "
             f"{outside.shape[1]} of tested ones"
         )
         raise ValueError(msg)
@@ -125,7 +125,7 @@ def _columns(found: Any, n_features: int) -> Array:
 
 
 def _features(found: Any, n_items: int) -> Array:
-    must = f"select must transform {n_items} items into an array of shape ({n_items}, n_columns)"
+    must = f"select must transform {n_items} samples into an array of shape ({n_items}, n_columns)"
     if hasattr(found, "tocsr"):
         msg = f"{must}, got a sparse matrix"
         raise TypeError(msg)

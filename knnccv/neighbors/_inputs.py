@@ -16,16 +16,16 @@ ROWS = 2**14
 def lists_of_indices(
     indices: Any, distances: Any, *, approximate: bool, drop_self: bool
 ) -> tuple[Array, Array, Array]:
-    """Lists as other programs give them: items and values of shape (n_items, depth), and lengths.
+    """Lists as other programs give them: samples and values of shape (n_items, depth), and lengths.
 
-    Without distances the values are positions. Missing neighbours, and items themselves if they are to be
+    Without distances the values are positions. Missing neighbors, and samples themselves if they are to be
     dropped, are taken out.
 
     Raises
     ------
     ValueError, TypeError
-        If the shapes differ, an index is out of range, repeated or the item itself, a list is empty, or the
-        distances are not finite or fall along all lists.
+        If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty, or
+        the distances are not finite or fall along all lists.
     """
     raw = _as_indices(indices, approximate=approximate, drop_self=drop_self)
     n_items, depth = raw.shape
@@ -38,7 +38,7 @@ def lists_of_indices(
     lengths = np.empty(n_items, np.int64)
     stamps = np.full(n_items, -1)
     rise = fall = False
-    # By blocks of rows: lists of a million items should not be copied whole again and again.
+    # By blocks of rows: lists of a million samples should not be copied whole again and again.
     for start in range(0, n_items, ROWS):
         rows = slice(start, min(start + ROWS, n_items))
         keep = _listed(raw[rows], start, n_items, approximate=approximate, drop_self=drop_self)
@@ -46,11 +46,11 @@ def lists_of_indices(
         twice = _find_repeated(some, keep, stamps, start)
         if twice >= 0:
             r, j = divmod(int(twice), depth)
-            msg = f"indices[{start + r}] holds item {raw[start + r, j]} twice"
+            msg = f"indices[{start + r}] holds sample {raw[start + r, j]} twice"
             raise ValueError(msg)
         lengths[rows] = keep.sum(axis=1)
         if not lengths[rows].all():
-            msg = f"indices[{start + int(np.argmin(lengths[rows]))}] holds no neighbour"
+            msg = f"indices[{start + int(np.argmin(lengths[rows]))}] holds no neighbor"
             raise ValueError(msg)
         if whole:
             continue
@@ -77,7 +77,7 @@ def lists_of_indices(
 
 
 def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_self: bool) -> Array:
-    """Which entries of some rows are neighbours; ValueError if one is none, `start` being the first row."""
+    """Which entries of some rows are neighbors; ValueError if one is none, `start` being the first row."""
     keep = np.ones(raw.shape, bool)
     if approximate:
         keep &= ~_missing(raw)
@@ -85,7 +85,7 @@ def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_sel
         if goes_on.any():
             r, j = (int(at) for at in np.argwhere(goes_on)[0])
             missing = f"indices[{start + r}, {j}] = {raw[r, j]}"
-            msg = f"indices[{start + r}] goes on after {missing}, a missing neighbour"
+            msg = f"indices[{start + r}] goes on after {missing}, a missing neighbor"
             raise ValueError(msg)
     bad = keep & ((raw < 0) | (raw >= n_items))
     if bad.any():
@@ -96,14 +96,14 @@ def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_sel
     own = keep & (raw == np.arange(start, start + len(raw))[:, None])
     if own.any() and not drop_self:
         at = start + int(np.argwhere(own)[0][0])
-        msg = f"indices[{at}] holds the item itself; leave it out, or pass drop_self=True"
+        msg = f"indices[{at}] holds the sample itself; leave it out, or pass drop_self=True"
         raise ValueError(msg)
     keep &= ~own
     return keep
 
 
 def _check_finite_where(values: Array, keep: Array, start: int) -> None:
-    """Raise ValueError if the distance of a neighbour is not finite."""
+    """Raise ValueError if the distance of a neighbor is not finite."""
     bad = keep & ~np.isfinite(values)
     if bad.any():
         r = int(np.argwhere(bad)[0][0])
@@ -113,7 +113,7 @@ def _check_finite_where(values: Array, keep: Array, start: int) -> None:
 
 @jit
 def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
-    """The flat place of an entry that is in its row twice, or -1; `stamps` tell who listed an item last."""
+    """The flat place of an entry that is in its row twice, or -1; `stamps` tell who listed a sample last."""
     for r in range(len(raw)):
         for j in range(raw.shape[1]):
             if keep[r, j]:
@@ -135,7 +135,7 @@ def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
 
 @jit
 def _pack_lists(raw, found, keep, items, values):  # type: ignore[no-untyped-def]
-    """Rows of neighbours in the order (value, index); whether values rose, and fell, as they came."""
+    """Rows of neighbors in the order (value, index); whether values rose, and fell, as they came."""
     rises = False
     falls = False
     for r in range(len(raw)):
@@ -180,14 +180,14 @@ def _as_indices(indices: Any, *, approximate: bool, drop_self: bool) -> Array:
 
 
 def _missing(raw: Array) -> Array:
-    """Where there is no neighbour: -1, also as unsigned integers hold it."""
+    """Where there is no neighbor: -1, also as unsigned integers hold it."""
     none = np.array(-1).astype(raw.dtype)
     missing: Array = raw == none
     return missing if none < 0 or none >= len(raw) else np.zeros_like(missing)
 
 
 def _as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
-    """The distances as they are if they are floats, which are checked where there is a neighbour."""
+    """The distances as they are if they are floats, which are checked where there is a neighbor."""
     must = "distances must be real numbers"
     raw = distances if np.ma.isMaskedArray(distances) else rectangular(distances, must)
     if raw.shape != shape:
@@ -199,7 +199,7 @@ def _as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
 
 
 def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
-    """A sparse graph as neighbour lists: items and values of shape (n_items, depth), and lengths.
+    """A sparse graph as neighbor lists: samples and values of shape (n_items, depth), and lengths.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
         raise ValueError(msg)
     lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
     if not lengths.all():
-        msg = f"item {int(np.argmin(lengths))} has no neighbours in the graph"
+        msg = f"item {int(np.argmin(lengths))} has no neighbors in the graph"
         raise ValueError(msg)
     order = np.lexsort((items, values, rows))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])

@@ -11,10 +11,10 @@ from .._typing import Array
 
 @dataclass
 class NeighborLists:
-    """Neighbour lists of some rows.
+    """Neighbor lists of some rows.
 
     ``items`` int32 (n_rows, depth) and ``values`` float64 (n_rows, depth) are filled up to ``lengths``
-    int64 (n_rows,); ``open_end`` bool (n_rows,) tells where an item beyond the list may tie its last.
+    int64 (n_rows,); ``open_end`` bool (n_rows,) tells where a sample beyond the list may tie its last.
     """
 
     items: Array

@@ -161,7 +161,7 @@ def on_sphere(data: Array) -> Array:
             at = f"X[{beyond[0]}, {column}] is {data[beyond[0], column]}"
             msg = f"{at}; a {name} in radians is within {limit:.4f} of 0 (from degrees: np.radians(X))"
             raise ValueError(msg)
-    # Of equal angles once, so that equal items have equal points whatever instructions are used.
+    # Of equal angles once, so that equal samples have equal points whatever instructions are used.
     angles, places = np.unique(data, return_inverse=True)
     places = places.reshape(data.shape)
     sine, cosine = np.sin(angles)[places], np.cos(angles)[places]

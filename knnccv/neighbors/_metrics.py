@@ -1,7 +1,7 @@
-"""Dissimilarities by name: values that rank the items, and how to turn them into distances.
+"""Dissimilarities by name: values that rank the samples, and how to turn them into distances.
 
 Ranking happens on a surrogate where the distance itself would blur the order: squared euclidean
-distances, since the square root maps neighbouring doubles to one; for cosine and correlation, squared
+distances, since the square root maps neighboring doubles to one; for cosine and correlation, squared
 distances of rows brought to one length, in which proportional rows are equal to the last bit and rows at
 small angles do not cancel. Great circles rank by the chord.
 """
@@ -51,7 +51,7 @@ _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "m
 
 @dataclass(frozen=True)
 class PreparedMetric:
-    """How the items are compared.
+    """How the samples are compared.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class PreparedMetric:
         Returns a `ProductSearch` whose proposals `remeasure` can settle, or None: for distances that are no
         metric's of `data`.
     remeasure : callable, optional
-        ``remeasure(rows, found)`` → surrogate values of the items ``found[r]`` beside item ``rows[r]``.
+        ``remeasure(rows, found)`` → surrogate values of the samples ``found[r]`` beside sample ``rows[r]``.
     nearest : callable, optional
         ``nearest(rows, depth)`` → lists as those of `select.nearest_of`, where the data have a search of
         their own; `compare` does not serve then.
@@ -136,7 +136,7 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
         return PreparedMetric(scaled, partial(quadratic, factors), partial(_root, shift + power))
     if name == "haversine":
         return PreparedMetric(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
-    return _angular(data, centred=name == "correlation")
+    return _angular(data, centered=name == "correlation")
 
 
 def check_features(X: Any, *, keep_single: bool = False) -> Array:
@@ -147,7 +147,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If they are not finite real numbers in two dimensions, at least two items and one feature.
+        If they are not finite real numbers in two dimensions, at least two samples and one feature.
     """
     refuse_fitted("X", X)
     if hasattr(X, "tocsr"):
@@ -160,7 +160,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
         msg = f"X must have shape (n_items, n_features), got shape {shape}"
         raise ValueError(msg)
     if shape[0] < 2 or shape[1] < 1:
-        msg = f"X must have at least 2 items and 1 feature, got shape {shape}"
+        msg = f"X must have at least 2 samples and 1 feature, got shape {shape}"
         raise ValueError(msg)
     if keep_single and raw.dtype == np.float32 and not np.ma.isMaskedArray(X):
         single = np.ascontiguousarray(raw, dtype=np.float32)
@@ -172,7 +172,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     except TypeError as error:
         if raw.dtype.kind not in "OUST":
             raise
-        msg = f"{error}; neighbours of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
+        msg = f"{error}; neighbors of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
         raise TypeError(msg) from error
     warn_of_distances(data)
     return data
@@ -219,14 +219,14 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> PreparedMetric:
     )
 
 
-def _angular(data: Array, *, centred: bool) -> PreparedMetric:
-    if centred:
+def _angular(data: Array, *, centered: bool) -> PreparedMetric:
+    if centered:
         constant = data.max(axis=1) == data.min(axis=1)
         scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
         from_first = scaled - scaled[:, :1]  # without rounding where the values are close together
         # The mean times their number: exact for moderate integers, as proportional rows must stay so.
-        centred_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
-        data = np.where(constant[:, None], 0.0, centred_rows)
+        centered_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
+        data = np.where(constant[:, None], 0.0, centered_rows)
     largest = np.abs(data).max(axis=1, keepdims=True)
     zero = largest[:, 0] == 0
     # Proportional rows give the same quotients to the last bit.
@@ -249,7 +249,7 @@ def _angles(some: Array, every: Array) -> Array:
 
 
 def _present(data: Array) -> Array:
-    """Which features an item has."""
+    """Which features a sample has."""
     if data.all() and (data != 1).any():
         raise ValueError(NO_ZERO)
     present: Array = data != 0

@@ -31,11 +31,11 @@ MOST_FEATURES = 9
 FEWEST_ITEMS = 1000
 ENGINE_BLOCK = 1024
 LIST_BLOCK = 4096
-DEEP = 50  # lists deeper than this part of all items take longer than a comparison of all pairs
+DEEP = 50  # lists deeper than this part of all samples take longer than a comparison of all pairs
 
 
 class Neighbors:
-    """Neighbour orders of N items. Use one of the ``from_`` constructors.
+    """Neighbor orders of N samples. Use one of the ``from_`` constructors.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Neighbors:
     metric : str
         What was measured, for people to read.
     ordered_by_index : bool
-        Whether ties at the end of a cut list are known to be cut in the order of the items.
+        Whether ties at the end of a cut list are known to be cut in the order of the samples.
     approximate : bool
-        Whether nearer items than those listed may exist, so that results cannot be certified.
+        Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
-        Empty, unless the distances were fitted to labels of the items: "exact" where those of a tested item
-        leave its own label out, else "fixed". See `knnccv.hvdm`.
+        Empty, unless the distances were fitted to labels of the samples: "exact" where those of a tested
+        sample leave its own label out, else "fixed". See `knnccv.hvdm`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Neighbors:
         ----------
         X : array or scipy sparse matrix of shape (n_items, n_features)
             Finite real numbers. Not copied if it is C-contiguous float64: leave it as it is while the
-            neighbours are in use. Sparse data are never made dense as a whole; they serve "euclidean",
+            neighbors are in use. Sparse data are never made dense as a whole; they serve "euclidean",
             "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto", with the same lists.
         metric : str or callable, default "euclidean"
             A name from the table in the notes, or ``metric(tested, other)`` → float, which need be
@@ -123,7 +123,7 @@ class Neighbors:
             ``{"p": ...}`` for minkowski (default 2); ``{"V": covariance}`` or ``{"VI": inverse}``, one of
             them required, for mahalanobis.
         algorithm : {"auto", "brute", "tree"}, default "auto"
-            How neighbours are searched: by a k-d tree, which serves the euclidean, manhattan, chebyshev and
+            How neighbors are searched: by a k-d tree, which serves the euclidean, manhattan, chebyshev and
             haversine metrics and is fast in few dimensions, or by comparing all pairs, which for euclidean
             distances matrix products speed up. The orders and the ties are the same, to the last bit.
             Sparse data have an engine of their own.
@@ -131,9 +131,9 @@ class Neighbors:
             Where matrix products are computed and searched: "cuda", "cuda:1", "cpu", … (needs PyTorch:
             ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine, correlation and
             haversine metrics on dense data; what it proposes is measured again in double precision, so that
-            orders and ties are the same, to the last bit. Fewer than 1,000 items, and lists deeper than an
-            eighth of all items, are compared by the CPU. Processes of an executor each open the device for
-            themselves (for CUDA they must not be forked). Default: no device, and PyTorch is not looked
+            orders and ties are the same, to the last bit. Fewer than 1,000 samples, and lists deeper than
+            an eighth of all samples, are compared by the CPU. Processes of an executor each open the device
+            for themselves (for CUDA they must not be forked). Default: no device, and PyTorch is not looked
             for.
 
         Raises
@@ -147,7 +147,7 @@ class Neighbors:
         -----
         UserWarning
             If X is square and symmetric with zeros on the diagonal, as distances are, or sparse and square
-            with an empty diagonal, as neighbour graphs are.
+            with an empty diagonal, as neighbor graphs are.
 
         Notes
         -----
@@ -200,7 +200,7 @@ class Neighbors:
         Parameters
         ----------
         D : array of shape (n_items, n_items)
-            ``D[x, j]``: how unlike item j is to the tested item x. It need not be symmetric. The
+            ``D[x, j]``: how unlike sample j is to the tested sample x. It need not be symmetric. The
             diagonal is not looked at and may be NaN or infinite; all else must be finite. Not copied.
 
         Raises
@@ -221,34 +221,35 @@ class Neighbors:
         Parameters
         ----------
         indices : integer array of shape (n_items, depth)
-            Neighbours of every item, without the item itself unless `drop_self` is set. With
+            Neighbors of every sample, without the sample itself unless `drop_self` is set. With
             `approximate`, -1 (as unsigned integers: their largest value) says that there are no more.
             Not copied if it is C-contiguous int32 and nothing else is given: leave it as it is while
-            the neighbours are in use.
+            the neighbors are in use.
         distances : array of shape (n_items, depth), optional
             Their distances, small = near; equal ones are ties. Without them the order of `indices` is
             taken as it is, and nothing ties.
         approximate : bool, default False
-            Whether nearer items may be missing in the lists, as in those of faiss, hnswlib, pynndescent or
-            cuVS. Results are then marked: ``certified`` is False, and ``error_bound`` infinite. See
+            Whether nearer samples may be missing in the lists, as in those of faiss, hnswlib, pynndescent
+            or cuVS. Results are then marked: ``certified`` is False, and ``error_bound`` infinite. See
             ``docs/approximate.md``.
         drop_self : bool, default False
-            Whether the item itself, wherever it is in its own list, is to be left out. Lists without it
+            Whether the sample itself, wherever it is in its own list, is to be left out. Lists without it
             stay as they are, and are longer by one.
 
         Notes
         -----
         A list that is shorter than the question needs shows in the result's ``error_bound``. Since an
-        item beyond the list may tie the last one in it, the last tied group counts as unknown, unless
-        the list is complete. Equal distances are put into the order of the items. What `kneighbors` returns
-        under a euclidean metric may tie where the data do not: square roots of neighbouring numbers can be
+        sample beyond the list may tie the last one in it, the last tied group counts as unknown, unless
+        the list is complete. Equal distances are put into the order of the samples. What `kneighbors`
+        returns
+        under a euclidean metric may tie where the data do not: square roots of neighboring numbers can be
         equal. Take "sqeuclidean" for lists that are to come back as they were.
 
         Raises
         ------
         ValueError, TypeError
-            If the shapes differ, an index is out of range, repeated or the item itself, a list is empty, a
-            distance is not finite, or (with `approximate` or `drop_self`) distances fall along all lists,
+            If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty,
+            a distance is not finite, or (with `approximate` or `drop_self`) distances fall along all lists,
             as similarities do.
 
         Examples
@@ -256,7 +257,7 @@ class Neighbors:
         >>> from knnccv import Neighbors
         >>> found = [[0, 1, 2], [1, 0, -1], [2, 1, 0]]
         >>> Neighbors.from_lists(found, approximate=True, drop_self=True)
-        <Neighbors of 3 items (lists, approximate), depth up to 2>
+        <Neighbors of 3 samples (lists, approximate), depth up to 2>
         """
         check_bool("approximate", approximate)
         check_bool("drop_self", drop_self)
@@ -270,16 +271,16 @@ class Neighbors:
 
     @classmethod
     def from_graph(cls, graph: Any, *, approximate: bool = False) -> Neighbors:
-        """Orders from a sparse neighbour graph with distances.
+        """Orders from a sparse neighbor graph with distances.
 
         Parameters
         ----------
         graph : scipy sparse matrix or array of shape (n_items, n_items)
-            Row = tested item, stored values = distances, as scikit-learn's
+            Row = tested sample, stored values = distances, as scikit-learn's
             ``kneighbors_graph(mode="distance")`` and ``radius_neighbors_graph`` give it. Rows may
             differ in length; entries on the diagonal are left out; a stored zero is a distance of 0.
         approximate : bool, default False
-            Whether nearer items may be missing in the graph; see `from_lists`.
+            Whether nearer samples may be missing in the graph; see `from_lists`.
 
         Raises
         ------
@@ -294,10 +295,10 @@ class Neighbors:
 
     def __repr__(self) -> str:
         source = f"{self.metric}, approximate" if self.approximate else self.metric
-        return f"<Neighbors of {self.n_items} items ({source}), depth up to {self.max_depth}>"
+        return f"<Neighbors of {self.n_items} samples ({source}), depth up to {self.max_depth}>"
 
     def kneighbors(self, n_neighbors: int, *, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """The nearest items and their distances, ties in the order of the items.
+        """The nearest samples and their distances, ties in the order of the samples.
 
         Parameters
         ----------
@@ -314,7 +315,7 @@ class Neighbors:
         Raises
         ------
         ValueError
-            If some item has fewer known neighbours.
+            If some sample has fewer known neighbors.
         """
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
@@ -326,7 +327,7 @@ class Neighbors:
             part = self.block(rows, depth)
             if part.lengths.min() < depth:
                 at = int(part.lengths.argmin())
-                msg = f"item {rows[at]} has only {part.lengths[at]} known neighbours, asked for {depth}"
+                msg = f"item {rows[at]} has only {part.lengths[at]} known neighbors, asked for {depth}"
                 raise ValueError(msg)
             items[rows] = part.items
             values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
@@ -338,11 +339,11 @@ class Neighbors:
         return items, values
 
     def block_size(self, depth: int) -> int:
-        """How many items at a time fit the cache of a processor."""
+        """How many samples at a time fit the cache of a processor."""
         if self._known(depth) or self._finder is None:
             return LIST_BLOCK
         if self._engine(depth) != "plain":
-            return ENGINE_BLOCK  # there is never a row of all items
+            return ENGINE_BLOCK  # there is never a row of all samples
         row = 8 * self.n_items
         return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))
 
@@ -356,12 +357,12 @@ class Neighbors:
         return order[wanted[order]]  # type: ignore[no-any-return]
 
     def block(self, rows: Array, depth: int) -> NeighborLists:
-        """Neighbour lists of some items.
+        """Neighbor lists of some samples.
 
         Parameters
         ----------
         rows : int64 ndarray of shape (n_rows,)
-            Tested items.
+            Tested samples.
         depth : int
             Positions wanted, 1 to `max_depth`.
 
@@ -427,7 +428,7 @@ class Neighbors:
                 self._product = product
 
     def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
-        """Compare all items with all at once, in threads, where that saves work before `block` is asked."""
+        """Compare all samples with all at once, in threads, where that saves work before `block` is asked."""
         self.prepare(depth)
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
@@ -465,7 +466,7 @@ class Neighbors:
 
     @property
     def sees_all(self) -> bool:
-        """Whether every item can be compared with all others."""
+        """Whether every sample can be compared with all others."""
         return self._finder is not None and self.max_depth == self.n_items - 1
 
     def proposer(self) -> Any:
@@ -476,7 +477,7 @@ class Neighbors:
         return None if self._product is None else (self._product, self._ranking.data)
 
     def values(self, rows: Array) -> Array:
-        """What orders all items for some rows, float64 (n_rows, n_items); needs `sees_all`."""
+        """What orders all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""
         return self._values(rows)
 
     def _known(self, depth: int) -> bool:
@@ -507,7 +508,7 @@ class Neighbors:
         if self._matrix is not None:
             return np.array(self._matrix[rows], dtype=np.float64, order="C")
         if self._ranking is None:  # lists end where they end
-            msg = "these neighbours hold no data to measure"
+            msg = "these neighbors hold no data to measure"
             raise RuntimeError(msg)
         data = self._ranking.data
         values = self._ranking.compare(data[rows], data)
@@ -516,7 +517,7 @@ class Neighbors:
         if bad.any():
             r, j = (int(at) for at in np.argwhere(bad)[0])
             msg = (
-                f"the distance of items {int(rows[r])} and {j} under {self.metric} is "
+                f"the distance of samples {int(rows[r])} and {j} under {self.metric} is "
                 f"{values[r, j]}; it must be finite"
             )
             raise ValueError(msg)
@@ -536,7 +537,7 @@ class Neighbors:
         )
 
     def keep(self, lists: NeighborLists) -> None:
-        """Keep lists of all items for later questions."""
+        """Keep lists of all samples for later questions."""
         if not self._known(lists.items.shape[1]):  # another thread's may be deeper
             self._lists = lists
         self._heaps = None
@@ -550,7 +551,7 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             raise ValueError(msg)
         return X
     if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
-        msg = f"X is {X!r}, a distance; pass the neighbours of its fitted items, {type(X).__name__}(...)"
+        msg = f"X is {X!r}, a distance; pass the neighbors of its fitted samples, {type(X).__name__}(...)"
         msg += ".fit(X, y).neighbors()"
         raise TypeError(msg)
     if isinstance(metric, str) and metric == "precomputed":

@@ -12,7 +12,7 @@ from .._validation import as_reals, check_finite, rectangular
 
 BLOCK_VALUES = 2**21  # of a matrix that may be larger than what memory has room for twice
 TILE = 512
-FEWEST = 3  # two items have one order
+FEWEST = 3  # two samples have one order
 # In a few rows a diagonal that is not looked at may be the largest by chance; symmetry is no chance.
 FEW = 10
 
@@ -53,7 +53,7 @@ def as_matrix(D: Any) -> Array:
 
 
 def warn_of_distances(X: Array) -> None:
-    """Say so if the features of the items look like their distances."""
+    """Say so if the features of the samples look like their distances."""
     n_items, n_features = X.shape
     if n_items != n_features or n_items < FEWEST or X.diagonal().any():
         return
@@ -61,7 +61,7 @@ def warn_of_distances(X: Array) -> None:
         return
     msg = (
         "X is square and symmetric with zeros on the diagonal, as distances are, but is taken for the "
-        f'features of {n_items} items; pass metric="precomputed", or Neighbors.from_distances(X), if it '
+        f'features of {n_items} samples; pass metric="precomputed", or Neighbors.from_distances(X), if it '
         "holds distances"
     )
     warnings.warn(msg, UserWarning, stacklevel=5)
@@ -102,7 +102,7 @@ def _finite_diagonal(matrix: Array) -> Array:
 
 
 def _holds_similarities(matrix: Array) -> bool:
-    """Whether every item is most like itself; known from the first rows if these are distances."""
+    """Whether every sample is most like itself; known from the first rows if these are distances."""
     if len(matrix) < FEWEST:
         return False
     higher = False

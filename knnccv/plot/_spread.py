@@ -30,9 +30,9 @@ TIE_REPORT = (
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
-    """What the order of equally similar items can do to the score, item by item and in all.
+    """What the order of equally similar samples can do to the score, sample by sample and in all.
 
-    Drawn are the items whose score depends on that order, the widest range first.
+    Drawn are the samples whose score depends on that order, the widest range first.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     most : int, default 40
-        How many items to draw at most.
+        How many samples to draw at most.
     **kwargs
-        For ``Axes.vlines``, which draws the ranges of the items.
+        For ``Axes.vlines``, which draws the ranges of the samples.
 
     Returns
     -------
     Axes
-        Up to 40 items are named by their row.
+        Up to 40 samples are named by their row.
 
     Raises
     ------
@@ -71,9 +71,9 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
     places = np.arange(len(items))
     with canvas(ax) as axes:
         axes.axhspan(
-            report.lowest, report.highest, color=EXACT_COLOR, alpha=0.2, lw=0, label="all items: range"
+            report.lowest, report.highest, color=EXACT_COLOR, alpha=0.2, lw=0, label="all samples: range"
         )
-        axes.axhline(report.score, color=EXACT_COLOR, label="all items: score")
+        axes.axhline(report.score, color=EXACT_COLOR, label="all samples: score")
         if len(items):
             thick = 5.0 if len(items) <= MOST_NAMED_ITEMS else 1.5
             style: dict[str, Any] = {"colors": SAMPLED_COLOR, "linewidth": thick, "label": "item: range"}
@@ -90,7 +90,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
         doubt = "" if report.exact_range else " (not exact)"
         axes.set_title(
             f"score {score}, by the order of ties {least} to {highest}{doubt}\n"
-            f"{report.n_tied} of {report.n_items} items tie different labels; it matters to {n_ranges}",
+            f"{report.n_tied} of {report.n_items} samples tie different labels; it matters to {n_ranges}",
             fontsize="medium",
             pad=22,
         )

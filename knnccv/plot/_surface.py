@@ -45,7 +45,7 @@ class Surface(Protocol):
 def learning_curve(
     surface: Surface, n_neighbors: Any = None, ax: Axes | None = None, **kwargs: Any
 ) -> Axes:
-    """Score against the size of the training set, one line per number of neighbours.
+    """Score against the size of the training set, one line per number of neighbors.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def learning_curve(
     Returns
     -------
     Axes
-        A legend names the lines; a colour bar does where they are more than ten.
+        A legend names the lines; a color bar does where they are more than ten.
 
     Raises
     ------
     TypeError
         If `surface` or `ax` is something else.
     ValueError
-        If a number of neighbours is not among those of the surface.
+        If a number of neighbors is not among those of the surface.
     ImportError
         If matplotlib is missing.
 
@@ -97,7 +97,7 @@ def learning_curve(
 def validation_curve(
     surface: Surface, train_sizes: Any = None, ax: Axes | None = None, **kwargs: Any
 ) -> Axes:
-    """Score against the number of neighbours, one line per size of the training set.
+    """Score against the number of neighbors, one line per size of the training set.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def validation_curve(
     Returns
     -------
     Axes
-        A legend names the lines; a colour bar does where they are more than ten.
+        A legend names the lines; a color bar does where they are more than ten.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def validation_curve(
 
 
 def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
-    """Heat map of the score over training size and number of neighbours, the best number marked.
+    """Heat map of the score over training size and number of neighbors, the best number marked.
 
     Cells reach half-way to the next value asked for, so that the axes are true to scale. The brighter, the
     better, also for losses.
@@ -164,7 +164,7 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
     Returns
     -------
     Axes
-        With a colour bar beside it. Marked is `Surface.best` of every training size.
+        With a color bar beside it. Marked is `Surface.best` of every training size.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) 
     Raises
     ------
     TypeError, ValueError
-        If `surface` is something else, or the number of neighbours is not one of its own.
+        If `surface` is something else, or the number of neighbors is not one of its own.
     ImportError
         If scikit-learn is missing.
 
@@ -303,7 +303,7 @@ def _curves(
     ax: Axes | None,
     kwargs: Mapping[str, Any],
 ) -> Axes:
-    """Row l of `scores` against the values of `along`, labelled by value l of `lines`."""
+    """Row l of `scores` against the values of `along`, labeled by value l of `lines`."""
     with canvas(ax) as axes:
         import matplotlib as mpl
 
@@ -312,20 +312,20 @@ def _curves(
         order = np.argsort(x, kind="stable")
         named = len(values) <= MOST_IN_LEGEND
         by_value = np.argsort(values, kind="stable")
-        # Few lines are told apart best by evenly spaced colours; a colour bar must be true to the values.
+        # Few lines are told apart best by evenly spaced colors; a color bar must be true to the values.
         shades = np.argsort(by_value) if named else values
         norm = mpl.colors.Normalize(shades.min(), shades.max())
         # The bright end of viridis cannot be read as a line on white.
-        colours = mpl.colors.ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
+        colors = mpl.colors.ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
         for at in by_value:
-            style = {"color": colours(norm(shades[at])), "label": f"{values[at]}", "marker": "."} | given
+            style = {"color": colors(norm(shades[at])), "label": f"{values[at]}", "marker": "."} | given
             axes.plot(x[order], scores[at][order], **style)
         axes.set_xlabel(x_name)
         axes.set_ylabel(_score_name(surface))
         if named:
             axes.legend(title=line_name)
         elif "color" not in given:
-            axes.figure.colorbar(mpl.cm.ScalarMappable(norm, colours), ax=axes, label=line_name)
+            axes.figure.colorbar(mpl.cm.ScalarMappable(norm, colors), ax=axes, label=line_name)
     return axes
 
 

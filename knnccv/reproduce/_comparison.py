@@ -222,7 +222,7 @@ def padded(cells: list[str], widths: list[int], left: Sequence[int]) -> str:
 
 
 def wrapped(notes: Iterable[str]) -> list[str]:
-    """Notes as the items of a list, for a terminal of 100 columns."""
+    """Notes as the samples of a list, for a terminal of 100 columns."""
     return [
         line
         for note in notes

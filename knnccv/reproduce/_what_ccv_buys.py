@@ -33,13 +33,13 @@ FAR = 4
 
 ROUNDING = 1e-12  # else (0.01 / 0.001)^2 is more than 100
 YEAR = 365.25 * 24 * 3600
-COLOURS = {"exact": "#D55E00", "run": "#0072B2", "runs": "#000000"}
+COLORS = {"exact": "#D55E00", "run": "#0072B2", "runs": "#000000"}
 Seconds = Callable[["Dataset", int, int], float]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A data set and how many neighbours vote."""
+    """A data set and how many neighbors vote."""
 
     name: str
     load: str
@@ -70,7 +70,7 @@ class Found:
     Attributes
     ----------
     shape : tuple of two ints
-        Items and features.
+        Samples and features.
     score, bound : float
         Exact, and the certified bound of its error.
     mean, spread : float
@@ -189,7 +189,7 @@ def _plain_run() -> tuple[Seconds, str]:
         from sklearn.neighbors import KNeighborsClassifier
     except ImportError:
         return seconds_per_repeat, (
-            "monte_carlo_cv's time for 50 runs, which share their neighbours, divided by 50 (scikit-learn "
+            "monte_carlo_cv's time for 50 runs, which share their neighbors, divided by 50 (scikit-learn "
             "is not installed)"
         )
 
@@ -251,7 +251,7 @@ def _lines(part: str, one: Found) -> list[Line]:
             part,
             "one exact run costs less than these runs",
             holds=one.seconds_exact < one.seconds_needed,
-            note=f"{ratio:,.{1 if ratio < 10 else 0}f} times less; {one.shape[0]} items of {one.shape[1]} "
+            note=f"{ratio:,.{1 if ratio < 10 else 0}f} times less; {one.shape[0]} samples of {one.shape[1]} "
             "features.",
         ),
     ]
@@ -287,7 +287,7 @@ def draw(found: Mapping[str, Found]) -> Any:
         ),
     )
     for key, marker, label, seconds in series:
-        panel.plot(seconds, rows, marker, color=COLOURS[key], label=label, ms=8, zorder=2)
+        panel.plot(seconds, rows, marker, color=COLORS[key], label=label, ms=8, zorder=2)
     panel.set_xscale("log")
     low, high = panel.get_xlim()
     panel.set_xlim(low, high * (high / low) ** 0.12)  # room for the last number of runs
@@ -308,9 +308,9 @@ def _notes(how: str, quick: bool) -> tuple[str, ...]:
         "folds; (s / e)^2 runs have a mean with the standard error e.",
         f"The range of the number of runs is that of s^2 by the law of chi^2 at the level {LEVEL}, for "
         "runs that are normally distributed, which they are nearly.",
-        f"One random run is timed as {how}; the exact run as complete_cv from the raw data, neighbours "
+        f"One random run is timed as {how}; the exact run as complete_cv from the raw data, neighbors "
         f"included. Seconds are medians of {N_CALLS[quick]} calls after one that compiles, with the "
         f"defaults of both, on {threads} processor{'s' if threads > 1 else ''}.",
         "The standard error measures the luck of splitting alone, which complete cross-validation removes; "
-        "that of having drawn these items remains with both.",
+        "that of having drawn these samples remains with both.",
     )

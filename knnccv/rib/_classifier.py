@@ -30,11 +30,11 @@ TOL = 1e-12  # of complete cross-validation scores that are compared
 
 
 class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Refined instance-based learning: k nearest neighbours whose votes' weights are tuned on the data.
+    """Refined instance-based learning: k nearest neighbors whose votes' weights are tuned on the data.
 
     Distances are by default heterogeneous, for numeric and nominal columns and unknown values. The number
-    of neighbours, the kernel by which votes fall with the distance, the weight of the k-th vote and its
-    scale are chosen by what leave-one-out tells; neighbours are searched once, and a setting costs O(k n)
+    of neighbors, the kernel by which votes fall with the distance, the weight of the k-th vote and its
+    scale are chosen by what leave-one-out tells; neighbors are searched once, and a setting costs O(k n)
     thereafter.
 
     Parameters
@@ -44,9 +44,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     nominal : sequence of column names or numbers, or bool mask, optional
         Nominal columns, beside those of a data frame whose dtype is categorical, object, bool or string.
     leave_one_out : {"exact", "fixed"}, default "exact"
-        Whether HVDM's statistics leave out the item whose neighbours are sought; see `HVDM`.
+        Whether HVDM's statistics leave out the sample whose neighbors are sought; see `HVDM`.
     fitness : {"cvc", "lcv", "ccv"}, default "cvc"
-        What is maximised: leave-one-out accuracy with ties broken by the mean confidence; without; or the
+        What is maximized: leave-one-out accuracy with ties broken by the mean confidence; without; or the
         accuracy of plain votes over *all* training sets of size `train_size` (complete cross-validation, in
         which tied votes go to the smallest label), which hardly ever ties, and chooses k alone.
     search : {"greedy", "grid"} or None, default "greedy"
@@ -57,7 +57,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The votes, for ``search=None`` and where the greedy search starts; see `vote_weights`. `n_neighbors`
         is 3 by default, `kernel` "linear", `w_k` 0.5, `avgk` False. For "majority" `w_k` and `avgk` are not
         looked at; the greedy search then starts from the linear kernel with w_k = 1, which is the same.
-        Where there are fewer than n_neighbors + 1 items, or `max_k` is smaller, as many as there may be
+        Where there are fewer than n_neighbors + 1 samples, or `max_k` is smaller, as many as there may be
         vote.
     max_k : int, default 30
         The largest k that is tried; never more than n_items - 1.
@@ -67,7 +67,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Of the grid. 1001 hold every w_k that the greedy search can try when it starts from a multiple of
         0.001, so that it finds nothing better; 26 make the grid of 4,524 settings.
     train_size : int or float, default 0.9
-        Of ``fitness="ccv"``: items in a training set, or a share of them.
+        Of ``fitness="ccv"``: samples in a training set, or a share of them.
     vote_ties : {"nearest", "smallest"}, default "nearest"
         A tied vote goes to the nearest of the tied classes (equally near: to the smallest label), or to the
         smallest label as in scikit-learn.
@@ -85,7 +85,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     best_params_ : dict
         "n_neighbors", "kernel", "w_k" and "avgk"; the last two are None for majority votes.
     cvc_, lcv_, confidence_ : float
-        Of these parameters on the fitted items, each left out, whatever the fitness was.
+        Of these parameters on the fitted samples, each left out, whatever the fitness was.
     ccv_ : float
         The complete cross-validation score of the chosen k (``fitness="ccv"`` only).
     n_train_ : int
@@ -94,7 +94,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The steps of the search: the parameter that was tried, the best setting then, its fitness, whether
         it was the best so far, and how many settings were evaluated.
     neighbors_ : Neighbors
-        Lists of the max_k nearest of all fitted items, which every evaluation used.
+        Lists of the max_k nearest of all fitted samples, which every evaluation used.
     metric_ : HVDM or HEOM
         The fitted distance.
     classes_ : ndarray of shape (n_classes,)
@@ -105,8 +105,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     -----
     The paper is silent on vote ties, on start values and on weights that all vanish; what is done there is
     said above and in `vote_weights`. Equal fitness: the first in the order k, kernel, D_k before D'_k, w_k.
-    Equal distances: the item that comes first. The scores are those of the fitted items and chosen on them;
-    an honest one comes from cross-validating the whole estimator.
+    Equal distances: the sample that comes first. The scores are those of the fitted samples and chosen on
+    them; an honest one comes from cross-validating the whole estimator.
 
     References
     ----------
@@ -175,12 +175,12 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> RIBClassifier:
-        """Find every item's neighbours and choose the parameters of the votes.
+        """Find every item's neighbors and choose the parameters of the votes.
 
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_items, n_features)
-            At least 2 items. Unknown values (None, NaN, NaT, pandas.NA, masked) are allowed but with
+            At least 2 samples. Unknown values (None, NaN, NaT, pandas.NA, masked) are allowed but with
             ``metric="euclidean"``. Numbers must be finite.
         y : array of shape (n_items,)
             Class labels.
@@ -305,7 +305,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # The surface's default leaves scores open that differ by less than a millionth.
         options: dict[str, Any] = {"ties": "index", "tol": TOL, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
-            # The score chooses a k; nobody takes it for that of new items.
+            # The score chooses a k; nobody takes it for that of new samples.
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
             found = surface(self.metric_.neighbors(), y, ks, [self.n_train_], "knn", **options)
         scores = found.scores[:, 0]
@@ -315,12 +315,12 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         evaluator.offer("ccv", setting, evaluator.one(setting))
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> tuple[Array, Array]:
-        """Distances and indices of the nearest fitted items.
+        """Distances and indices of the nearest fitted samples.
 
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_rows, n_features), optional
-            Default: the fitted items, of which none is its own neighbour.
+            Default: the fitted samples, of which none is its own neighbor.
         n_neighbors : int, optional
             1 to n_items, or to max_k without `X`. Default: the chosen number.
 

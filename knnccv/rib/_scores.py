@@ -1,8 +1,8 @@
 """CVC and LCV, and the votes that they judge.
 
-CVC, *cross-validation and confidence*, is the number of items that are right when left out, plus the mean
+CVC, *cross-validation and confidence*, is the number of samples that are right when left out, plus the mean
 confidence in the items' own classes: leave-one-out accuracy whose many ties confidence breaks. RIB,
-*refined instance-based learning*, tunes by it how near neighbours' votes are weighted.
+*refined instance-based learning*, tunes by it how near neighbors' votes are weighted.
 
 Wilson, D. R. & Martinez, T. R. (1999). Combining cross-validation and confidence to measure fitness.
 IJCNN'99.
@@ -32,14 +32,14 @@ def cvc_score(y_true: Any, votes: Any) -> float:
     y_true : array of shape (n_items,)
         Class labels.
     votes : array of shape (n_items, n_classes)
-        Non-negative votes for every class, in the order of the sorted labels of `y_true`, that each item
+        Non-negative votes for every class, in the order of the sorted labels of `y_true`, that each sample
         got when it was left out: ``loo_votes``, or ``cross_val_predict(..., cv=LeaveOneOut(),
         method="predict_proba")`` of scikit-learn.
 
     Returns
     -------
     float
-        (r + c) / (n + 1), with r the number of items whose own class has most votes, and c the mean share
+        (r + c) / (n + 1), with r the number of samples whose own class has most votes, and c the mean share
         of the votes that the own class has. A tied vote goes to the lowest label (in `RIBClassifier` to the
         nearest class, unless told otherwise); no votes at all count as equal votes.
 
@@ -50,8 +50,8 @@ def cvc_score(y_true: Any, votes: Any) -> float:
 
     Notes
     -----
-    Wilson & Martinez 1999, eqs. (1) and (2). One more item that is right adds 1 / (n + 1), which no change
-    of confidence outweighs: CVC orders settings by r, and equal r by confidence.
+    Wilson & Martinez 1999, eqs. (1) and (2). One more sample that is right adds 1 / (n + 1), which no
+    change of confidence outweighs: CVC orders settings by r, and equal r by confidence.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def lcv_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        Share of the items whose own class has most votes; a tied vote goes to the lowest label.
+        Share of the samples whose own class has most votes; a tied vote goes to the lowest label.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
     n_items, n_classes = len(labels.codes), len(labels.classes)
     if given.shape != (n_items, n_classes) or not n_items:
         msg = (
-            f"votes must have shape ({n_items}, {n_classes}), a row for every item of y_true and a column "
+            f"votes must have shape ({n_items}, {n_classes}), a row for every sample of y_true and a column "
             f"for every label in it, got shape {given.shape}"
         )
         raise ValueError(msg)
@@ -132,7 +132,7 @@ def vote_weights(
     w_k: float | None = None,
     avgk: bool = False,
 ) -> Array:
-    """Weights of the votes of near neighbours.
+    """Weights of the votes of near neighbors.
 
     Parameters
     ----------
@@ -189,13 +189,14 @@ def loo_votes(
     avgk: bool = False,
     n_jobs: int | None = None,
 ) -> Array:
-    """The classes' shares of the votes that every item gets from its nearest neighbours, itself left out.
+    """The classes' shares of the votes that every sample gets from its nearest neighbors, itself left out.
 
     Parameters
     ----------
     neighbors : Neighbors, or array of shape (n_items, n_features)
-        The neighbour orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
-        distances. Lists that came without distances count as at distances 0, 1, 2, …. Of equally near items
+        The neighbor orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
+        distances. Lists that came without distances count as at distances 0, 1, 2, …. Of equally near
+        samples
         at the k-th place those vote that come first in the data (``complete_cv(..., LeaveOut(1))`` averages
         over all their orders).
     y : array of shape (n_items,)
@@ -205,7 +206,7 @@ def loo_votes(
     kernel, w_k, avgk
         As for `vote_weights`.
     n_jobs : int, optional
-        Threads, for the neighbours.
+        Threads, for the neighbors.
 
     Returns
     -------

@@ -31,7 +31,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fitness:
-    """What a setting achieves on the items, each left out: how many are right, and the mean confidence."""
+    """What a setting achieves on the samples, each left out: how many are right, and the mean confidence."""
 
     n_correct: int
     confidence: float
@@ -39,7 +39,7 @@ class Fitness:
 
     @property
     def lcv(self) -> float:
-        """Share of the items that are right."""
+        """Share of the samples that are right."""
         return self.n_correct / self.n_items
 
     @property
@@ -73,7 +73,7 @@ class Step:
 
 
 class Evaluator:
-    """Fitness of settings on given neighbour lists."""
+    """Fitness of settings on given neighbor lists."""
 
     def __init__(
         self,

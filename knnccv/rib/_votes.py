@@ -1,4 +1,4 @@
-"""Distance-weighted votes of near neighbours, for many settings of the weights at once.
+"""Distance-weighted votes of near neighbors, for many settings of the weights at once.
 
 Wilson & Martinez 1999, eqs. (7) to (11). Only ratios of a list's weights matter, so that the limit of
 weights that all vanish (w_k = 0) is that of their ratios, and no confidence is ever 0 / 0.
@@ -18,7 +18,7 @@ from ..kernel import jit
 
 VOTE_WEIGHTINGS = ("majority", "linear", "gaussian", "exponential")
 MAJORITY, LINEAR, GAUSSIAN, EXPONENTIAL = range(4)
-BLOCK = 256  # items; sums are made block by block, whoever computes them
+BLOCK = 256  # samples; sums are made block by block, whoever computes them
 MOST_SUMS = 2**22  # held at a time: a number for every setting and block
 LARGEST_POWER = 600.0  # as a logarithm: neither the power nor its inverse leaves the range of floats
 EQUAL = 1e-12  # votes that differ by less, relative to the largest, are tied
@@ -26,14 +26,14 @@ EQUAL = 1e-12  # votes that differ by less, relative to the largest, are tied
 
 @dataclass(frozen=True)
 class VoteLists:
-    """Neighbour lists as the votes see them.
+    """Neighbor lists as the votes see them.
 
     Attributes
     ----------
     distances : float64 ndarray of shape (n_items, depth)
         Ascending.
     voices : int32 ndarray of shape (n_items, depth)
-        The neighbours' classes, numbered in every list by their first appearance.
+        The neighbors' classes, numbered in every list by their first appearance.
     classes : int32 ndarray of shape (n_items, depth)
         Which class a number stands for; undefined beyond the classes that occur.
     own : int32 ndarray of shape (n_items,)
@@ -47,7 +47,7 @@ class VoteLists:
 
     @classmethod
     def of(cls, items: Array, distances: Array, codes: Array, own_codes: Array | None = None) -> VoteLists:
-        """From neighbours (n_rows, depth), the classes of all items, and of the rows if known."""
+        """From neighbors (n_rows, depth), the classes of all samples, and of the rows if known."""
         shape = items.shape
         voices = np.empty(shape, np.int32)
         classes = np.zeros(shape, np.int32)
@@ -135,7 +135,7 @@ def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
 def _linear(distances, voices, k, avgk, w_ks, number, height, votes):  # type: ignore[no-untyped-def]
     """``votes[voice, t]`` of the linear kernel for all w_k, ascending; O(k + voices * w_k).
 
-    A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k: sums over the neighbours of 1 and of 1 - R_j
+    A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k: sums over the neighbors of 1 and of 1 - R_j
     serve all w_k. Of those with R_j > 1, which eq. (11) admits, the ones that have not fallen to 0 enter as
     w_k grows.
     """
@@ -201,7 +201,7 @@ def _powers(distances, voices, k, avgk, squared, logs, factors, powers, votes): 
 def _winner(votes, met, classes, distances, voices, nearest_first):  # type: ignore[no-untyped-def]
     """Of the voices with most votes the one that is nearest, then the one of the lowest class.
 
-    ``votes`` (n_voices,); numbers of voices ascend with the distance of their nearest neighbour.
+    ``votes`` (n_voices,); numbers of voices ascend with the distance of their nearest neighbor.
     """
     most = 0.0
     for voice in range(met):
@@ -233,7 +233,7 @@ def _first(voices, voice):  # type: ignore[no-untyped-def]
 
 @jit
 def _judge(votes, own, classes, distances, voices, nearest_first, most, total, correct, confidence):  # type: ignore[no-untyped-def]
-    """Add every setting's verdict on one item, from ``votes[voice, t]``."""
+    """Add every setting's verdict on one sample, from ``votes[voice, t]``."""
     met, n = votes.shape
     if own < 0 or own >= met:
         return
@@ -272,7 +272,7 @@ def _sweep(  # type: ignore[no-untyped-def]
     correct,
     confidence,
 ):
-    """Verdicts of all settings on some items, added up; settings in the order k, kernel, avgk, w_k."""
+    """Verdicts of all settings on some samples, added up; settings in the order k, kernel, avgk, w_k."""
     n_w = len(w_ks)
     scratch = np.empty((distances.shape[1], n_w))
     plain, number, height = np.empty((3, distances.shape[1]))
@@ -335,18 +335,18 @@ def sweep(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> tuple[Array, Array]:
-    """How many items are right under every setting, and the mean confidence in their own classes.
+    """How many samples are right under every setting, and the mean confidence in their own classes.
 
     Parameters
     ----------
     lists : VoteLists
-        Neighbours of labelled items, without the item itself.
+        Neighbors of labeled samples, without the sample itself.
     ks, kernels : int64 ndarray
-        Numbers of neighbours, ascending; kernels by their number in `VOTE_WEIGHTINGS`.
+        Numbers of neighbors, ascending; kernels by their number in `VOTE_WEIGHTINGS`.
     avgks : bool ndarray
         Whether D'_k of eq. (11) takes the place of D_k.
     w_ks : float64 ndarray
-        Weights of the k-th neighbour, ascending, each in [0, 1].
+        Weights of the k-th neighbor, ascending, each in [0, 1].
     nearest_first : bool, default True
         Whether tied votes go to the nearest of the tied classes; else to the lowest label.
     n_jobs, progress
@@ -355,7 +355,7 @@ def sweep(
     Returns
     -------
     int64 ndarray and float64 ndarray of shape (n_k, n_kernels, n_avgk, n_w_k)
-        O(k) a setting and item for the powers, and O(1) for the linear kernel.
+        O(k) a setting and sample for the powers, and O(1) for the linear kernel.
     """
     shape = (len(ks), len(kernels), len(avgks), len(w_ks))
     n_items = len(lists.distances)

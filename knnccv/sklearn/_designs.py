@@ -30,7 +30,7 @@ class Folds(Design):
     splitter : str
         What it is, for people to read.
     n_trains : tuple of tuple of int
-        Per fold, and per stratum, the number of training items.
+        Per fold, and per stratum, the number of training samples.
     stratified : bool
         Whether the strata are the classes.
     balanced : bool
@@ -142,9 +142,9 @@ class StratifiedShuffle(Design):
     splitter : str
         What it is, for people to read.
     train : Shares
-        Training items per class: ``train.base``, and one more for ``train.extra`` of ``train.tied``.
+        Training samples per class: ``train.base``, and one more for ``train.extra`` of ``train.tied``.
     n_test : int
-        Number of test items.
+        Number of test samples.
     balanced : bool
         Whether a split's score is the mean of those of the classes that it tests.
     """
@@ -171,17 +171,17 @@ class StratifiedShuffle(Design):
         )
 
     def _at_once(self, labels: EncodedLabels) -> bool:
-        """Whether the patterns need not be told apart: an item weighs as much as it is tested."""
+        """Whether the patterns need not be told apart: a sample weighs as much as it is tested."""
         n_train = sum(self.train.base) + self.train.extra
         whole = n_train + self.n_test == len(labels.codes)
         return self.train.extra > 0 and whole and not self.balanced
 
     def tests(self, labels: EncodedLabels, n_train: tuple[int, ...]) -> Shares:
-        """How many items of every class are tested, given the training set's numbers."""
+        """How many samples of every class are tested, given the training set's numbers."""
         return Shares.of(labels.counts - np.array(n_train), self.n_test)
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
-        """By the expected number of tested items of each class, which may leave some out."""
+        """By the expected number of tested samples of each class, which may leave some out."""
         if self._at_once(labels):
             return None
         kinds = self.training_sets(labels)
@@ -212,7 +212,7 @@ class StratifiedShuffle(Design):
 
 
 def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
-    """Per class, what it counts when all classes with a tested item count alike in a split."""
+    """Per class, what it counts when all classes with a tested sample count alike in a split."""
     _check_patterns(test)
     shares = [Fraction(0)] * len(test.base)
     for pattern in test.patterns():
@@ -226,7 +226,7 @@ def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
 def _check_patterns(shares: Shares) -> None:
     if shares.n_patterns > MOST_PATTERNS:
         msg = (
-            f"{shares.extra} of {len(shares.tied)} classes, by lot, get one item more: that makes "
+            f"{shares.extra} of {len(shares.tied)} classes, by lot, get one sample more: that makes "
             f"{magnitude(shares.n_patterns)} patterns of class counts, of which at most {MOST_PATTERNS} "
             "are taken one by one"
         )

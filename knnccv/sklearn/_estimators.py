@@ -14,7 +14,7 @@ from .._validation import check_integer
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
 
 _KNOWN = set(NAMES) | set(ALIASES)
-# Where the parameter is left out, scikit-learn takes it from the items that are compared.
+# Where the parameter is left out, scikit-learn takes it from the samples that are compared.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
 _MOST_ITEMS = 20_000  # of whom all distances are held at once
 
@@ -34,7 +34,7 @@ def needs_sklearn() -> None:
 
 @dataclass(frozen=True)
 class Rule:
-    """The nearest-neighbour rule of an estimator, and the neighbours it finds.
+    """The nearest-neighbor rule of an estimator, and the neighbors it finds.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Rule:
     by_distance : bool
         Whether nearer ones weigh more (K is 1 or 2 then, and 2 only if they vote).
     neighbors : Neighbors
-        Of all items.
+        Of all samples.
     """
 
     n_neighbors: int
@@ -108,7 +108,7 @@ def _weighted(weights: Any, k: int, regression: bool) -> bool:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
-    """The neighbours under the estimator's metric."""
+    """The neighbors under the estimator's metric."""
     metric, params = _metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
@@ -143,7 +143,7 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
-    """Whether scikit-learn would take a parameter from the items that are compared."""
+    """Whether scikit-learn would take a parameter from the samples that are compared."""
     needed = _FITTED_METRICS.get(name, ())
     return bool(needed) and not any(one in params for one in needed)
 
@@ -155,13 +155,11 @@ def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
     if isinstance(metric, str) and _missing_parameters(metric, params):
         msg = (
             f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params takes it "
-            "from the items compared, so that distances would depend on the split"
+            "from the samples compared, so that distances would depend on the split"
         )
         raise InexactError(msg)
     if len(X) > _MOST_ITEMS:
-        msg = (
-            f"metric {metric!r} needs all distances at once, for at most {_MOST_ITEMS} items, not {len(X)}"
-        )
+        msg = f"metric {metric!r} needs all distances at once, for at most {_MOST_ITEMS} samples, not {len(X)}"
         raise InexactError(msg)
     if hasattr(metric, "pairwise"):
         return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
@@ -169,7 +167,7 @@ def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
 
 
 def length_of(X: Any) -> int:
-    """How many items X has."""
+    """How many samples X has."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
@@ -181,7 +179,7 @@ def as_target(estimator: Any, X: Any, y: Any) -> Array:
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim not in (1, 2) or len(target) != length_of(X):
-        msg = f"y must have shape ({length_of(X)},) for {length_of(X)} items, got shape {target.shape}"
+        msg = f"y must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
         raise ValueError(msg)
     if target.ndim == 1 and is_classifier(estimator):
         labels = encode_labels(y if np.ndim(y) == 1 else target)

@@ -134,7 +134,7 @@ def _read(asked: ScoreRequest) -> tuple[Rule, Measure]:
         raise InexactError(asked.prepared.reason)
     rule = asked.prepared.rule
     if not rule.regression and asked.y.ndim != 1:
-        msg = f"y has shape {asked.y.shape}: several labels for each item have no closed form"
+        msg = f"y has shape {asked.y.shape}: several labels for each sample have no closed form"
         raise InexactError(msg)
     measure = read_scoring(asked.scoring, regression=rule.regression, y=asked.y)
     if measure.kind == "brier" and rule.n_neighbors == 1:  # the whole share is right or wrong
@@ -160,7 +160,7 @@ def check_pooled(asked: ScoreRequest) -> None:
         linear = False
     if not linear:
         msg = (
-            "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested items, "
+            "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested samples, "
             f"got scoring={asked.scoring!r}; take average='folds'"
         )
         raise ValueError(msg)
@@ -206,7 +206,7 @@ def _by_design(asked: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw) 
             design = law.balanced
         elif not law.single:
             msg = (
-                f"{measure.name} of a fold is exact only where the number of tested items of every class "
+                f"{measure.name} of a fold is exact only where the number of tested samples of every class "
                 "is fixed: take a stratified splitter, or average='pooled'"
             )
             raise InexactError(msg)
@@ -237,7 +237,7 @@ def _by_design(asked: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw) 
 
 
 def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:
-    """Whether all test sets have items of all classes."""
+    """Whether all test sets have samples of all classes."""
     if design is None:
         return False
     if isinstance(design, StratifiedShuffle):
@@ -253,7 +253,7 @@ def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:
 
 def _every_class(measure: Measure) -> str:
     return (
-        f"{measure.name} of a fold is exact only where every test set has a fixed number of items of every "
+        f"{measure.name} of a fold is exact only where every test set has a fixed number of samples of every "
         "class, and at least one (a class without has no recall): take a stratified splitter with enough "
         "items of every class, or average='pooled', or 'balanced_accuracy', which leaves such classes out"
     )
@@ -284,8 +284,8 @@ def _complete(
         tied = complete_cv(rule.neighbors, asked.y, "nn", design, **options | {"ties": "random"}).tied
         if tied:
             msg = (
-                f"weights='distance' with n_neighbors=2 is the nearest neighbour's vote unless differently "
-                f"labelled items tie in distance, as they do in the lists of {tied} items"
+                f"weights='distance' with n_neighbors=2 is the nearest neighbor's vote unless differently "
+                f"labeled samples tie in distance, as they do in the lists of {tied} items"
             )
             raise InexactError(msg)
     return (result,)
@@ -311,13 +311,13 @@ def _by_groups(asked: ScoreRequest, rule: Rule, measure: Measure, law: GroupLaw)
 
 
 def _by_nearest_groups(asked: ScoreRequest, rule: Rule, measure: Measure, law: GroupLaw) -> Found:
-    """Too many splits to list: the nearest neighbour of leave-p-groups-out, pooled."""
+    """Too many splits to list: the nearest neighbor of leave-p-groups-out, pooled."""
     equal = len(set(law.sizes.tolist())) == 1
     linear = measure.kind != "balanced" and not rule.regression
     if rule.n_neighbors > 1 or not linear or not (asked.pooled or equal):
         msg = (
             f"{asked.splitter} can make {magnitude(law.n_splits)} splits, too many to take one by one; in "
-            "closed form there is the nearest neighbour (n_neighbors=1) for accuracy or costs, with "
+            "closed form there is the nearest neighbor (n_neighbors=1) for accuracy or costs, with "
             "average='pooled' (all classifications count alike) or groups of one size: the mean of the "
             "scores of unequal folds is a mean of ratios"
         )

@@ -46,7 +46,8 @@ class ExpectedScore:
     average : str
         "folds" or "pooled", as asked.
     ties : str or None
-        How equally similar training items were ordered ("index" or "random"); None where scikit-learn ran.
+        How equally similar training samples were ordered ("index" or "random"); None where scikit-learn
+        ran.
     design : str
         The splitter.
     explanation : str
@@ -92,7 +93,7 @@ class ExpectedScore:
         tied = max(result.tied for result in results)
         if not tied:
             return ""
-        return f"; {tied} items tied, taken in row order, from which scikit-learn's search may depart"
+        return f"; {tied} samples tied, taken in row order, from which scikit-learn's search may depart"
 
 
 def expected_score(
@@ -120,22 +121,23 @@ def expected_score(
     ----------
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
         Weights "uniform", any metric; weights "distance" with ``n_neighbors=1``, or 2 in a classifier where
-        no differently labelled items tie in distance. Earlier steps of a pipeline must be stateless (as
+        no differently labeled samples tie in distance. Earlier steps of a pipeline must be stateless (as
         Normalizer, Binarizer, FunctionTransformer), or see `transductive`. Other estimators: `method`.
     X : array or sparse matrix of shape (n_items, n_features)
-        The items; square where ``metric="precomputed"``.
+        The samples; square where ``metric="precomputed"``.
     y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
         Labels or values.
     cv : int, splitter, iterable of splits, or None, default 5
         As in scikit-learn; None is 5. ``KFold``, ``StratifiedKFold`` and ``GroupKFold`` with
         ``shuffle=True``, their repeated kin, ``ShuffleSplit``, ``StratifiedShuffleSplit``,
-        ``GroupShuffleSplit``, and those that leave out items or groups. An integer means folds that
+        ``GroupShuffleSplit``, and those that leave out samples or groups. An integer means folds that
         scikit-learn does not shuffle: there, as with all splitters that make the same splits every time,
         nothing is averaged, scikit-learn is run, and the result says so.
     scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
         "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
         "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn fails there),
-        "recall" and "recall_macro" where every test set has items of every class, what equals one of these
+        "recall" and "recall_macro" where every test set has samples of every class, what equals one of
+        these
         ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), what ``make_scorer`` makes of
         these scores and ``zero_one_loss``, or a matrix of costs (rows true, columns predicted, in sorted
         label order), of which the score is the expected cost. Several at once: a list of names, or a
@@ -150,7 +152,7 @@ def expected_score(
     random_state : int, numpy Generator or RandomState, or None
         Seed of the runs of "mc".
     transductive : bool, default False
-        Fit the earlier steps of a pipeline once, to all items, without labels: on purpose another
+        Fit the earlier steps of a pipeline once, to all samples, without labels: on purpose another
         experiment, in which the test items' features were known beforehand. Steps that would use labels
         are refused; whether they do is found out by fits with and without.
     average : {"folds", "pooled"}, default "folds"
@@ -184,10 +186,10 @@ def expected_score(
 
     Notes
     -----
-    Equally similar training items count in the order in which scikit-learn's splitters hand them over:
+    Equally similar training samples count in the order in which scikit-learn's splitters hand them over:
     that of the data in k-fold and group splits, and an order by chance, averaged over, in ``ShuffleSplit``
-    and ``StratifiedShuffleSplit``. This is what ``algorithm="brute"`` does for one neighbour; its trees,
-    and its heap for several neighbours, break ties in orders of their own.
+    and ``StratifiedShuffleSplit``. This is what ``algorithm="brute"`` does for one neighbor; its trees,
+    and its heap for several neighbors, break ties in orders of their own.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from ._splitters import Split
 
 ROWS = 512
 SPLITS = 2048
-CELLS = 2**22  # of a table of items by splits
+CELLS = 2**22  # of a table of samples by splits
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def _flags(parts: Sequence[Array], n_items: int) -> Array:
 
 
 def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) -> Array:
-    """Shape (n_splits, n_classes): what a tested item of the class counts in the split's score."""
+    """Shape (n_splits, n_classes): what a tested sample of the class counts in the split's score."""
     n_items = test.shape[1]
-    if pooled:  # every item is tested as often as any other
+    if pooled:  # every sample is tested as often as any other
         counts = np.bincount(target.codes, minlength=target.n_classes)
         each = 1.0 / (counts * target.n_classes) if measure.kind == "balanced" else 1.0 / n_items
         return np.full((len(test), target.n_classes), each)
@@ -134,14 +134,14 @@ def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) 
         return np.repeat(1.0 / test.sum(axis=1, keepdims=True), target.n_classes, axis=1)
     counts = np.array([np.bincount(target.codes[row], minlength=target.n_classes) for row in test])
     if measure.every_class and not counts.all():
-        msg = f"{measure.name} depends on more where a test set has no item of some class"
+        msg = f"{measure.name} depends on more where a test set has no sample of some class"
         raise InexactError(msg)
     each = 1.0 / np.maximum(counts, 1) / (counts > 0).sum(axis=1, keepdims=True)
     return np.where(counts > 0, each, 0.0)
 
 
 def _scores(rule: Rule, target: Target, costs: Array, train: Array, test: Array, by_class: Array) -> Array:
-    """Every split's score: the weighted sum over its test items."""
+    """Every split's score: the weighted sum over its test samples."""
     near: Neighbors = rule.neighbors
     scores = np.zeros(len(train))
     per_training_item = near.n_items / max(int(train.sum(axis=1).min()), 1)

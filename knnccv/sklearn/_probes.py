@@ -1,4 +1,4 @@
-"""What a step of a pipeline does, found out by trying: whether labels or other items have a say."""
+"""What a step of a pipeline does, found out by trying: whether labels or other samples have a say."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def _permuted(y: Array) -> Array:
 
 
 def by_itself(name: str, step: Any, X: Any) -> Any:
-    """What a step without memory makes of X, if it treats every item by itself.
+    """What a step without memory makes of X, if it treats every sample by itself.
 
     Raises
     ------
     InexactError
-        If what it makes of an item depends on the items beside it, or if it fails for fewer of them.
+        If what it makes of a sample depends on the samples beside it, or if it fails for fewer of them.
     """
     from sklearn.base import clone
 
@@ -135,13 +135,13 @@ def by_itself(name: str, step: Any, X: Any) -> Any:
                 fitted = copy if len(rows) == 1 else clone(step).fit(some)
                 part = fitted.transform(some)
             except Exception as error:
-                msg = f"the step {name!r} fails for {len(rows)} of the items alone ({error})"
+                msg = f"the step {name!r} fails for {len(rows)} of the samples alone ({error})"
                 raise InexactError(msg) from error
         if not agree(part, whole[rows], tolerance):
             alike = False
             break
     if not alike:
-        msg = f"the step {name!r} makes of an item what depends on the other items beside it"
+        msg = f"the step {name!r} makes of a sample what depends on the other samples beside it"
         raise InexactError(msg)
     return whole
 

@@ -46,7 +46,7 @@ def run_splits(
 
 
 def mean_of(scores: Array, splits: Sequence[Split], pooled: bool) -> float:
-    """The mean of the splits' scores, or, `pooled`, by the number of items that they test."""
+    """The mean of the splits' scores, or, `pooled`, by the number of samples that they test."""
     if not pooled:
         return float(scores.mean())
     return float(np.average(scores, weights=[len(test) for _, test in splits]))

@@ -46,17 +46,17 @@ def ccv_scorer(
         scikit-learn takes the greatest score for the best. A search takes several as a mapping,
         ``scoring={"accuracy": ccv_scorer(), "balanced": ccv_scorer(scoring="balanced_accuracy")}``.
     groups : array of shape (n_items,), optional
-        For splitters that use groups. The scorer must then be given all these items.
+        For splitters that use groups. The scorer must then be given all these samples.
     average : {"folds", "pooled"}, default "folds"
         As for `expected_score`.
     ties : {"index", "random"}, optional
-        How equally similar training items are ordered. Default: as the splitter orders them; "random" for
+        How equally similar training samples are ordered. Default: as the splitter orders them; "random" for
         numbers of folds and designs of knnccv's, as in `complete_cv`.
     tol, n_jobs
         As for `expected_score`.
     transductive : bool, default False
         As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
-        are refused unless they may have seen the features of all items, the tested ones included. They
+        are refused unless they may have seen the features of all samples, the tested ones included. They
         must not have looked at labels.
 
     Returns
@@ -68,7 +68,7 @@ def ccv_scorer(
     ------
     ValueError, TypeError
         If an argument is not allowed; when it is called, if there is no exact answer, if the estimator was
-        fitted to other items than it is given (a ``cv=5`` in place of ``cv=WholeData()``), or if a step
+        fitted to other samples than it is given (a ``cv=5`` in place of ``cv=WholeData()``), or if a step
         looks at labels.
 
     Warns
@@ -149,7 +149,7 @@ class _CCVScorer:
         return f"ccv_scorer({', '.join(given)})"
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The expected score of the rule that the estimator follows, over all splits of these items."""
+        """The expected score of the rule that the estimator follows, over all splits of these samples."""
         from sklearn.base import is_regressor
 
         target = as_target(estimator, X, y)
@@ -170,10 +170,10 @@ class _CCVScorer:
 
 
 class WholeData:
-    """A splitter that trains on all items and tests on all items, for scorers that split by themselves.
+    """A splitter that trains on all samples and tests on all samples, for scorers that split by themselves.
 
     Only beside `ccv_scorer`. With an ordinary scorer, such as ``scoring="accuracy"``, it reports training
-    scores: every item is among its own neighbors then, and one neighbor is always right.
+    scores: every sample is among its own neighbors then, and one neighbor is always right.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class WholeData:
         return "WholeData()"
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
-        """One split: all items, and all items."""
+        """One split: all samples, and all samples."""
         rows = np.arange(length_of(X))
         yield rows, rows.copy()
 

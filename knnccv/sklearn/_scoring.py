@@ -18,7 +18,7 @@ WHY_NOT = (
     "'precision_micro', 'f1_micro'), their losses (make_scorer), and a matrix of costs"
 )
 _PREDICTED = "it divides by a number of predictions, which depends on the training set"
-_RANKED = "it ranks the tested items, and is no mean over them"
+_RANKED = "it ranks the tested samples, and is no mean over them"
 _SPREAD = "it divides by the spread of the tested values, which depends on the split"
 _REASONS = {
     "precision_score": _PREDICTED,
@@ -225,7 +225,7 @@ def _of_predictions(
 
 
 def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
-    """The recall of a class, or the mean of several classes' recalls, or of all items."""
+    """The recall of a class, or the mean of several classes' recalls, or of all samples."""
     known = {"average", "pos_label", "labels", "zero_division"}
     average, labels = options.get("average", "binary"), options.get("labels")
     if not known.issuperset(options) or average not in ("binary", "macro", "weighted"):

@@ -1,6 +1,6 @@
 """The laws of scikit-learn's splitters: which training and test sets they draw, and how often.
 
-The numbers of items are asked from the splitters themselves, which are never run with the caller's random
+The numbers of samples are asked from the splitters themselves, which are never run with the caller's random
 numbers: a shallow copy with a seed of its own is.
 """
 
@@ -34,14 +34,14 @@ class FoldLaw:
     design : Design
         The training sets; the "pooled" average of it is the mean of the folds' scores.
     ties : {"index", "random"}
-        The order of equally similar training items.
+        The order of equally similar training samples.
     pooled : str
         The average of `design` in which all classifications of all splits count alike.
     balanced : Design or None
         As `design`, each fold's score being the mean of those of the classes that it tests; None where
-        the numbers of tested items of the classes are not fixed.
+        the numbers of tested samples of the classes are not fixed.
     single : bool
-        Whether all test sets are single items.
+        Whether all test sets are single samples.
     n_splits : int
         How many splits there are where the splitter goes through all of them, else 0.
     """

@@ -29,20 +29,21 @@ class Prepared:
 
     @cached_property
     def rule(self) -> Rule:
-        """The estimator's rule, whose neighbours are searched once, however many scorings are asked for."""
+        """The estimator's rule, whose neighbors are searched once, however many scorings are asked for."""
         return read_rule(self.estimator, self.X)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:
-    """Do beforehand what a pipeline does to each item without looking at others.
+    """Do beforehand what a pipeline does to each sample without looking at others.
 
-    With `transductive`, what must be fitted is fitted to all items, without labels. With `fitted`, the
-    pipeline has been fitted to all items by somebody else, and its steps are used as they are.
+    With `transductive`, what must be fitted is fitted to all samples, without labels. With `fitted`, the
+    pipeline has been fitted to all samples by somebody else, and its steps are used as they are.
 
     Raises
     ------
     ValueError
-        If, with `transductive`, a step looks at labels; or a `fitted` estimator was fitted to other items.
+        If, with `transductive`, a step looks at labels; or a `fitted` estimator was fitted to other
+        samples.
 
     Warns
     -----
@@ -73,7 +74,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
         reason = (
             f"the step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set "
             f"anew, and so the distances depend on the split ({WRONG_WAY}); knnccv.screened_cv samples, "
-            "and transductive=True fits steps that look at no labels once, to all items, on purpose"
+            "and transductive=True fits steps that look at no labels once, to all samples, on purpose"
         )
         return Prepared(estimator, X, reason=reason)
     for name, step in steps:
@@ -123,7 +124,7 @@ def _refuse_labels(name: str, step: Any) -> None:
 
 def _leak(name: str, step: Any) -> str:
     return (
-        f"the step {name!r} ({type(step).__name__}) looks at the labels: fitted to all items it would leak "
+        f"the step {name!r} ({type(step).__name__}) looks at the labels: fitted to all samples it would leak "
         f"them into the score ({WRONG_WAY}); expected_score(..., method='mc') without transductive runs "
         "the whole pipeline in every split, as knnccv.screened_cv does without scikit-learn"
     )
@@ -147,7 +148,7 @@ def _fitted_without_labels(name: str, step: Any, X: Any, y: Array) -> Any:
 
 
 def _fitted_once(name: str, step: Any, X: Any, y: Array) -> Any:
-    """What a step that is fitted to all items, without labels, makes of them."""
+    """What a step that is fitted to all samples, without labels, makes of them."""
     alone = _fitted_without_labels(name, step, X, y)
     try:
         same = agree(made(step, X, y), alone)
@@ -168,7 +169,7 @@ def _as_fitted(name: str, step: Any, X: Any, y: Array, first: bool) -> Any:
     # Later steps were fitted to what `fit_transform` of the earlier made, not to what `transform` makes.
     if labels_matter is False and first and ignores_seed(step, X):
         msg = (
-            f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} items that "
+            f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} samples that "
             f"are scored. {_HOW}"
         )
         raise ValueError(msg)
@@ -191,12 +192,12 @@ def _settle(name: str, step: Any, X: Any, y: Array) -> bool | None:
 
 
 def _check_number(last: Any, X: Any) -> None:
-    """Raise ValueError if the estimator was fitted to more or fewer items than are scored."""
+    """Raise ValueError if the estimator was fitted to more or fewer samples than are scored."""
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
     if n_fitted is None or n_fitted == n_items:
         return
     msg = (
-        f"ccv_scorer splits the items itself and must be given all of them, got {n_items} items and an "
+        f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples and an "
         f"estimator fitted to {n_fitted}: within the folds of another cross-validation it would score "
         f"parts of the data. {_HOW}"
     )
@@ -204,7 +205,7 @@ def _check_number(last: Any, X: Any) -> None:
 
 
 def _check_items(last: Any, X: Any, seen: Any) -> None:
-    """Raise ValueError if the estimator was fitted to others than these items, `seen` by it as they are.
+    """Raise ValueError if the estimator was fitted to others than these samples, `seen` by it as they are.
 
     Values may have changed places within a column, as in ``permutation_importance``.
     """
@@ -220,7 +221,7 @@ def _check_items(last: Any, X: Any, seen: Any) -> None:
         if agree(np.sort(own, axis=0).astype(float), np.sort(seen, axis=0).astype(float), loose):
             return
         msg = (
-            f"ccv_scorer splits the items itself and must be given all of them, got {length_of(X)} items "
+            f"ccv_scorer splits the samples itself and must be given all of them, got {length_of(X)} samples "
             "and an estimator fitted to as many others: within the folds of another cross-validation it "
             f"would score parts of the data. {_HOW} (a successive halving by n_samples needs an integer "
             "random_state)"

@@ -14,8 +14,8 @@ from ._vote_scores import ANY_RIGHT, PLURALITY, VOTE_SHARE, plurality_probabilit
 def score_fixed_size(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
     """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
 
-    As `votes._by_counting`: told where the (K+1)-th nearest training item is, the K nearest are a uniform
-    K-subset of the items before it. If that is within a group after G nearer items, with j of the group
+    As `votes._by_counting`: told where the (K+1)-th nearest training sample is, the K nearest are a uniform
+    K-subset of the samples before it. If that is within a group after G nearer samples, with j of the group
     before it, h of the K come from the group with hypergeometric probability, and they are a uniform
     h-subset of it; the others are a uniform (K-h)-subset of the G. `constraints.weights` are
     `_weights.scaled_position_weights` first of all.

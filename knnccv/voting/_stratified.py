@@ -14,7 +14,7 @@ from ._vote_scores import score_votes
 def score_stratified(order, labels, target, constraints, losses):  # type: ignore[no-untyped-def]
     """ICML §2.5 over all tie orders, for any rule; O(depth * cost of a vote) without mixed groups.
 
-    With ``constraints.extra``, `n_extra` of the strata flagged there have one training item more,
+    With ``constraints.extra``, `n_extra` of the strata flagged there have one training sample more,
     any of them alike: the mark of a law tells how many of the strata passed do.
     """
     classes, items, group_end = labels.classes, order.items, order.group_end
@@ -43,7 +43,7 @@ def score_stratified(order, labels, target, constraints, losses):  # type: ignor
     n_seen = _add_class(own, rows, tops, seen, 0, marks, n_flagged, n_extra, extra, unit)
     tested = unit
     if n_flagged > 0:
-        # With one training item more fewer items of the class are tested, so it counts from the start.
+        # With one training sample more fewer samples of the class are tested, so it counts from the start.
         tested = zero
         for level in range(tops[own] + 1):
             rows[own, level, 0] = unit * (counts[own] + 1 - n_train[own] - level) / (counts[own] + 1)
@@ -128,7 +128,7 @@ def _add_class(c, rows, tops, seen, n_seen, marks, n_flagged, n_extra, extra, un
 
 @jit
 def _law_at_item(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-untyped-def]
-    """The last row: this item of class c is in T, and b - 1 of its class before it. Whether that can be."""
+    """The last row: this sample of class c is in T, and b - 1 of its class before it. Whether that can be."""
     joint = len(rows) - 1
     k = rows.shape[2] - 1
     tops[joint] = tops[c]
@@ -145,7 +145,7 @@ def _law_at_item(rows, tops, most, c, left, n_train, unit):  # type: ignore[no-u
 
 @jit
 def _advance_class(rows, tops, passed, c, available, n_train, unit):  # type: ignore[no-untyped-def]
-    """One more item of class c is passed, in T or not."""
+    """One more sample of class c is passed, in T or not."""
     left = available - passed
     share = unit / left
     top = min(passed + 1, rows.shape[2] - 1)
@@ -177,15 +177,15 @@ def _mixed_group(  # type: ignore[no-untyped-def]
     marks,
     product,
 ):
-    """Expected score where the K-th nearest training item is in the group; then the group is passed.
+    """Expected score where the K-th nearest training sample is in the group; then the group is passed.
 
-    ``members[s]`` items of it are of class ``seen[s]``. Every item has a random time. At time x, j of the t
-    items of a class are before it with binomial probability, and the class's law is that of j more items
-    passed; the item itself is one of t.
+    ``members[s]`` samples of it are of class ``seen[s]``. Every sample has a random time. At time x, j of
+    the t samples of a class are before it with binomial probability, and the class's law is that of j more
+    samples passed; the sample itself is one of t.
     """
     joint = len(rows) - 1
     n_levels, n_votes = rows.shape[1], rows.shape[2]
-    # The laws after 0, 1, ... t items of the class, for one class after the other.
+    # The laws after 0, 1, ... t samples of the class, for one class after the other.
     first = np.zeros(n_seen + 1, np.int64)
     for s in range(n_seen):
         first[s + 1] = first[s] + (members[s] + 1 if members[s] > 0 else 0)
@@ -245,7 +245,7 @@ def _copy(laws, place, others, other):  # type: ignore[no-untyped-def]
 
 @jit
 def _mix_over_times(row, joint, laws, time, left, n_train, n_levels, unit):  # type: ignore[no-untyped-def]
-    """A class's law at a time, and that of an item of it coming just then."""
+    """A class's law at a time, and that of a sample of it coming just then."""
     members = len(laws) - 1
     chances = np.full(members + 1, unit * 0)  # that j of the members come before
     likeliest = int(members * time)

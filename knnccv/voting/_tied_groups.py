@@ -7,7 +7,7 @@ from ..kernel import jit
 
 @jit
 def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
-    """Whether items with different labels tie; O(depth)."""
+    """Whether samples with different labels tie; O(depth)."""
     classes, items, group_end = labels.classes, order.items, order.group_end
     for i in range(1, len(items)):
         if group_end[i - 1] > i and classes[items[i]] != classes[items[i - 1]]:

@@ -1,4 +1,4 @@
-"""Votes of the K nearest training items: their laws, and what a rule makes of them.
+"""Votes of the K nearest training samples: their laws, and what a rule makes of them.
 
 The laws of the votes for the classes are polynomials, one row of coefficients for every class: at b the
 weight of b votes. The rows may carry a *mark*, a second exponent: ``rows[c, h, b]`` is the weight of b

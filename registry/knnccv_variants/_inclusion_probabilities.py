@@ -1,4 +1,4 @@
-"""How likely an item, and a pair of items, are among the K nearest, for training sets of one fixed size."""
+"""How likely a sample, and a pair of samples, are among the K nearest, for training sets of one fixed size."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from knnccv.sampling import position_law
 
 
 def inclusion_weights(task: Task, k: int) -> Array:
-    """P(the item at position i is among the K nearest of T), then P(it and a given nearer one both are).
+    """P(the sample at position i is among the K nearest of T), then P(it and a given nearer one both are).
 
     Given that the K-th nearest is at position p, the K - 1 others are a uniform subset of the p - 1 nearer
-    items, so both are sums of positive terms over p. The pair depends on the farther item only.
+    samples, so both are sums of positive terms over p. The pair depends on the farther sample only.
 
     Returns
     -------
@@ -23,7 +23,7 @@ def inclusion_weights(task: Task, k: int) -> Array:
     """
     m = task.n_available
     law = position_law(m, task.train_size, k, task.number)
-    nearer = np.arange(m)  # items before position p
+    nearer = np.arange(m)  # samples before position p
     if task.number is Fraction:
         nearer = np.array([int(n) for n in nearer], dtype=object)
     one = law * (k - 1) / np.maximum(nearer, 1)
@@ -41,7 +41,7 @@ def _after(terms: Array) -> Array:
 def mean_inclusion(weights, n_available, start, end, unit):  # type: ignore[no-untyped-def]
     """What `inclusion_weights` are for a tied group, in the mean over its orders.
 
-    For an item of it; for one with a given item before the group; and for two of the group.
+    For a sample of it; for one with a given sample before the group; and for two of the group.
     """
     size = end - start
     one = unit * 0

@@ -1,4 +1,4 @@
-"""The loss matrix that the nearest-neighbour and the voting rules share."""
+"""The loss matrix that the nearest-neighbor and the voting rules share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely it is where the K nearest training items end, for training sets of one fixed size."""
+"""How likely it is where the K nearest training samples end, for training sets of one fixed size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEEPEST_COUNT = 1024
 
 
 def position_weights(task: Task, k: int, deepest: int) -> tuple[Array, Array]:
-    """For i = 1 .. `deepest` the weights of the votes among the first i items.
+    """For i = 1 .. `deepest` the weights of the votes among the first i samples.
 
     First P(exactly K of them are in the training set, and so is the next), then P(exactly K of them are).
     """
@@ -52,7 +52,7 @@ def counted_weights(task: Task, k: int, deepest: int) -> Array:
 
 
 def thinning_rates(task: Task) -> tuple[float, float]:
-    """What an item weighs that is left out, and one that is taken; on Fractions 1 each, to count."""
+    """What a sample weighs that is left out, and one that is taken; on Fractions 1 each, to count."""
     if task.number is Fraction:
         return 1, 1
     rate = task.train_size / task.n_available
@@ -60,12 +60,12 @@ def thinning_rates(task: Task) -> tuple[float, float]:
 
 
 def scaled_position_weights(task: Task, k: int) -> Array:
-    """As `position_weights` for all positions, over the weight that thinning gives to K of i items."""
+    """As `position_weights` for all positions, over the weight that thinning gives to K of i samples."""
     if task.number is Fraction:
         return counted_weights(task, k, task.n_available)
     m, size = task.n_available, task.train_size
     told, exactly = np.zeros((2, m))
-    if size == m:  # thinning takes every item
+    if size == m:  # thinning takes every sample
         told[k - 1], exactly[k - 1] = float(m > k), 1.0
         return np.concatenate([told, exactly])
     # From the likeliest position outward: elsewhere both probabilities may be too small for a double.

@@ -18,7 +18,7 @@ SCORES = tuple(MEASURES)
 
 @jit
 def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """By the probabilities that items, and pairs of them, are among the K nearest; O(depth + classes).
+    """By the probabilities that samples, and pairs of them, are among the K nearest; O(depth + classes).
 
     The Brier score is the squared error of regression on the classes' indicators: with w wrong votes
     it is (sum over ordered pairs of them of 1 + [same class]) / K^2, so no term is negative.
@@ -30,7 +30,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     unit = constraints.unit
     zero = unit * 0
     own = classes[target]
-    # Wrong items of every class: before the group, and in it.
+    # Wrong samples of every class: before the group, and in it.
     nearer = np.zeros(constraints.integers[3], constraints.counts.dtype)
     group = np.zeros(len(nearer), nearer.dtype)
     n_nearer = 0
@@ -77,7 +77,7 @@ def confidence_stratified(order, labels, target, constraints):  # type: ignore[n
 
 
 class Confidence(Variant):
-    """The votes of the K nearest training items as probabilities of the classes.
+    """The votes of the K nearest training samples as probabilities of the classes.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class Confidence(Variant):
         return 1.0 if parameters["score"] == "share" else 2.0
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """For the share, which only counts right votes, or for one neighbour."""
+        """For the share, which only counts right votes, or for one neighbor."""
         return parameters["score"] == "share" or self.n_nearest(**parameters) == 1
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """K, the rule, and how likely items and pairs are among the K nearest."""
+        """K, the rule, and how likely samples and pairs are among the K nearest."""
         k = self.n_nearest(**parameters)
         rule = VOTE_SHARE if parameters["score"] == "share" else BRIER
         integers = (k, rule, 0, task.n_classes)

@@ -1,4 +1,4 @@
-"""The nearest neighbour: 0/1 match or any loss matrix, with fair ties."""
+"""The nearest neighbor: 0/1 match or any loss matrix, with fair ties."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 
 @jit
 def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied items."""
+    """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied samples."""
     if constraints.n_extra > 0:
         return score_stratified(order, labels, target, constraints, constraints.table)
     return _walk_of_strata(order, labels, target, constraints)
@@ -53,7 +53,7 @@ def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-unty
     seen = np.empty(min(depth, len(left)), np.int64)
     n_seen = 0
     score = constraints.unit * 0
-    none = constraints.unit * 1  # P(no item so far is in T)
+    none = constraints.unit * 1  # P(no sample so far is in T)
     start = 0
     while start < depth and none > 0:
         end = order.group_end[start]
@@ -89,9 +89,9 @@ def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-unty
 
 @jit
 def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyped-def]
-    """Expected score if the nearest training item is in the group, and P(it is not).
+    """Expected score if the nearest training sample is in the group, and P(it is not).
 
-    Given none nearer is in T, H_c of the group's items of class c are, independently of the other
+    Given none nearer is in T, H_c of the group's samples of class c are, independently of the other
     classes, and each of the H = sum H_c is nearest with probability 1/H. `counts` is
     the generating function of H, `scores` that of sum_c L_c H_c: products of dual numbers.
     """
@@ -132,12 +132,12 @@ def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyp
 
 
 class NN(Variant):
-    """The nearest training item decides (ICML classifiers 1 to 3; TR algorithms 1 and 3).
+    """The nearest training sample decides (ICML classifiers 1 to 3; TR algorithms 1 and 3).
 
     Parameters
     ----------
     loss : None or array of shape (n_classes, n_classes)
-        What it costs to predict the column's class for an item of the row's class, in sorted label
+        What it costs to predict the column's class for a sample of the row's class, in sorted label
         order; the score is then the expected loss. None scores a match 1 and a mismatch 0.
     """
 
@@ -169,7 +169,7 @@ class NN(Variant):
         return largest_loss(parameters["loss"])
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """A walk, unless classes may have one more training item."""
+        """A walk, unless classes may have one more training sample."""
         return _walk_of_strata if task.stratified and not task.n_extra else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:

@@ -1,4 +1,4 @@
-"""Rank scoring: right if one of the R nearest training items has the item's class."""
+"""Rank scoring: right if one of the R nearest training samples has the item's class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._position_weights import scaled_position_weights, thinning_rates
 def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 11 (TR eq. 6), as a walk along the order; O(depth * R) without mixed tied groups.
 
-    ``wrong[r]`` = P(no own item so far is in T, and r others are).
+    ``wrong[r]`` = P(no own sample so far is in T, and r others are).
     """
     if has_mixed_group(order, labels):
         return score_fixed_size(order, labels, target, constraints, constraints.table)
@@ -62,7 +62,7 @@ def _walk(order, labels, target, constraints):  # type: ignore[no-untyped-def]
 
 @jit
 def rank_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """TR §2.5 by generating functions; O(depth * R + own items * classes * R^2)."""
+    """TR §2.5 by generating functions; O(depth * R + own samples * classes * R^2)."""
     if constraints.n_extra > 0 or has_mixed_group(order, labels):
         return score_stratified(order, labels, target, constraints, constraints.table)
     return _walk_of_strata(order, labels, target, constraints)
@@ -90,7 +90,7 @@ def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-unty
     places = np.empty(n_classes, np.int64)
     seen = np.empty(len(rows), np.int64)
     n_seen = 0
-    none = unit * 1  # P(no own item so far is in T)
+    none = unit * 1  # P(no own sample so far is in T)
     own_left = constraints.counts[own] - constraints.held_out
     n_own = constraints.n_train[own]
     score = unit * 0
@@ -121,12 +121,12 @@ def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-unty
 
 
 class Rank(Variant):
-    """Right if one of the R nearest training items has the item's class (ICML classifier 6, TR 2 and 4).
+    """Right if one of the R nearest training samples has the item's class (ICML classifier 6, TR 2 and 4).
 
     Parameters
     ----------
     rank : int
-        R, at least 1. If it exceeds the size of the training set, all its items are looked at.
+        R, at least 1. If it exceeds the size of the training set, all its samples are looked at.
     """
 
     name = "rank"
@@ -154,11 +154,11 @@ class Rank(Variant):
         return f"rank-{rank} accuracy (CMC at rank {rank})"
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """Always: one right item is enough."""
+        """Always: one right sample is enough."""
         return True
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """A walk without ties, unless classes may have one more training item."""
+        """A walk without ties, unless classes may have one more training sample."""
         if task.n_extra:
             return None
         return _stratified_without_ties if task.stratified else _fixed_without_ties

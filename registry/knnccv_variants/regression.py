@@ -1,4 +1,4 @@
-"""K-nearest-neighbour regression: the exact mean squared error, its bias and its variance."""
+"""K-nearest-neighbor regression: the exact mean squared error, its bias and its variance."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ERROR, BIAS2, VARIANCE, PREDICTION, BIAS = range(5)
 def regression_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """E|mean of K targets - y|^2, or a part of it; O(depth * outputs).
 
-    Two items are both among the K nearest with a probability that depends on the farther of them only, so
-    one sum of targets over the nearer ones serves all pairs. In a tied group all items have the group's
+    Two samples are both among the K nearest with a probability that depends on the farther of them only, so
+    one sum of targets over the nearer ones serves all pairs. In a tied group all samples have the group's
     mean probability, and so have all pairs. Targets are taken relative to y, which keeps offsets out.
     """
     items, group_end = order.items, order.group_end
@@ -77,7 +77,7 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
 
 
 class Regression(Variant):
-    """The mean target of the K nearest training items, judged by its squared error (Kanagawa 2024).
+    """The mean target of the K nearest training samples, judged by its squared error (Kanagawa 2024).
 
     Its targets are real numbers, y of shape (n_items,) or (n_items, n_outputs); the error is summed over
     the outputs.
@@ -156,7 +156,7 @@ class Regression(Variant):
         return np.asarray(scores + between)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """K, the part and the output; how likely items and pairs are among the K nearest."""
+        """K, the part and the output; how likely samples and pairs are among the K nearest."""
         k = self.n_nearest(**parameters)
         integers = (k, PARTS.index(parameters["part"]), parameters["output"])
         return Tables(integers=integers, weights=inclusion_weights(task, k))

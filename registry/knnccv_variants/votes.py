@@ -1,4 +1,4 @@
-"""K nearest neighbours by plurality vote."""
+"""K nearest neighbors by plurality vote."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def _counted(order, labels, target, constraints):  # type: ignore[no-untyped-def
 def _by_counting(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """By the number of K-subsets that vote right, an integer; O(depth * K^3).
 
-    Told where the (K+1)-th nearest training item is, the K nearest are a uniform K-subset of the items
-    before it, whatever the size of the training set and the class of that item. Beyond the list's end
+    Told where the (K+1)-th nearest training sample is, the K nearest are a uniform K-subset of the samples
+    before it, whatever the size of the training set and the class of that sample. Beyond the list's end
     nothing is told: there exactly K are in the list.
 
     ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
     item's class without a majority, how many subsets of the others do not outvote it. It is a product over
-    the other classes; when an item joins one, that class is divided out and multiplied in again.
+    the other classes; when a sample joins one, that class is divided out and multiplied in again.
     Integers are exact, so this may subtract.
     """
     k = constraints.integers[0]
@@ -124,7 +124,7 @@ def _start_tight(rows, n_classes, own, votes, k):  # type: ignore[no-untyped-def
 
 @jit
 def _extend_tight(rows, at, c, limit, rest, top):  # type: ignore[no-untyped-def]
-    """Let an item join class c: the product without the class, times what the class gains."""
+    """Let a sample join class c: the product without the class, times what the class gains."""
     for d in range(top):
         total = rows[at, d]
         for b in range(1, min(limit, d) + 1):
@@ -139,17 +139,17 @@ def _extend_tight(rows, at, c, limit, rest, top):  # type: ignore[no-untyped-def
 
 @jit
 def _two_classes(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """As `_by_counting`, where all votes are in a table; O(depth), and O(b^2) for b tied items.
+    """As `_by_counting`, where all votes are in a table; O(depth), and O(b^2) for b tied samples.
 
-    ``table[own * height + i, g]`` is the weight of position i times the score, if g of the i nearest items
-    are of the tested item's class.
+    ``table[own * height + i, g]`` is the weight of position i times the score, if g of the i nearest
+    samples are of the tested item's class.
     """
     deepest = constraints.integers[4]
     table = constraints.table
     own = labels.classes[target]
     first = own * (deepest + 1)
     depth = min(len(order.items), deepest)
-    # At the end nothing is told of the next training item.
+    # At the end nothing is told of the next training sample.
     left = constraints.counts[0] - constraints.held_out
     beyond = (left - depth) / (constraints.n_train[0] - constraints.integers[0])
     same = 0
@@ -166,7 +166,7 @@ def _two_classes(order, labels, target, constraints):  # type: ignore[no-untyped
                 same += mine > 0
                 score += table[first + i, same] * (beyond if i == depth else 1.0)
         else:
-            # n of the own items and m others have come: C(mine, n) C(others, m) / C(size, n + m).
+            # n of the own samples and m others have come: C(mine, n) C(others, m) / C(size, n + m).
             edge = 1.0
             for n in range(min(mine, depth - start) + 1):
                 chance = edge
@@ -234,7 +234,7 @@ def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no
             rows[c, 0] = unit
             seen[n_seen] = c
             n_seen += 1
-        # This item is in T, and b - 1 of its class before it.
+        # This sample is in T, and b - 1 of its class before it.
         share = unit / left
         most[joint] = min(most[c] + 1, n_train, k)
         possible = False
@@ -254,11 +254,11 @@ def _plurality_of_strata(order, labels, target, constraints):  # type: ignore[no
 
 @jit
 def _two_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """As `knn_stratified`, where all votes are in a table; O(depth), and O(b^2) for b tied items.
+    """As `knn_stratified`, where all votes are in a table; O(depth), and O(b^2) for b tied samples.
 
-    ``table[(2 * own + c) * height + n, m]`` is the probability that the next item is the K-th nearest
-    training item and the vote is right, if that item is of class c and n and m items of the two classes
-    are nearer.
+    ``table[(2 * own + c) * height + n, m]`` is the probability that the next sample is the K-th nearest
+    training sample and the vote is right, if that sample is of class c and n and m samples of the two
+    classes are nearer.
     """
     height = constraints.integers[4] + 1
     first_0 = 2 * labels.classes[target] * height
@@ -339,7 +339,7 @@ def _fill_votes(table, k, weights, losses, tie):  # type: ignore[no-untyped-def]
         for own in range(2):
             for same in range(i + 1):
                 law[:] = 0.0
-                # How many of the k votes fall on the `same` items.
+                # How many of the k votes fall on the `same` samples.
                 fill_hypergeometric(law, same, k, i, 1.0)
                 right = 0.0
                 wrong = 0.0
@@ -354,7 +354,7 @@ def _fill_votes(table, k, weights, losses, tie):  # type: ignore[no-untyped-def]
 
 
 class KNN(Variant):
-    """The K nearest training items vote (ICML classifiers 4 and 5, for any number of classes).
+    """The K nearest training samples vote (ICML classifiers 4 and 5, for any number of classes).
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ class KNN(Variant):
         return largest_loss(parameters["loss"])
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """For one neighbour, or two classes."""
+        """For one neighbor, or two classes."""
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
@@ -413,7 +413,7 @@ class KNN(Variant):
         return _counted if constraints.integers[5] > 0 else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """K; the laws of the neighbours' positions; the loss, or all votes between two classes."""
+        """K; the laws of the neighbors' positions; the loss, or all votes between two classes."""
         k = self.n_nearest(**parameters)
         losses = loss_table(parameters["loss"], task.number)
         smallest = parameters["vote_ties"] == "smallest"

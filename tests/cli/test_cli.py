@@ -114,8 +114,8 @@ def test_score_without_a_file_is_the_wine_data_and_the_default_question(run):
     exact = complete_cv(X, wine.y)
     status, out, err = run("score", "--repeats", "3", "--seed", "1")
     assert (status, err) == (0, "")
-    assert "wine (bundled; no file was given): 178 items, 13 features\n" in out
-    assert "features standardized over all items\n" in out
+    assert "wine (bundled; no file was given): 178 samples, 13 features\n" in out
+    assert "features standardized over all samples\n" in out
     assert "3 classes (1: 59, 2: 71, 3: 48)" in out
     assert f"{100 * exact.score:.4f} %" in out
     assert "stratified 5-fold cross-validation" in out
@@ -204,7 +204,7 @@ def test_a_long_fraction_is_not_printed_but_told(run):
         (("--train-size", "0.5"), Subsample(0.5), "a share 0.5 of the items"),
         (("--train-size", "0.5", "--no-stratify"), Subsample(0.5), "a share 0.5 of the items"),
         (("--train-size", "0.5", "--stratify"), StratifiedSubsample(0.5), "a share 0.5 of every class"),
-        (("--per-class", "3"), StratifiedSubsample(per_class=3), "3 items of every class"),
+        (("--per-class", "3"), StratifiedSubsample(per_class=3), "3 samples of every class"),
         (
             ("--per-class", "2=4, 1=3,3=5"),
             StratifiedSubsample(per_class={1: 3, 2: 4, 3: 5}),
@@ -327,7 +327,7 @@ def test_regression_takes_whole_and_large_numbers(run, write):
 def test_ties_of_regression_are_of_targets(run, write):
     text = "x,price\n" + "".join(f"{x // 3},{x}.5\n" for x in range(12))
     out = run("score", write(text), "--target", "price", "--variant", "regression", "--n-neighbors", "1")[1]
-    assert "12 of 12 items have equally near neighbours of different targets" in out
+    assert "12 of 12 samples have equally near neighbors of different targets" in out
 
 
 @pytest.mark.parametrize(
@@ -367,16 +367,16 @@ def test_ties_are_pointed_out(run, write):
     for rule in (("--variant", "nn"), ("--n-neighbors", "1"), ("--variant", "rank", "--rank", "1")):
         for ties in ((), ("--ties", "random")):
             out = run(*question, *rule, *ties)[1]
-            assert "equally near items averaged over all orders" in out
-            assert " of 6 items have equally near neighbours of different classes" in out
+            assert "equally near samples averaged over all orders" in out
+            assert " of 6 samples have equally near neighbors of different classes" in out
             assert "--ties" not in out
         out = run(*question, *rule, "--ties", "index")[1]
-        assert "equally near items in the order of the rows" in out
+        assert "equally near samples in the order of the rows" in out
         assert "without --ties index" in out
 
 
 class ByRows(NN):
-    """The nearest neighbour, which knows no other ties than those by index."""
+    """The nearest neighbor, which knows no other ties than those by index."""
 
     name = "by-rows"
     tie_rules = ("index",)
@@ -388,7 +388,7 @@ def test_a_variant_without_fair_ties_is_asked_for_the_order_of_the_rows(run, wri
         path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
         question = ("score", path, "--target", "label", "--cv", "2", "--variant", "by-rows")
         out = run(*question)[1]
-        assert "equally near items in the order of the rows" in out
+        assert "equally near samples in the order of the rows" in out
         assert "may depend on the order" in out
         assert "offers ties='index', got ties='random'" in refused(run, *question, "--ties", "random")
     finally:
@@ -408,14 +408,14 @@ def test_a_missing_extra_is_named(run, monkeypatch):
     assert "pip install 'knnccv[progress]'" in refused(run, "score", *QUICK, "--progress")
 
 
-# Scaled features, groups, confusions, items
+# Scaled features, groups, confusions, samples
 
 
 def test_bundled_data_unscaled(run):
     wine = load_wine()
     out = run("score", *QUICK, "--no-standardize")[1]
     assert f"({complete_cv(wine.X, wine.y, 'nn').score:.12f}" in out
-    assert "178 items, 13 features\n" in out
+    assert "178 samples, 13 features\n" in out
     assert "standardized" not in out
 
 
@@ -428,7 +428,7 @@ def test_a_file_is_standardized_where_that_is_asked_for(run, write):
         answer = json.loads(run(*question, *option)[1])
         assert answer["score"] == complete_cv(features, y, "nn").score
         assert answer["standardized"] is (features is known)
-    assert "features standardized over all items\n" in run(*question[:-1], "--standardize")[1]
+    assert "features standardized over all samples\n" in run(*question[:-1], "--standardize")[1]
 
 
 def test_regression_standardizes_features_and_no_targets(run, write):
@@ -462,7 +462,12 @@ GROUPED = table(("x", "y", "who", "label"), *zip(*[row[:2] for row in ROWS], str
         ((), {}, 1, "leave one group out"),
         (("--leave-out", "1", "--no-stratify"), {}, 1, "leave one group out"),
         (("--variant", "nn", "--leave-out", "2"), {"variant": "nn"}, 2, "leave 2 groups out"),
-        (("--variant", "rank", "--rank", "2"), {"variant": "rank", "rank": 2}, 1, "all items count alike"),
+        (
+            ("--variant", "rank", "--rank", "2"),
+            {"variant": "rank", "rank": 2},
+            1,
+            "all samples count alike",
+        ),
         (("--average", "class"), {"average": "class"}, 1, "all classes count alike"),
         (("--ties", "index", "--drop", "who"), {"ties": "index"}, 1, "leave one group out"),
     ],
@@ -482,14 +487,14 @@ def test_groups(run, write, options, asked, p, words):
     assert (answer["n_features"], answer["n_train_sets"]) == (2, exact.n_train_sets)
     out = run(*question)[1]
     assert words in out
-    assert "4 groups of 2 to 4 items (column 'who')" in out
+    assert "4 groups of 2 to 4 samples (column 'who')" in out
     assert "weighted by the sizes of their test sets" in out
 
 
 def test_groups_of_one_size(run, write):
     path = write(table(("x", "who", "label"), FIRST, range(12), LABEL))
     out = run("score", path, "--target", "label", "--groups", "who", *QUICK)[1]
-    assert "12 groups of 1 item (column 'who')" in out
+    assert "12 groups of 1 sample (column 'who')" in out
     assert "weighted" not in out
 
 
@@ -509,7 +514,11 @@ def test_groups_are_numbers_where_all_are_and_serve_regression_and_exact_scores(
     ("text", "options", "parts"),
     [
         ("x,g,c\n1,u,a\n2,,b\n", ("--groups", "g"), ("line 3, column 'g'", "the group is missing")),
-        ("x,g,c\n1,u,a\n2,NA,b\n", ("--groups", "1"), ("the group is missing (NA); every item needs one",)),
+        (
+            "x,g,c\n1,u,a\n2,NA,b\n",
+            ("--groups", "1"),
+            ("the group is missing (NA); every sample needs one",),
+        ),
         ("x,g,c\n1,u,a\n2,u,b\n", ("--groups", "g"), ("column 'g'", "one group only", "at least 2")),
         ("x,g,c\n1,1,a\n2,1.0,b\n", ("--groups", "g"), ("one group only",)),
         ("x,g,c\n1,u,a\n2,v,b\n", ("--groups", "c"), ("column 'c' is the target", "--groups")),
@@ -593,7 +602,7 @@ def test_items_in_a_file(run, write, tmp_path):
     assert [float(row[2]) for row in rows] == found.per_item.tolist()
     assert [float(row[3]) for row in rows] == found.weights.tolist()
     out = run(*question)[1]
-    assert f"the scores of all items are in {items}" in out
+    assert f"the scores of all samples are in {items}" in out
 
 
 def test_items_that_are_never_tested_have_no_score(run, write, tmp_path):
@@ -707,7 +716,7 @@ def test_standard_input(run, monkeypatch):
     stdin(monkeypatch, PLAIN)
     status, out, _ = run("score", "-", "--target", "label", *QUICK)
     assert status == 0
-    assert "standard input: 12 items, 2 features\n" in out
+    assert "standard input: 12 samples, 2 features\n" in out
     assert "2 classes (a: 8, b: 4)" in out
 
 
@@ -790,7 +799,7 @@ NUMBERED = [[(3 * x) % 7 / 2 for x in range(12)], FIRST, [(5 * x) % 12 / 4 for x
 @pytest.mark.parametrize(
     ("first", "labels", "part"),
     [
-        ("0,1,2,target", LABEL, "line 1 of {} is taken as an item, but looks like a header (0, 1, 2, …)"),
+        ("0,1,2,target", LABEL, "line 1 of {} is taken as a sample, but looks like a header (0, 1, 2, …)"),
         ("1,2,3,4", [0, 1] * 6, "looks like a header (1, 2, 3, …)"),
         ("0,1,2,3", [0, 1] * 6, "looks like a header (0, 1, 2, …)"),
         ("1100,1102,1104,species", LABEL, "the only one with 'species' in column '3'"),
@@ -863,7 +872,7 @@ def test_a_header_of_numbers_above_an_index(run, write):
         (
             "x,c\n1,a\n2,NA\n",
             (),
-            ("line 3, column 'c'", "the target is missing (NA); every item needs one"),
+            ("line 3, column 'c'", "the target is missing (NA); every sample needs one"),
         ),
         ("x,c\n1,a\n2 m,b\n", (), ("line 3, column 'x'", "'2 m' is no number", "--drop")),
         ("x,c\n1,a\n1_0,b\n", (), ("'1_0' is no number",)),
@@ -982,7 +991,7 @@ def test_options_that_cannot_be(run, options, part):
         (("scor",), "invalid choice"),
         (("score", "--repeats", "-1"), "at least 0"),
         (("score", "--seed", "x"), "at least 0"),
-        (("score", "--train-size", "x"), "a number of items or a fraction"),
+        (("score", "--train-size", "x"), "a number of samples or a fraction"),
         (("reproduce", "tr-table9"), "tr-table1"),
     ],
 )

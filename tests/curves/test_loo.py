@@ -13,21 +13,21 @@ KS = range(1, 51)
 
 
 def brute_force(X, y, ks):
-    """Every item left out by its index; ties in the order of the data."""
+    """Every sample left out by its index; ties in the order of the data."""
     gaps = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
     np.fill_diagonal(gaps, np.inf)
     order = np.argsort(gaps, axis=1, kind="stable")
     return np.array([np.mean((y[order[:, :k]].mean(axis=1) - y) ** 2) for k in ks])
 
 
-def standardised(data):
+def standardized(data):
     return (data.X - data.X.mean(axis=0)) / data.X.std(axis=0), data.y.astype(float)
 
 
 @pytest.mark.parametrize("load", [load_diabetes, load_wine])
 def test_figures_2_and_3(load):
-    """Kanagawa 2024, figures 2 and 3: no two items coincide, and all three agree."""
-    X, y = standardised(load())
+    """Kanagawa 2024, figures 2 and 3: no two samples coincide, and all three agree."""
+    X, y = standardized(load())
     expected = brute_force(X, y, KS)
     np.testing.assert_allclose(loo_curve(X, y), expected, rtol=1e-10)
     np.testing.assert_allclose(loo_identity(X, y), expected, rtol=1e-10)
@@ -35,7 +35,7 @@ def test_figures_2_and_3(load):
 
 @pytest.mark.parametrize(("load", "feature"), [(load_diabetes, 2), (load_wine, 1)])
 def test_figure_4(load, feature):
-    """Body mass index and malic acid alone: items coincide, and the identity fails."""
+    """Body mass index and malic acid alone: samples coincide, and the identity fails."""
     data = load()
     X, y = data.X[:, [feature]], data.y.astype(float)
     expected = brute_force(X, y, KS)
@@ -53,7 +53,7 @@ def test_figure_4(load, feature):
 
 
 def naive_identity(x, y, k):
-    """The formula to the letter: the k + 1 nearest of all items, the item among them or not."""
+    """The formula to the letter: the k + 1 nearest of all samples, the sample among them or not."""
     total = Fraction(0)
     for own, place in enumerate(x):
         order = sorted(range(len(x)), key=lambda j, place=place: (abs(x[j] - place), j))
@@ -65,7 +65,7 @@ def naive_identity(x, y, k):
 @pytest.mark.parametrize("asked", [[1], [2, 1], range(1, 12)])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_identity_of_coinciding_items_to_the_letter(seed, asked):
-    """More than k items may come before the item itself, whichever other k are asked for."""
+    """More than k samples may come before the sample itself, whichever other k are asked for."""
     rng = np.random.default_rng(seed)
     x, y = rng.integers(0, 4, 12), rng.integers(0, 9, 12)
     expected = [naive_identity(x.tolist(), y, k) for k in asked]
@@ -94,27 +94,27 @@ def test_the_whole_of_small_data():
 
 
 def test_threads_and_given_lists_change_nothing():
-    X, y = standardised(load_diabetes())
+    X, y = standardized(load_diabetes())
     one, two = loo_curve(X, y, n_jobs=1), loo_curve(X, y, n_jobs=3)
     assert one.tobytes() == two.tobytes()
     near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(60))
     np.testing.assert_allclose(knnccv.loo_curve(near, y), one, rtol=1e-12)
     short = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(20))
-    with pytest.raises(ValueError, match="50 neighbours are needed"):
+    with pytest.raises(ValueError, match="50 neighbors are needed"):
         loo_curve(short, y)
     labels = (y > 100).astype(int)
     np.testing.assert_allclose(
         loo_curve(near, labels, [1, 50], "knn"), loo_curve(X, labels, [1, 50], "knn"), rtol=1e-12
     )
-    with pytest.raises(ValueError, match="50 neighbours are needed"):
+    with pytest.raises(ValueError, match="50 neighbors are needed"):
         loo_curve(short, labels, variant="knn")
 
 
 def test_approximate_lists_are_refused():
-    X, y = standardised(load_diabetes())
+    X, y = standardized(load_diabetes())
     near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(60), approximate=True)
     for ask in (loo_curve, loo_identity):
-        with pytest.raises(ValueError, match="need exact neighbours"):
+        with pytest.raises(ValueError, match="need exact neighbors"):
             ask(near, y)
 
 

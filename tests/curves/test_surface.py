@@ -20,7 +20,7 @@ Y3 = RNG.integers(0, 3, 90)
 
 
 def setting(variant, k):
-    """The parameter that counts neighbours, as `complete_cv` and naive take it."""
+    """The parameter that counts neighbors, as `complete_cv` and naive take it."""
     return {AXIS[variant]: int(k)} if AXIS[variant] else {}
 
 
@@ -129,7 +129,7 @@ def test_short_lists_show_in_the_bound(variant):
                 single = complete_cv(near, Y3, variant, design, ties="index", **setting(variant, k))
                 bound = result.error_bound[row, column]
                 assert bound == pytest.approx(single.error_bound, abs=1e-6)
-                # Of rank scoring the kernel also counts what is right before R neighbours are known.
+                # Of rank scoring the kernel also counts what is right before R neighbors are known.
                 assert abs(result.scores[row, column] - single.score) <= (
                     bound if variant == "rank" else 1e-6
                 )
@@ -142,7 +142,7 @@ def test_fractions_are_rounded_down_as_in_subsample():
 
 def test_defaults():
     result = surface(X3, Y3)
-    assert result.n_neighbors.tolist() == list(range(1, 10))  # the smallest training set has 9 items
+    assert result.n_neighbors.tolist() == list(range(1, 10))  # the smallest training set has 9 samples
     assert result.train_sizes.tolist() == [int(share / 10 * 90) for share in range(1, 10)]
     assert surface(X3, Y3, train_sizes=0.5).n_neighbors.tolist() == list(range(1, 31))
 
@@ -261,7 +261,7 @@ def test_plots(x):
 def test_what_is_shown():
     shown = repr(surface(X3, Y3, [1, 3], [20, 80]))
     assert shown.startswith(
-        "<Surface of 'knn': 2 numbers of neighbours (1 to 3) by 2 training sizes (20 to 80)"
+        "<Surface of 'knn': 2 numbers of neighbors (1 to 3) by 2 training sizes (20 to 80)"
     )
 
 
@@ -277,14 +277,14 @@ WRONG = [
     ({"n_neighbors": "3"}, TypeError, "n_neighbors must be a number or a sequence of numbers, got '3'"),
     ({"n_neighbors": []}, ValueError, "n_neighbors must hold at least one number"),
     ({"train_sizes": []}, ValueError, "train_sizes must hold at least one number"),
-    ({"train_sizes": [90]}, ValueError, "train_size must be between 1 and 89 for 90 items, got 90"),
+    ({"train_sizes": [90]}, ValueError, "train_size must be between 1 and 89 for 90 samples, got 90"),
     (
         {"train_sizes": [0.001]},
         ValueError,
-        r"between 1 and 89 for 90 items, got 0.001 \(0 items",
+        r"between 1 and 89 for 90 samples, got 0.001 \(0 items",
     ),
     ({"train_sizes": [1.5]}, ValueError, r"train_size as a fraction must be in \(0, 1\), got 1.5"),
-    ({"train_sizes": [True]}, TypeError, "train_size must be a number of items or a fraction"),
+    ({"train_sizes": [True]}, TypeError, "train_size must be a number of samples or a fraction"),
     ({"train_sizes": [10, 0.5], "stratified": True}, TypeError, r"fractions in \(0, 1\) .* not both; got"),
     (
         {"train_sizes": [99], "stratified": True},
@@ -297,7 +297,7 @@ WRONG = [
         "without stratified=True train_sizes must be numbers or fractions",
     ),
     ({"stratified": 1}, TypeError, "stratified must be True or False, got 1"),
-    ({"variant": "nn", "n_neighbors": [1]}, TypeError, "variant 'nn' has no number of neighbours to vary"),
+    ({"variant": "nn", "n_neighbors": [1]}, TypeError, "variant 'nn' has no number of neighbors to vary"),
     ({"variant": "rank", "n_neighbors": 1, "rank": 2}, TypeError, "give either n_neighbors or rank"),
     ({"variant": "knn", "rank": 2}, TypeError, "variant 'knn' has no parameter 'rank'"),
     ({"variant": "kn"}, ValueError, "kn"),
@@ -389,14 +389,14 @@ def test_stratified_ranks_equal_the_enumeration(seed, average):
 
 
 def whole_lists(X):
-    """Lists of all neighbours, found by another program."""
+    """Lists of all neighbors, found by another program."""
     return Neighbors.from_lists(*Neighbors.from_data(X, "sqeuclidean").kneighbors(len(X) - 1))
 
 
 @pytest.mark.parametrize("source", ["compared", "products", "lists", "matrix"])
 @pytest.mark.parametrize("decimals", [None, 0])
 def test_stratified_ranks_are_complete_cv(source, decimals):
-    """Whoever finds the neighbours, with ties and without, for equal classes and others."""
+    """Whoever finds the neighbors, with ties and without, for equal classes and others."""
     rng = np.random.default_rng(5)
     n_items, n_features = (1100, 12) if source == "products" else (160, 2)
     y = rng.integers(0, 9, n_items)

@@ -171,7 +171,7 @@ class TestContent:
         assert counts(data.y) == dict.fromkeys(range(1, 41), 10)
         assert data.y[:11].tolist() == [1] * 10 + [2]
         assert data.target_names[:2] == ("s1", "s2")
-        # The first pixel is 7 rows by 5.75 columns of s2/1.pgm, the eleventh item.
+        # The first pixel is 7 rows by 5.75 columns of s2/1.pgm, the eleventh sample.
         pixels = np.frombuffer(images["s2/1.pgm"][14:], dtype=np.uint8).reshape(112, 92)
         corner = pixels[:7, :6].astype(int)
         expected = (corner[:, :5].sum() + 0.75 * corner[:, 5].sum()) / (7 * 5.75)
@@ -212,7 +212,7 @@ class TestContent:
 
     @pytest.mark.usefixtures("mirrored")
     def test_repr(self):
-        assert repr(datasets.fetch_abalone(3)) == "<Dataset: 4177 items, 8 features, 3 classes>"
+        assert repr(datasets.fetch_abalone(3)) == "<Dataset: 4177 samples, 8 features, 3 classes>"
 
 
 class TestAreaAveraging:

@@ -22,7 +22,7 @@ from knnccv.datasets._manifest import Source
 
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 
-# Items, features, nominal ones, unknown values among them, and the classes: counted in the files, and
+# Samples, features, nominal ones, unknown values among them, and the classes: counted in the files, and
 # as their descriptions (.names) have them.
 HEARTS = ("Cleveland", "Hungarian", "Long Beach", "Swiss")
 EXPECTED = {

@@ -85,7 +85,7 @@ def test_a_class_smaller_than_k_is_missing_from_some_folds():
     [Subsample(5), LeaveOut(2), StratifiedSubsample(per_class={0: 2, 1: 1}), KFold(3), StratifiedKFold(2)],
 )
 def test_runs_are_uniform(design):
-    """Every item is tested as often as the design says, within five standard errors."""
+    """Every sample is tested as often as the design says, within five standard errors."""
     labels = coded((5, 3))
     n_runs = 4000
     tested = np.zeros(8)
@@ -131,7 +131,7 @@ def test_tails(m, n_train, k):
 
 
 def test_the_law_keeps_its_accuracy_where_its_start_underflows():
-    """P(the first 300 items are all chosen) is 1e-600; the law must not be all zeros."""
+    """P(the first 300 samples are all chosen) is 1e-600; the law must not be all zeros."""
     law = position_law(100_000, 1_000, 300)
     assert law.sum() == pytest.approx(1.0, rel=1e-12)
     assert (law * np.arange(1, 100_001)).sum() == pytest.approx(300 * 100_001 / 1_001, rel=1e-10)

@@ -63,7 +63,7 @@ def test_the_page_on_clusters_runs(block, tmp_path):
     assert [line[:8] for line in done.stdout.split()].count("0.712135") == 1
 
 
-def test_the_page_on_approximate_neighbours_runs(tmp_path):
+def test_the_page_on_approximate_neighbors_runs(tmp_path):
     pytest.importorskip("pynndescent", reason="pynndescent is not installed")
     (block,) = blocks("docs/approximate.md")
     script = tmp_path / "page.py"
@@ -77,7 +77,7 @@ def test_the_page_on_approximate_neighbours_runs(tmp_path):
     assert recalls[0] > 0.95 > recalls[-1]
     assert len(off) == 4
     assert max(map(abs, off)) < 0.02
-    assert "neighbours approximate" in done.stdout
+    assert "neighbors approximate" in done.stdout
     assert "False inf " in done.stdout
 
 

@@ -73,7 +73,7 @@ def graph(array=None):
 
 
 def duplicated(container):
-    """A graph that gives one pair of items two distances."""
+    """A graph that gives one pair of samples two distances."""
     rows, columns = np.append(np.repeat(np.arange(12), 3), 0), np.append(NEAR.ravel(), NEAR[0, 0])
     values = np.append(FAR.ravel(), 0.25)
     if container is sp.coo_matrix:
@@ -277,12 +277,12 @@ ARGUMENTS = {
     "X-no-items": (
         lambda: {"X": DATA[:0]},
         ValueError,
-        r"at least 2 items and 1 feature, got shape \(0, 2\)",
+        r"at least 2 samples and 1 feature, got shape \(0, 2\)",
     ),
     "X-one-item": (
         lambda: {"X": DATA[:1], "y": [0]},
         ValueError,
-        r"at least 2 items and 1 feature, got shape \(1, 2\)",
+        r"at least 2 samples and 1 feature, got shape \(1, 2\)",
     ),
     "X-no-features": (lambda: {"X": DATA[:, :0]}, ValueError, r"1 feature, got shape \(12, 0\)"),
     "X-ragged": (
@@ -302,9 +302,9 @@ ARGUMENTS = {
     "X-str": (lambda: {"X": "wine.csv"}, ValueError, r"X must have shape .*got shape \(\)"),
     "X-class-Neighbors": (lambda: {"X": Neighbors}, ValueError, "X must have shape"),
     # y: shapes
-    "y-too-short": (lambda: {"y": LABELS[:11]}, ValueError, "X has 12 items, but y has 11 labels"),
-    "y-too-long": (lambda: {"y": [*LABELS, 0]}, ValueError, "X has 12 items, but y has 13 labels"),
-    "y-empty": (lambda: {"y": []}, ValueError, "X has 12 items, but y has 0 labels"),
+    "y-too-short": (lambda: {"y": LABELS[:11]}, ValueError, "X has 12 samples, but y has 11 labels"),
+    "y-too-long": (lambda: {"y": [*LABELS, 0]}, ValueError, "X has 12 samples, but y has 13 labels"),
+    "y-empty": (lambda: {"y": []}, ValueError, "X has 12 samples, but y has 0 labels"),
     "y-2-D": (
         lambda: {"y": np.zeros((12, 2), int)},
         ValueError,
@@ -334,7 +334,7 @@ ARGUMENTS = {
     "y-nan": (
         lambda: {"y": changed(LABELS, 3, NAN, float)},
         ValueError,
-        r"y\[3\] is nan; every item needs a label",
+        r"y\[3\] is nan; every sample needs a label",
     ),
     "y-inf": (lambda: {"y": changed(LABELS, 3, INF, float)}, ValueError, r"y\[3\] is inf"),
     "y-none-inside": (lambda: {"y": [None, *"aabbccaabbc"]}, ValueError, r"y\[0\] is missing \(None\)"),
@@ -507,7 +507,7 @@ ARGUMENTS = {
     "cv-all-labels-differ": (
         lambda: {"cv": 2, "y": np.arange(12)},
         ValueError,
-        "class of at least two items, but all labels differ",
+        "class of at least two samples, but all labels differ",
     ),
     "cv-sklearn-splitter": (
         lambda: {"cv": sklearn.model_selection.KFold(3)},
@@ -556,17 +556,17 @@ ARGUMENTS = {
     "subsample-N": (
         lambda: {"cv": Subsample(12)},
         ValueError,
-        "train_size must be between 1 and 11 for 12 items, got 12",
+        "train_size must be between 1 and 11 for 12 samples, got 12",
     ),
     "subsample-N+1": (
         lambda: {"cv": Subsample(13)},
         ValueError,
-        "train_size must be between 1 and 11 for 12 items, got 13",
+        "train_size must be between 1 and 11 for 12 samples, got 13",
     ),
     "subsample-huge": (
         lambda: {"cv": Subsample(10**25)},
         ValueError,
-        "between 1 and 11 for 12 items, got 10{25}",
+        "between 1 and 11 for 12 samples, got 10{25}",
     ),
     "subsample-1.0": (lambda: {"cv": Subsample(1.0)}, ValueError, r"train_size .*in \(0, 1\), got 1.0"),
     "subsample-0.0": (lambda: {"cv": Subsample(0.0)}, ValueError, r"train_size .*in \(0, 1\), got 0.0"),
@@ -618,7 +618,7 @@ ARGUMENTS = {
     "subsample-rounds-to-0": (
         lambda: {"cv": Subsample(0.05)},
         ValueError,
-        r"train_size must be between 1 and 11 for 12 items, got 0.05 \(0 items\)",
+        r"train_size must be between 1 and 11 for 12 samples, got 0.05 \(0 samples\)",
     ),
     # StratifiedSubsample
     "stratified-neither": (
@@ -634,7 +634,7 @@ ARGUMENTS = {
     "stratified-int": (
         lambda: {"cv": StratifiedSubsample(6)},
         TypeError,
-        "train_size must be a fraction .*got 6; for a number of items use per_class=6",
+        "train_size must be a fraction .*got 6; for a number of samples use per_class=6",
     ),
     "stratified-true": (
         lambda: {"cv": StratifiedSubsample(True)},
@@ -652,7 +652,7 @@ ARGUMENTS = {
     "stratified-empty-class": (
         lambda: {"cv": StratifiedSubsample(0.2)},
         ValueError,
-        r"train_size=0.2 leaves no training item of class 0 \(4 items\)",
+        r"train_size=0.2 leaves no training sample of class 0 \(4 samples\)",
     ),
     "per_class-0": (
         lambda: {"cv": StratifiedSubsample(per_class=0)},
@@ -667,12 +667,12 @@ ARGUMENTS = {
     "per_class-too-big": (
         lambda: {"cv": StratifiedSubsample(per_class=5)},
         ValueError,
-        "per_class must be at most the size of the class: class 0 has 4 items, got 5",
+        "per_class must be at most the size of the class: class 0 has 4 samples, got 5",
     ),
     "per_class-all": (
         lambda: {"cv": StratifiedSubsample(per_class=4)},
         ValueError,
-        "per_class puts all 12 items into the training set",
+        "per_class puts all 12 samples into the training set",
     ),
     "per_class-float": (
         lambda: {"cv": StratifiedSubsample(per_class=2.0)},
@@ -737,12 +737,12 @@ ARGUMENTS = {
     "per_class-count-too-big": (
         lambda: {"cv": StratifiedSubsample(per_class=Counter({0: 2, 1: 1, 2: 9}))},
         ValueError,
-        "class 2 has 4 items, got 9",
+        "class 2 has 4 samples, got 9",
     ),
     "per_class-mapping-all": (
         lambda: {"cv": StratifiedSubsample(per_class={0: 4, 1: 4, 2: 4})},
         ValueError,
-        "puts all 12 items into the training set",
+        "puts all 12 samples into the training set",
     ),
     "per_class-mapping-none": (
         lambda: {"cv": StratifiedSubsample(per_class={0: 0, 1: 0, 2: 0})},
@@ -755,7 +755,7 @@ ARGUMENTS = {
     "leave-out-N": (
         lambda: {"cv": LeaveOut(12)},
         ValueError,
-        "p must be between 1 and 11 for 12 items, got 12",
+        "p must be between 1 and 11 for 12 samples, got 12",
     ),
     "leave-out-float": (lambda: {"cv": LeaveOut(1.5)}, TypeError, "p must be an integer, got 1.5"),
     "leave-out-str": (lambda: {"cv": LeaveOut("1")}, TypeError, "p must be an integer, got '1'"),
@@ -766,7 +766,7 @@ ARGUMENTS = {
     "kfold-N+1": (
         lambda: {"cv": KFold(13)},
         ValueError,
-        "n_splits must be between 2 and 12 for 12 items, got 13",
+        "n_splits must be between 2 and 12 for 12 samples, got 13",
     ),
     "kfold-float": (lambda: {"cv": KFold(3.0)}, TypeError, "n_splits must be an integer, got 3.0"),
     "kfold-none": (lambda: {"cv": KFold(None)}, TypeError, "n_splits must be an integer, got None"),
@@ -882,12 +882,12 @@ ARGUMENTS = {
     "callable-nan": (
         lambda: {"metric": returning(NAN)},
         ValueError,
-        "distance of items 0 and 1 .*nan; .*finite",
+        "distance of samples 0 and 1 .*nan; .*finite",
     ),
     "callable-inf": (
         lambda: {"metric": returning(INF)},
         ValueError,
-        "distance of items 0 and 1 .*inf; .*finite",
+        "distance of samples 0 and 1 .*inf; .*finite",
     ),
     "callable-none": (
         lambda: {"metric": returning(None)},
@@ -1371,7 +1371,7 @@ def sampled(X=DATA, y=LABELS, variant="nn", cv=None, **more):
 
 
 def short(**more):
-    """Exact mode with three neighbours of every item, where seven may matter."""
+    """Exact mode with three neighbors of every sample, where seven may matter."""
     return complete_cv(Neighbors.from_lists(NEAR, FAR), LABELS, "nn", Subsample(6), exact=True, **more)
 
 
@@ -1414,7 +1414,7 @@ CALLS = {
     "exact-with-short-lists": (
         lambda: short(),
         ValueError,
-        "exact=True needs 6 neighbours of every item, but .* has at most 3",
+        "exact=True needs 6 neighbors of every sample, but .* has at most 3",
     ),
     "exact-with-short-lists-and-ties": (lambda: short(ties="random"), ValueError, "exact=True needs"),
     "exact-with-short-graph-row": (
@@ -1426,12 +1426,12 @@ CALLS = {
             exact=True,
         ),
         ValueError,
-        "exact=True needs 6 neighbours, ties included; the list of item 0 is too short",
+        "exact=True needs 6 neighbors, ties included; the list of sample 0 is too short",
     ),
     "neighbors-with-other-y": (
         lambda: complete(X=Neighbors.from_data(DATA), y=LABELS[:9], cv=3),
         ValueError,
-        "X has 12 items, but y has 9 labels",
+        "X has 12 samples, but y has 9 labels",
     ),
     "too-many-positional": (
         lambda: complete_cv(DATA, LABELS, "nn", 3, "euclidean"),
@@ -1586,12 +1586,12 @@ CALLS = {
     "from_lists-self": (
         lambda: Neighbors.from_lists(changed(NEAR, (2, 1), 2)),
         ValueError,
-        r"indices\[2\] holds the item itself; leave it out",
+        r"indices\[2\] holds the sample itself; leave it out",
     ),
     "from_lists-twice": (
         lambda: Neighbors.from_lists(changed(NEAR, (2, 1), NEAR[2, 0])),
         ValueError,
-        rf"indices\[2\] holds item {NEAR[2, 0]} twice",
+        rf"indices\[2\] holds sample {NEAR[2, 0]} twice",
     ),
     "from_lists-float": (
         lambda: Neighbors.from_lists(NEAR.astype(float)),
@@ -1725,17 +1725,17 @@ CALLS = {
     "from_graph-no-entries": (
         lambda: Neighbors.from_graph(sp.csr_matrix((12, 12))),
         ValueError,
-        "item 0 has no neighbours in the graph",
+        "item 0 has no neighbors in the graph",
     ),
     "from_graph-empty-row": (
         lambda: Neighbors.from_graph(sp.csr_matrix(changed(DISTANCES, 7, 0.0))),
         ValueError,
-        "item 7 has no neighbours in the graph",
+        "item 7 has no neighbors in the graph",
     ),
     "from_graph-only-itself": (
         lambda: Neighbors.from_graph(sp.csr_matrix(np.diag(np.arange(2.0, 14.0)))),
         ValueError,
-        "item 0 has no neighbours in the graph",
+        "item 0 has no neighbors in the graph",
     ),
     "from_graph-duplicates": (
         lambda: Neighbors.from_graph(duplicated(sp.csr_matrix)),
@@ -1808,7 +1808,7 @@ CALLS = {
             sp.csr_matrix(changed(DISTANCES, (0, slice(3, None)), 0.0))
         ).kneighbors(5),
         ValueError,
-        "item 0 has only 2 known neighbours, asked for 5",
+        "item 0 has only 2 known neighbors, asked for 5",
     ),
     # register, get_variant
     "register-str": (lambda: register("nn"), TypeError, r"register\(\) expects a .*Variant.*got 'nn'"),

@@ -96,7 +96,7 @@ def smooth(n_items, n_classes, seed=0, d=3):
 @pytest.mark.parametrize(
     "design", [Subsample(40), KFold(7), StratifiedSubsample(0.6), StratifiedSubsample(per_class=4)]
 )
-def test_one_neighbour_rules_agree(design):
+def test_one_neighbor_rules_agree(design):
     X, y = smooth(90, 4)
     nearest = complete_cv(X, y, "nn", design).score
     assert complete_cv(X, y, "knn", design, n_neighbors=1).score == pytest.approx(nearest, rel=1e-13)
@@ -188,9 +188,9 @@ def test_stratified_truncation_keeps_its_bound(tol, variant):
 @pytest.mark.parametrize("n_items", [300, 2000, 5000])
 @pytest.mark.parametrize("variant", ["nn", "knn", "rank"])
 def test_the_bound_holds_where_a_stratified_walk_is_long(n_items, variant):
-    """One training item of one class, all but one of the other, and all items of a class in a heap.
+    """One training sample of one class, all but one of the other, and all samples of a class in a heap.
 
-    Every walk passes its own class first, and every item of it is right; the rounding of n steps adds up.
+    Every walk passes its own class first, and every sample of it is right; the rounding of n steps adds up.
     """
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random(n_items), 100 + rng.random(n_items)])[:, None]
@@ -279,7 +279,7 @@ def test_exact_mode_takes_lists_that_are_cut_inside_a_tied_group():
         expected = complete_cv(near, [0, 1] * 3, "nn", Subsample(4), **asked).exact
         assert complete_cv(lists, [0, 1] * 3, "nn", Subsample(4), **asked).exact == expected
     short = Neighbors.from_lists(*near.kneighbors(4))
-    with pytest.raises(ValueError, match="exact=True needs 2 neighbours, ties included"):
+    with pytest.raises(ValueError, match="exact=True needs 2 neighbors, ties included"):
         complete_cv(short, [0, 1] * 3, "nn", Subsample(4), exact=True)
 
 

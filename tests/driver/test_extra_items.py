@@ -1,4 +1,4 @@
-"""Stratified training sets in which some classes, by lot, have one item more."""
+"""Stratified training sets in which some classes, by lot, have one sample more."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -99,5 +99,5 @@ def test_a_rule_that_does_not_heed_it_is_refused():
             return 1
 
     X, y, train, n_test = next(problem(seed) for seed in range(40) if problem(seed)[2].extra)
-    with pytest.raises(ValueError, match="one training item more by lot"):
+    with pytest.raises(ValueError, match="one training sample more by lot"):
         complete_cv(X, y, Half, StratifiedShuffle("", train, n_test))

@@ -16,7 +16,7 @@ from knnccv._parallel.threads import Stop, Threads, aside, heeding, stop_flag
 from knnccv.driver import _forecast
 from knnccv.driver._forecast import SlowComputationWarning, in_words
 
-# Identical items: one of them takes about a second, all of them an hour.
+# Identical samples: one of them takes about a second, all of them an hour.
 TIED = """
 import json, os, signal, sys, threading, time, warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -105,7 +105,7 @@ def told_by(ask):
 def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     X, y = tied()
     told, answer = told_by(lambda: complete_cv(X, y, "knn", 5, n_jobs=2))
-    assert "with 2 workers: some 200 items have up to 199 equally similar neighbors" in told
+    assert "with 2 workers: some 200 samples have up to 199 equally similar neighbors" in told
     assert "ties='index'" in told
     assert "cv=KFold(5) or Subsample(160) fixes" in told
     assert "tol=" not in told  # the group must be seen to its end in any case
@@ -199,7 +199,7 @@ def test_a_stop_is_seen_only_where_it_is_heeded():
 
 
 def test_the_compiler_is_not_timed(monkeypatch):
-    """A kernel that is compiled in a trial would make the forecast of all items one of compilations."""
+    """A kernel that is compiled in a trial would make the forecast of all samples one of compilations."""
     kernel = SimpleNamespace(signatures=[])
     now = [0.0]
 

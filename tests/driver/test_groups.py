@@ -239,7 +239,7 @@ def test_depth_is_cut_with_a_bound(tol, variant, p):
 
 
 def test_items_deep_in_their_own_group_are_asked_again():
-    """Every item has its 59 nearest neighbours in its own group."""
+    """Every sample has its 59 nearest neighbors in its own group."""
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(5), 60)
     X = rng.normal(size=(300, 2)) + 1000 * rng.normal(size=(5, 2))[groups]
@@ -261,7 +261,7 @@ def test_short_lists_show_in_the_bound(ties, p):
     found = complete_cv(near, y, "nn", LeaveGroupsOut(groups, p), ties=ties)
     assert 0.001 < found.error_bound <= 1
     assert abs(found.score - whole.score) <= found.error_bound
-    with pytest.raises(ValueError, match="exact=True needs all neighbours that can matter"):
+    with pytest.raises(ValueError, match="exact=True needs all neighbors that can matter"):
         complete_cv(near, y, "nn", LeaveGroupsOut(groups, p), ties=ties, exact=True)
 
 
@@ -384,7 +384,7 @@ X, Y, GROUPS = blobs(40, 6)
         (
             lambda: complete_cv(X, Y, "nn", LeaveGroupsOut(GROUPS[1:])),
             ValueError,
-            "one label for each of the 40 items, got 39",
+            "one label for each of the 40 samples, got 39",
         ),
         (
             lambda: complete_cv(X, Y, "knn", LeaveGroupsOut(np.arange(40), 4)),

@@ -210,7 +210,7 @@ def test_short_lists_leave_a_part_open(n_classes):
     assert found.confusion("all").sum() == pytest.approx(1)
 
 
-def test_approximate_neighbours_have_a_confusion_too():
+def test_approximate_neighbors_have_a_confusion_too():
     X, y = smooth(200)
     indices, distances = Neighbors.from_data(X).kneighbors(40)
     near = Neighbors.from_lists(indices, distances, approximate=True)

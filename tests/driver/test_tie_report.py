@@ -1,4 +1,4 @@
-"""What ties leave open: the lowest and the highest score over the orders of equally similar items."""
+"""What ties leave open: the lowest and the highest score over the orders of equally similar samples."""
 
 import pickle
 from itertools import chain, permutations, product
@@ -96,7 +96,7 @@ def test_nothing_is_at_stake_without_ties():
     assert report.highest == pytest.approx(report.score, abs=1e-14)
 
 
-def test_regression_with_one_neighbour():
+def test_regression_with_one_neighbor():
     X, y = [[0.0], [1.0], [1.0], [2.0]], [0.0, 1.0, 4.0, 9.0]
     report = complete_cv(X, y, "regression", Subsample(3), n_neighbors=1).tie_report()
     assert report.exact_range
@@ -139,7 +139,7 @@ def test_the_report_tells_what_short_lists_leave_open():
 
 
 def test_a_surface_of_one_huge_group():
-    """The numbers of own items within the group are likely around one value only."""
+    """The numbers of own samples within the group are likely around one value only."""
     X, y = np.zeros((150, 1)), np.arange(150) % 2
     found = surface(X, y, [1, 4, 30], [30, 75, 140], tol=1e-12)
     for row, k in enumerate([1, 4, 30]):
@@ -149,13 +149,13 @@ def test_a_surface_of_one_huge_group():
 
 
 def reached(x, start, k, listed):
-    """Whether a training set without x has fewer than k of these items."""
+    """Whether a training set without x has fewer than k of these samples."""
     sets = {training for outcome in listed.outcomes for training in outcome if x not in training}
     return any(sum(j in training for j in start) < min(k, len(training)) for training in sets)
 
 
 def is_tied(x, distances, y, k, listed, depth):
-    """Whether a tied group is reached that has different labels within the first `depth` neighbours."""
+    """Whether a tied group is reached that has different labels within the first `depth` neighbors."""
     order, groups = naive.neighbor_order(distances[x], x)
     seen = [[j for j in group if order.index(j) < depth] for group in groups]
     starts = [order.index(group[0]) for group in seen if len({str(y[j]) for j in group}) > 1]
@@ -216,7 +216,7 @@ LEFT_OUT = np.random.default_rng(3).integers(0, 9, 45)
     ids=str,
 )
 def test_tied_does_not_depend_on_the_mode(design, ties):
-    """Far from an item there are more ties, which floating point does not look at and rationals do."""
+    """Far from a sample there are more ties, which floating point does not look at and rationals do."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(15, 2)), rng.normal(size=(30, 2)).round(1)])
     y = rng.permutation(np.repeat([0, 1, 2], [14, 15, 16]))
@@ -232,7 +232,7 @@ def test_tied_does_not_depend_on_the_mode(design, ties):
 
 
 def test_what_is_never_tested_is_not_tied():
-    """Class 0 always trains; of class 1, only two are as near to each other as to an item of it."""
+    """Class 0 always trains; of class 1, only two are as near to each other as to a sample of it."""
     X = np.array([[0.0], [1], [1], [1], [5], [6], [7], [8]])
     y = np.array([0, 0, 1, 1, 1, 1, 1, 1])
     design = StratifiedSubsample(per_class={0: 2, 1: 3})

@@ -44,7 +44,7 @@ class Problem:
 
 
 def problem(seed):
-    """4 to 7 items of 2 to 4 classes; asymmetric dissimilarities, with ties and duplicates in most."""
+    """4 to 7 samples of 2 to 4 classes; asymmetric dissimilarities, with ties and duplicates in most."""
     rng = np.random.default_rng(seed)
     n_items = int(rng.integers(4, 8))
     n_classes = int(rng.integers(2, 5))

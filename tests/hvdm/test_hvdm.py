@@ -1,4 +1,4 @@
-"""Distances of mixed tables: the written-out sums, a refit without the item, and other libraries."""
+"""Distances of mixed tables: the written-out sums, a refit without the sample, and other libraries."""
 
 from __future__ import annotations
 

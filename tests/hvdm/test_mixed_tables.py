@@ -412,7 +412,7 @@ def test_tables_without_rows():
         (again,) = read(schema, X)
         assert (again.numbers.shape, again.codes.shape) == ((1, 0), (1, 0))
     for distance in (HEOM(nominal=[1]), HVDM(nominal=[1])):
-        with pytest.raises(ValueError, match="X must have at least 2 items, got n_samples=0"):
+        with pytest.raises(ValueError, match="X must have at least 2 samples, got n_samples=0"):
             distance.fit(np.empty((0, 2)), [])
         distance.fit([[1, "a"], [2, "b"]], [0, 1])
         assert distance.pairwise(np.empty((0, 2)), [[1, "a"]]).shape == (0, 1)
@@ -526,7 +526,7 @@ def test_tables_with_text_are_shown_the_way_to_heom():
     table = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, 2.0, 3.0, 4.0]})
     with pytest.raises(TypeError, match=r"knnccv\.hvdm\.HEOM"):
         complete_cv(table, [0, 1, 0, 1], "nn", 2)
-    with pytest.raises(TypeError, match=r"pass the neighbours of its fitted items, HEOM\(...\).fit"):
+    with pytest.raises(TypeError, match=r"pass the neighbors of its fitted samples, HEOM\(...\).fit"):
         complete_cv(HEOM().fit(table), [0, 1, 0, 1], "nn", 2)
     complete_cv(HEOM().fit(table).neighbors(), [0, 1, 0, 1], "nn", 2)
 

@@ -46,7 +46,7 @@ def small_integers(seed):
 
 
 def two_smallest_sums(X, y):
-    """Two columns that depend on items and labels, in no particular order."""
+    """Two columns that depend on samples and labels, in no particular order."""
     sums = X[y == y[0]].sum(axis=0) - X.sum(axis=0) / 3
     return np.argsort(sums, kind="stable")[1::-1]
 
@@ -56,7 +56,7 @@ def everything(X, _):
 
 
 def folds_of(design, y, rng):
-    """One run as lists of (training, tested) items; one item left out is left out in turn."""
+    """One run as lists of (training, tested) samples; one sample left out is left out in turn."""
     items = range(len(y))
     if design == LeaveOut(1):
         return [([i for i in items if i != x], [x]) for x in items]
@@ -131,7 +131,7 @@ def test_against_a_pipeline_of_scikit_learn(cv, k, metric):
 
 
 class TwoFaced:
-    """Makes something else of the items that it is fitted to, as TargetEncoder does."""
+    """Makes something else of the samples that it is fitted to, as TargetEncoder does."""
 
     def fit(self, *_):
         return self
@@ -296,13 +296,13 @@ def test_the_answer():
     assert float(found) == found.score
     assert f"{found:.3f}" == f"{found.score:.3f}"
     text = repr(found)
-    assert "3 nearest neighbours, 2 random runs of StratifiedKFold(n_splits=5)" in text
+    assert "3 nearest neighbors, 2 random runs of StratifiedKFold(n_splits=5)" in text
     assert "2 of 4 columns" in text
     assert f"{found}" == text
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).scores, found.scores)
     one = screened_cv(X, y, lambda *_: [1], LeaveOut(), n_repeats=1)
     assert np.isnan(one.standard_error)
-    assert "1 nearest neighbour, 1 random run of LeaveOut(p=1)" in repr(one)
+    assert "1 nearest neighbor, 1 random run of LeaveOut(p=1)" in repr(one)
     assert "1 of 4 columns" in repr(one)
 
 
@@ -354,10 +354,10 @@ BAD_SELECTORS = [
     (Fitted, TypeError, "select must be an instance, got the class Fitted; call it first"),
     (NoTransform(), TypeError, "with fit and get_support or transform.* got .*NoTransform"),
     (failing, ZeroDivisionError, "no luck"),
-    (Broken(lambda X: X[:, 0]), ValueError, r"must transform 40 items into .* got shape \(40,\)"),
-    (Broken(lambda X: X[1:]), ValueError, r"must transform 40 items into .* got shape \(39, 4\)"),
-    (Broken(lambda X: X[:, :0]), ValueError, r"must transform 40 items into .* got shape \(40, 0\)"),
-    (Broken(lambda X: X[:, : len(X) // 10]), ValueError, "4 columns of training items and 1 of tested"),
+    (Broken(lambda X: X[:, 0]), ValueError, r"must transform 40 samples into .* got shape \(40,\)"),
+    (Broken(lambda X: X[1:]), ValueError, r"must transform 40 samples into .* got shape \(39, 4\)"),
+    (Broken(lambda X: X[:, :0]), ValueError, r"must transform 40 samples into .* got shape \(40, 0\)"),
+    (Broken(lambda X: X[:, : len(X) // 10]), ValueError, "4 columns of training samples and 1 of tested"),
     (Broken(lambda X: X * np.nan), ValueError, "every value must be finite"),
     (Broken(lambda _: Sparse()), TypeError, "sparse"),
 ]
@@ -375,7 +375,7 @@ def test_an_error_says_where_it_arose():
     X, y = gaussian(50, 4)
     with pytest.raises(ZeroDivisionError) as caught:
         screened_cv(X, y, failing, KFold(5), n_repeats=2, n_jobs=1)
-    assert caught.value.__notes__ == ["select failed on the 40 training items of run 0, fold 0"]
+    assert caught.value.__notes__ == ["select failed on the 40 training samples of run 0, fold 0"]
 
 
 WRONG = [
@@ -394,7 +394,7 @@ WRONG = [
     ({"average": "folds"}, ValueError, "average must be one of"),
     ({"n_jobs": 0}, ValueError, "n_jobs"),
     ({"progress": 1}, TypeError, "progress must be True or False"),
-    ({"y": np.zeros(49)}, ValueError, "X has 50 items, but y has 49 labels"),
+    ({"y": np.zeros(49)}, ValueError, "X has 50 samples, but y has 49 labels"),
     ({"y": np.full(50, 0.5)}, TypeError, "class labels must be whole numbers"),
     ({"X": np.full((50, 2), np.nan)}, ValueError, r"X\[0, 0\] is nan; every value must be finite"),
     ({"X": np.zeros(50)}, ValueError, r"X must have shape \(n_items, n_features\)"),

@@ -47,7 +47,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
                 few = monte_carlo_cv(
                     case.distances, y, variant, design, n_repeats=6, random_state=seed, **asked
                 )
-            except ValueError as error:  # no class has two items
+            except ValueError as error:  # no class has two samples
                 assert "n_splits must be between" in str(error)  # noqa: PT017
                 continue
             rng = np.random.default_rng(seed)
@@ -173,7 +173,7 @@ def test_short_lists_show_in_the_bound():
 
 
 def test_runs_with_fair_ties_do_not_prefer_earlier_rows():
-    """All items equal: by index the first rows decide, by chance every row does as often."""
+    """All samples equal: by index the first rows decide, by chance every row does as often."""
     X, y = np.zeros((20, 1)), np.arange(20) < 5
     fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_repeats=500, random_state=0)
     assert fair.ties == "random"

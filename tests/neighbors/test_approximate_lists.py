@@ -30,12 +30,12 @@ def test_items_in_their_own_lists_are_dropped_when_told(dtype):
     assert near.max_depth == 20
     without = Neighbors.from_lists(WITH_SELF.astype(dtype), drop_self=True)
     np.testing.assert_array_equal(without.kneighbors(20)[0], ITEMS)
-    with pytest.raises(ValueError, match=r"indices\[0\] holds the item itself; .* pass drop_self=True"):
+    with pytest.raises(ValueError, match=r"indices\[0\] holds the sample itself; .* pass drop_self=True"):
         Neighbors.from_lists(WITH_SELF.astype(dtype), DISTANCES_WITH_SELF)
 
 
 def test_the_item_itself_may_be_anywhere_or_nowhere():
-    """Of duplicates a program may list the other one first, or the item itself not at all."""
+    """Of duplicates a program may list the other one first, or the sample itself not at all."""
     items = np.array([[1, 0, 2], [0, 2, 3], [3, 1, 2], [3, 2, 1]])
     near = Neighbors.from_lists(items, drop_self=True)
     lists = near.block(np.arange(4), 3)
@@ -48,13 +48,13 @@ def test_the_item_itself_may_be_anywhere_or_nowhere():
     ]
     everything = np.tile(np.arange(4), (4, 1))
     assert Neighbors.from_lists(everything, drop_self=True).max_depth == 3
-    with pytest.raises(ValueError, match=r"indices\[1\] holds no neighbour"):
+    with pytest.raises(ValueError, match=r"indices\[1\] holds no neighbor"):
         Neighbors.from_lists([[1], [1]], drop_self=True)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
 @pytest.mark.parametrize("given", [True, False])
-def test_missing_neighbours_make_shorter_lists(dtype, given):
+def test_missing_neighbors_make_shorter_lists(dtype, given):
     lengths = np.arange(120) % 20 + 1
     missing = np.arange(20) >= lengths[:, None]
     items = np.where(missing, -1, ITEMS).astype(dtype)
@@ -77,7 +77,7 @@ def test_missing_neighbours_make_shorter_lists(dtype, given):
 
 
 def test_lists_with_nothing_in_them():
-    with pytest.raises(ValueError, match=r"indices\[1\] holds no neighbour"):
+    with pytest.raises(ValueError, match=r"indices\[1\] holds no neighbor"):
         Neighbors.from_lists([[1, 2], [-1, -1], [0, 1]], approximate=True)
     with pytest.raises(ValueError, match=r"indices\[2, 0\] is -2; it must be between 0 and 2"):
         Neighbors.from_lists([[1, 2], [0, -1], [-2, 1]], approximate=True)
@@ -113,7 +113,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("ties", ["index", "random"])
-def test_results_of_approximate_neighbours_promise_nothing(source, ties):
+def test_results_of_approximate_neighbors_promise_nothing(source, ties):
     """The scores are those of the same lists taken as exact; the bound is not."""
     claimed, near = SOURCES[source](), SOURCES[source](approximate=True)
     assert near.approximate
@@ -126,7 +126,7 @@ def test_results_of_approximate_neighbours_promise_nothing(source, ties):
     assert not found.certified
     assert found.error_bound == math.inf
     assert found.truncation_bound == expected.error_bound == expected.truncation_bound
-    assert "neighbours approximate: error unknown" in repr(found)
+    assert "neighbors approximate: error unknown" in repr(found)
     assert "error at most" not in repr(found)
     runs = [
         monte_carlo_cv(one, Y, "nn", KFold(5), n_repeats=3, random_state=0, ties=ties)
@@ -141,7 +141,7 @@ def test_results_of_approximate_neighbours_promise_nothing(source, ties):
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-def test_surfaces_of_approximate_neighbours_promise_nothing(stratified):
+def test_surfaces_of_approximate_neighbors_promise_nothing(stratified):
     claimed, near = SOURCES["lists"](), SOURCES["lists"](approximate=True)
     expected, found = (
         surface(one, Y, [1, 3, 5], [0.5, 0.8], stratified=stratified) for one in (claimed, near)
@@ -151,14 +151,14 @@ def test_surfaces_of_approximate_neighbours_promise_nothing(stratified):
     np.testing.assert_array_equal(expected.truncation_bound, expected.error_bound)
     assert np.isinf(found.error_bound).all()
     assert (expected.certified, found.certified) == (True, False)
-    assert "neighbours approximate" in repr(found)
+    assert "neighbors approximate" in repr(found)
     for best in zip(*found.best(), *expected.best(), strict=True):
         assert best[:2] == best[2:]
 
 
-def test_no_fraction_of_approximate_neighbours():
+def test_no_fraction_of_approximate_neighbors():
     near = Neighbors.from_lists(WHOLE.kneighbors(119)[0], approximate=True)
-    with pytest.raises(ValueError, match=r"exact=True needs exact neighbours, but .* are approximate"):
+    with pytest.raises(ValueError, match=r"exact=True needs exact neighbors, but .* are approximate"):
         complete_cv(near, Y, "nn", Subsample(60), exact=True)
 
 

@@ -39,7 +39,7 @@ def test_the_order_is_that_of_a_stable_sort(kind, n_items):
     n_rows = min(n_items, 5)
     rows = rng.choice(n_items, n_rows, replace=False)
     values = np.ascontiguousarray(VALUES[kind](rng, (n_rows, n_items)))
-    values[0, rows[0]] = np.nan  # whatever stands at the item itself does not matter
+    values[0, rows[0]] = np.nan  # whatever stands at the sample itself does not matter
     for depth in {1, 2, n_items // 3, n_items // 2, n_items - 2, n_items - 1}:
         if not 1 <= depth < n_items:
             continue

@@ -1,4 +1,4 @@
-"""Neighbour orders: metrics, ties, sources, blocks."""
+"""Neighbor orders: metrics, ties, sources, blocks."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv
 
 
 def reference_order(D):
-    """All other items by (distance, index), by full sorts."""
+    """All other samples by (distance, index), by full sorts."""
     n_items = len(D)
     rows = [[j for j in np.argsort(D[x], kind="stable") if j != x] for x in range(n_items)]
     return np.array(rows)
@@ -120,14 +120,14 @@ def test_tiny_and_huge_numbers_keep_their_order(scale, metric):
     np.testing.assert_allclose(scaled, distances * factor, rtol=1e-14)
 
 
-def test_squares_of_neighbouring_distances_are_not_blurred():
+def test_squares_of_neighboring_distances_are_not_blurred():
     """sqrt() maps these two squared distances to one double."""
     X = np.array([[0.0, 0.0], [1.0, 2.0**-26], [1.0, 0.0]])
     assert np.sqrt(1.0 + 2.0**-52) == 1.0
     np.testing.assert_array_equal(Neighbors.from_data(X).kneighbors(2)[0][0], [2, 1])
 
 
-def test_duplicates_are_neighbours_and_the_item_itself_is_not():
+def test_duplicates_are_neighbors_and_the_item_itself_is_not():
     X = np.repeat(np.arange(4.0), 3)[:, None]
     items, distances = Neighbors.from_data(X).kneighbors(2)
     assert (distances == 0).all()
@@ -180,7 +180,7 @@ def test_a_short_list_shows_in_the_bound():
         assert 1e-3 < cut.error_bound < 1
         assert cut.depth == 12
         assert abs(cut.score - whole.score) <= cut.error_bound
-        with pytest.raises(ValueError, match="exact=True needs 54 neighbours"):
+        with pytest.raises(ValueError, match="exact=True needs 54 neighbors"):
             complete_cv(short, y, "knn", Subsample(50), n_neighbors=5, exact=True)
     graph = Neighbors.from_lists(items, distances)
     with pytest.raises(ValueError, match="n_neighbors must be between 1 and 12, got 13"):
@@ -192,7 +192,7 @@ def test_rows_of_a_graph_may_differ_in_length():
     rng = np.random.default_rng(0)
     D = rng.random((30, 30)) + 0.1
     keep = rng.random((30, 30)) < 0.7
-    np.fill_diagonal(keep, True)  # entries of the items themselves are left out
+    np.fill_diagonal(keep, True)  # entries of the samples themselves are left out
     y = rng.integers(0, 2, 30)
     graph = sparse.csr_array((D[keep], np.nonzero(keep)), shape=(30, 30))
     near = Neighbors.from_graph(graph)
@@ -218,7 +218,7 @@ def test_a_graph_keeps_its_zeros():
 
 @pytest.mark.parametrize("ties", ["index", "random"])
 def test_a_tied_group_cut_by_the_list_is_completed_or_counted(ties):
-    """12 items at one distance: a depth inside the group must not pass for an order."""
+    """12 samples at one distance: a depth inside the group must not pass for an order."""
     X = np.concatenate([[[0.0]], np.ones((12, 1)), 5 + np.arange(7.0)[:, None]])
     y = np.array([0] + [0, 1] * 6 + [0, 1, 0, 1, 0, 1, 1])
     whole = complete_cv(X, y, "nn", Subsample(16), ties=ties, exact=True)
@@ -297,7 +297,7 @@ def test_a_metric_cannot_change_the_data():
     X[0] = 1  # the caller's own array stays theirs to write
 
 
-def test_a_metric_belongs_to_the_neighbours():
+def test_a_metric_belongs_to_the_neighbors():
     near = Neighbors.from_data(grid(20), "manhattan")
     y = np.arange(20) % 2
     with pytest.raises(ValueError, match="made with its own metric"):
@@ -413,7 +413,7 @@ def test_the_algorithm_must_suit_the_metric():
 
 
 @pytest.mark.parametrize("d", [3, 12])
-def test_neighbours_with_an_engine_can_be_pickled(d):
+def test_neighbors_with_an_engine_can_be_pickled(d):
     import pickle
 
     near = Neighbors.from_data(grid(1500, d))
@@ -506,7 +506,7 @@ def test_engines_serve_angles(metric, d):
 
 
 def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
-    """The bound of the rounding depends on a row and its neighbours, not on the farthest item."""
+    """The bound of the rounding depends on a row and its neighbors, not on the farthest sample."""
     X = np.random.default_rng(0).normal(size=(1500, 12))
     X[7] = 1e3
     near = Neighbors.from_data(X, algorithm="brute")
@@ -568,7 +568,7 @@ def test_lists_in_any_order_and_type_are_the_same_lists(n_items):
     assert complete_cv(given, y, "knn", KFold(5)) is not None
     spoilt = indices.copy()
     spoilt[n_items - 1, 3] = spoilt[n_items - 1, 0]
-    with pytest.raises(ValueError, match=rf"indices\[{n_items - 1}\] holds item {spoilt[-1, 0]} twice"):
+    with pytest.raises(ValueError, match=rf"indices\[{n_items - 1}\] holds sample {spoilt[-1, 0]} twice"):
         Neighbors.from_lists(spoilt, distances)
     distances[n_items - 1, 2] = np.nan
     with pytest.raises(ValueError, match=rf"distances\[{n_items - 1}, 2\] is nan"):

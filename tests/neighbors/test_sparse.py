@@ -150,7 +150,7 @@ def test_every_function_takes_them():
         np.testing.assert_array_equal(loo_curve(X, y, metric=metric), loo_curve(sparse, y, metric=metric))
 
 
-def test_neighbours_of_sparse_data_can_be_pickled():
+def test_neighbors_of_sparse_data_can_be_pickled():
     near = Neighbors.from_data(sp.csr_array(data("reals")), "cosine", n_neighbors=20)
     copy = pickle.loads(pickle.dumps(near))
     np.testing.assert_array_equal(copy.kneighbors(20), near.kneighbors(20))

@@ -128,7 +128,7 @@ def test_distances_of_any_kind_are_no_similarities():
         cdist(X, X) - 5,
         rng.random((30, 30)),
         rng.integers(0, 2, (30, 30)),
-        np.array([[5.0, 1.0], [2.0, 7.0]]),  # two items have one order
+        np.array([[5.0, 1.0], [2.0, 7.0]]),  # two samples have one order
         np.array([[3.0, 1.0, 2.0], [2.0, 4.0, 1.0], [5.0, 2.0, 6.0]]),  # by chance
     ):
         assert Neighbors.from_distances(D).n_items == len(D)

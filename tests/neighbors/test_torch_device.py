@@ -1,4 +1,4 @@
-"""Neighbours proposed by a device of PyTorch: the orders and ties of the CPU, index for index.
+"""Neighbors proposed by a device of PyTorch: the orders and ties of the CPU, index for index.
 
 Devices of their own memory are tested where there are any; the CPU as a device of PyTorch wherever that
 is installed.
@@ -133,7 +133,7 @@ def test_rows_asked_again_deeper_go_through_the_device(monkeypatch):
     assert asked == [60]
 
 
-def test_neighbours_with_a_device_can_be_pickled():
+def test_neighbors_with_a_device_can_be_pickled():
     X = grid(1200, 10)
     near = Neighbors.from_data(X, device="cpu")
     expected = near.kneighbors(9)[0]

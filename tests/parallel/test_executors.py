@@ -106,7 +106,7 @@ class Remote(Executor):
 
 @pytest.mark.parametrize("tells", [False, True])
 def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
-    monkeypatch.setattr(knnccv._parallel.pool, "FIRST_TASK_ITEMS", 3)  # tasks of three items
+    monkeypatch.setattr(knnccv._parallel.pool, "FIRST_TASK_ITEMS", 3)  # tasks of three samples
     X, y = problem(300, 40)
     for call in (complete_cv, monte_carlo_cv):
         arguments = {} if call is complete_cv else {"random_state": 0}
@@ -555,7 +555,7 @@ def test_tasks_grow_and_shrink_with_the_seconds_they_take():
     pace.learn(32, 32e-5)  # a late one of the first
     assert len(pace.cut(rows, 100, 1)) == 8000
     assert len(pace.cut(rows, 100, 100)) == 500  # a share for everybody
-    pace.learn(8000, 80_000.0)  # ten seconds an item
+    pace.learn(8000, 80_000.0)  # ten seconds a sample
     assert len(pace.cut(rows, 100, 1)) == 1
     assert len(pace.cut(rows[:1], 100, 9)) == 1
 

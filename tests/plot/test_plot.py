@@ -166,7 +166,7 @@ def test_curves_of_some(chosen):
     assert line.get_ydata().tolist() == [cell(k, 45) for k in (1, 3, 5, 9)]
 
 
-def test_many_lines_get_a_colour_bar():
+def test_many_lines_get_a_color_bar():
     many = made(np.linspace(0, 1, 24).reshape(12, 2), range(1, 13), [10, 20])
     axes = drawn(plot.learning_curve(many))
     assert axes.get_legend() is None
@@ -221,8 +221,8 @@ def test_the_heat_map_holds_every_cell_in_its_place(is_loss):
     assert axes.get_yticks().tolist() == [1, 3, 5, 9]
     (bar,) = [other for other in axes.figure.axes if other is not axes]
     assert bar.get_ylabel() == ("expected loss" if is_loss else "mean score")
-    colours = mesh.get_cmap()(mesh.norm([SCORES.min(), SCORES.max()]))[:, :3].mean(axis=1)
-    assert (colours[0] > colours[1]) == is_loss  # the better, the brighter
+    colors = mesh.get_cmap()(mesh.norm([SCORES.min(), SCORES.max()]))[:, :3].mean(axis=1)
+    assert (colors[0] > colors[1]) == is_loss  # the better, the brighter
 
 
 def test_the_heat_map_of_one_row_or_one_column():
@@ -253,9 +253,9 @@ def test_the_tie_report_shows_the_items_with_a_range_widest_first():
     assert (band.y0, band.y1) == (0.4, 0.625)
     assert axes.get_title() == (
         "score 0.510, by the order of ties 0.400 to 0.625\n"
-        "4 of 6 items tie different labels; it matters to 3"
+        "4 of 6 samples tie different labels; it matters to 3"
     )
-    assert texts(axes) == ["all items: range", "all items: score", "item: range", "item: score"]
+    assert texts(axes) == ["all samples: range", "all samples: score", "item: range", "item: score"]
 
 
 def test_the_tie_report_says_what_it_leaves_out():

@@ -2,7 +2,7 @@
 
 Everything here is slow, exact (``fractions.Fraction``) and literal: every admissible training set
 T is written down, the nearest-neighbor rule is run on every x outside T, and the scores are
-averaged. No binomial coefficient or other closed form is used. Practical up to about nine items.
+averaged. No binomial coefficient or other closed form is used. Practical up to about nine samples.
 
 Papers: ICML = Mullin & Sukthankar 2000; TR = their technical report.
 
@@ -30,8 +30,8 @@ function                 source
 ``hvdm_squared``         Wilson & Martinez 1999, eqs. 4 to 6, two rows of a table
 =======================  ==============================================================
 
-Conventions: items are 0 ... N-1; ``D[x][j]`` is the dissimilarity of item j to the tested item x
-(it need not be symmetric and the diagonal is ignored); two items tie when these are equal; classes
+Conventions: samples are 0 ... N-1; ``D[x][j]`` is the dissimilarity of sample j to the tested sample x
+(it need not be symmetric and the diagonal is ignored); two samples tie when these are equal; classes
 are numbered in sorted label order; a rule is "nn", "knn" or "rank", its parameters are ``loss``,
 ``n_neighbors`` (K) and ``rank`` (R).
 """
@@ -60,7 +60,7 @@ class Design:
 
 
 def neighbor_order(distances_row, x):
-    """Return the other items by (distance, index), and the same cut into groups of equals."""
+    """Return the other samples by (distance, index), and the same cut into groups of equals."""
     order = sorted((j for j in range(len(distances_row)) if j != x), key=lambda j: (distances_row[j], j))
     groups = [list(group) for _, group in groupby(order, key=lambda j: distances_row[j])]
     return order, groups
@@ -75,7 +75,7 @@ def outcome_of(predicted, y, x, loss):
 
 
 def predict_nn(order_in_T, y):
-    """Return the label of the nearest training item, as a list."""
+    """Return the label of the nearest training sample, as a list."""
     return [y[order_in_T[0]]]
 
 
@@ -88,7 +88,7 @@ def predict_knn(order_in_T, y, n_neighbors, vote_ties="smallest"):
 
 
 def score_nn(order_in_T, y, x, loss=None):
-    """Score the label of the nearest training item."""
+    """Score the label of the nearest training sample."""
     return mean([outcome_of(label, y, x, loss) for label in predict_nn(order_in_T, y)])
 
 
@@ -99,7 +99,7 @@ def score_knn(order_in_T, y, x, n_neighbors, loss=None, vote_ties="smallest"):
 
 
 def score_rank(order_in_T, y, x, rank):
-    """Return 1 if one of the R nearest training items (all, if fewer) has x's class."""
+    """Return 1 if one of the R nearest training samples (all, if fewer) has x's class."""
     return int(any(y[j] == y[x] for j in order_in_T[:rank]))
 
 
@@ -146,23 +146,23 @@ PLACES = {
 
 
 def places(variant, params):
-    """Return how many of the nearest training items the rule looks at: 1, K or R."""
+    """Return how many of the nearest training samples the rule looks at: 1, K or R."""
     return params[PLACES[variant]] if PLACES[variant] else 1
 
 
 def score_one(variant, order_in_T, y, x, params):
-    """Score x, classified from T, whose items are given from the nearest to the farthest."""
+    """Score x, classified from T, whose samples are given from the nearest to the farthest."""
     needed = 1 if variant == "rank" else places(variant, params)
     if len(order_in_T) < needed:
-        msg = f"{variant} needs {needed} training items, T has {len(order_in_T)}"
+        msg = f"{variant} needs {needed} training samples, T has {len(order_in_T)}"
         raise ValueError(msg)
     return SCORES[variant](order_in_T, y, x, **params)
 
 
 def random_beginnings(groups_in_T, length):
-    """List the equally likely first items when every tied group is shuffled uniformly.
+    """List the equally likely first samples when every tied group is shuffled uniformly.
 
-    The first r items of a shuffled group are a uniformly random ordered choice of r of its items,
+    The first r samples of a shuffled group are a uniformly random ordered choice of r of its samples,
     so what comes after the last place that the rule looks at need not be written down.
     """
     choices, left = [], length
@@ -190,13 +190,13 @@ def equally_likely_orders(groups_in_T, length, ties):
 
 
 def subsample(N, alpha):
-    """Return all training sets of alpha items."""
+    """Return all training sets of alpha samples."""
     check_between("alpha", alpha, 1, N - 1)
     return Design(N, tuple((frozenset(T),) for T in combinations(range(N), alpha)))
 
 
 def leave_out(N, p):
-    """Return all training sets that leave p items to test."""
+    """Return all training sets that leave p samples to test."""
     check_between("p", p, 1, N - 1)
     S = frozenset(range(N))
     return Design(N, tuple((S.difference(test),) for test in combinations(range(N), p)))
@@ -213,7 +213,7 @@ def leave_groups_out(groups, p):
 
 
 def stratified(y, alpha):
-    """Return all training sets with alpha[c] items of every class c."""
+    """Return all training sets with alpha[c] samples of every class c."""
     y = plain(y)
     members = {c: [x for x in range(len(y)) if y[x] == c] for c in sorted(set(y))}
     if set(alpha) != set(members):
@@ -227,12 +227,12 @@ def stratified(y, alpha):
 
 
 def kfold_sizes(N, k):
-    """Return the fold sizes of scikit-learn's KFold: the first N % k folds get one item more."""
+    """Return the fold sizes of scikit-learn's KFold: the first N % k folds get one sample more."""
     return [N // k + (i < N % k) for i in range(k)]
 
 
 def stratified_allocation(y, k):
-    """Return rows i, columns c: how many items of class c scikit-learn tests in fold i.
+    """Return rows i, columns c: how many samples of class c scikit-learn tests in fold i.
 
     Columns are in the order in which the classes first appear in y, as in its StratifiedKFold.
     """
@@ -246,7 +246,7 @@ def deal(pools, rows):
     """List the ways to deal the pools out to test folds: fold i gets rows[i][c] of pools[c].
 
     Folds with equal rows must follow one another; as nothing depends on which of them is which,
-    they are dealt in increasing order, so that every partition of the items is listed once. Each
+    they are dealt in increasing order, so that every partition of the samples is listed once. Each
     stands for the same number of shuffles.
     """
 
@@ -306,7 +306,7 @@ def scores(D, y, variant, design, ties="random", **params):
 
 
 def tests(D, design):
-    """List (T, x, the training items by similarity in groups of equals), for all T and all x outside."""
+    """List (T, x, the training samples by similarity in groups of equals), for all T and all x outside."""
     groups = [neighbor_order(row, x)[1] for x, row in enumerate(D)]
     found = []
     for T in set(chain.from_iterable(design.outcomes)):
@@ -345,7 +345,7 @@ def confusion(D, y, variant, design, average="pooled", ties="random", **params):
 def classifications(design):
     """List (T, x, weight) for every test of every outcome; the weights sum to one.
 
-    In k-fold an outcome weighs as much as any other, a fold as much as any other of its outcome, an item
+    In k-fold an outcome weighs as much as any other, a fold as much as any other of its outcome, a sample
     as much as any other of its fold: the weights of the mean of cross_val_score. Else all tests weigh
     alike (ICML eq. 1), also where test sets differ in size.
     """
@@ -401,8 +401,8 @@ def complete(D, y, variant, design, average="pooled", ties="random", **params):
 
     "pooled": the share of all classifications that are right, A / sum_T |S \\ T| (ICML eq. 1);
     for k-fold the expected mean of the folds' accuracies, E[CV(P)]. "item": the mean of A_x over
-    the tested items. "class": the mean over the classes of the mean of A_x in the class, classes
-    without a tested item left out.
+    the tested samples. "class": the mean over the classes of the mean of A_x in the class, classes
+    without a tested sample left out.
     """
     check_average(average)
     y = plain(y)

@@ -1,7 +1,7 @@
 """CVC and RIB, written out: the ground truth that `knnccv.rib` is tested against.
 
 Everything here is slow and literal, in the notation of Wilson & Martinez 1999, *Combining cross-validation
-and confidence to measure fitness*. Nothing is shared between settings, items or rounds.
+and confidence to measure fitness*. Nothing is shared between settings, samples or rounds.
 
 ====================  ==========================================================================
 function              source

@@ -148,7 +148,7 @@ def expectation(outcomes, score_split, pooled=False):
 
 
 def item_scores(D, y, train, test, k, ties="index", loss=None):
-    """The expected score of each tested item, by votes of its k nearest training items."""
+    """The expected score of each tested sample, by votes of its k nearest training samples."""
     scores = []
     for x in test:
         groups = [[j for j in group if j in train] for group in neighbor_order(D[x], x)[1]]
@@ -159,7 +159,7 @@ def item_scores(D, y, train, test, k, ties="index", loss=None):
 
 
 def accuracy(D, y, k, ties="index", loss=None):
-    """A function (train, test) -> mean score of the tested items."""
+    """A function (train, test) -> mean score of the tested samples."""
     return lambda train, test: mean(item_scores(D, y, train, test, k, ties, loss))
 
 

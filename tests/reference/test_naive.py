@@ -26,7 +26,7 @@ def problem(seed, n_items, n_classes, n_distances):
 
 
 def untied(seed, n_items, n_classes):
-    """Return a problem in which no two items of a row tie."""
+    """Return a problem in which no two samples of a row tie."""
     rng = np.random.default_rng(seed)
     D = np.array([rng.permutation(n_items) for _ in range(n_items)])
     return D, problem(seed, n_items, n_classes, 2)[1]
@@ -88,14 +88,14 @@ def test_loss_by_hand():
 
 
 def test_row_is_the_tested_item():
-    # Row 0: item 1 (a) is nearer, right. Row 1: item 2 (b) is nearer, wrong. Row 2: always wrong.
+    # Row 0: sample 1 (a) is nearer, right. Row 1: sample 2 (b) is nearer, wrong. Row 2: always wrong.
     D = [[7, 1, 2], [5, 7, 4], [1, 2, 7]]
     assert naive.per_item(D, ["a", "a", "b"], "nn", naive.leave_out(3, 1)) == [1, 0, 0]
 
 
 def test_tied_distances_by_hand():
     # All distances equal, classes a, a, b, train on two. By index: 0 -> 1 (a, right),
-    # 1 -> 0 (a, right), 2 -> 0 (wrong). At random: items 0 and 1 are right half of the time.
+    # 1 -> 0 (a, right), 2 -> 0 (wrong). At random: samples 0 and 1 are right half of the time.
     D, y = [[1] * 3] * 3, ["a", "a", "b"]
     design = naive.leave_out(3, 1)
     assert naive.per_item(D, y, "nn", design, "index") == [1, 1, 0]
@@ -105,7 +105,7 @@ def test_tied_distances_by_hand():
 
 
 def test_tied_group_across_the_last_place_by_hand():
-    # Item 0 (a) is tested from a, b, b at one distance with K = 2. By index a and b vote: a tied
+    # Sample 0 (a) is tested from a, b, b at one distance with K = 2. By index a and b vote: a tied
     # vote, a wins. At random the two are {a, b} twice in three (right) and {b, b} once (wrong).
     y, groups = ["a", "a", "b", "b"], [[1, 2, 3]]
     two = {"n_neighbors": 2}
@@ -116,30 +116,30 @@ def test_tied_group_across_the_last_place_by_hand():
 
 
 def test_tied_vote_goes_to_the_smallest_label():
-    # Train on the three others, K = 3. Item 0 (a): b, c, a all one vote -> a, right.
-    # Item 1 (b): a, c, a -> a, wrong. Item 2 (c): a, b, a -> wrong. Item 3 (a): a, b, c -> right.
+    # Train on the three others, K = 3. Sample 0 (a): b, c, a all one vote -> a, right.
+    # Sample 1 (b): a, c, a -> a, wrong. Sample 2 (c): a, b, a -> wrong. Sample 3 (a): a, b, c -> right.
     D = line(0, 1, 3, 7)
     design = naive.leave_out(4, 1)
     assert naive.per_item(D, list("abca"), "knn", design, n_neighbors=3) == [1, 0, 0, 1]
     # Labels a, b, c, c: b c c -> c; a c c -> c; a b c -> a; a b c -> a: all wrong.
     assert naive.complete(D, list("abcc"), "knn", design, n_neighbors=3) == 0
-    # The nearest item has no casting vote: K = 2 on b then a elects a.
+    # The nearest sample has no casting vote: K = 2 on b then a elects a.
     assert naive.score_one("knn", [1, 0], list("aba"), 2, {"n_neighbors": 2}) == 1
 
 
 def test_rank_by_hand():
-    # Points 0, 1, 2.5, 6 of classes a, b, b, a. Labels met: item 0: b b a; item 1: a b a;
-    # item 2: b a a; item 3: b b a. The first right one is third, second, first, third.
+    # Points 0, 1, 2.5, 6 of classes a, b, b, a. Labels met: sample 0: b b a; sample 1: a b a;
+    # sample 2: b a a; sample 3: b b a. The first right one is third, second, first, third.
     D, y = line(0, 1, 2.5, 6), list("abba")
     design = naive.leave_out(4, 1)
     by_rank = [naive.complete(D, y, "rank", design, rank=R) for R in (1, 2, 3, 10)]
     assert by_rank == [F(1, 4), F(2, 4), 1, 1]
-    # One training item, R = 3: right for the 4 of 12 ordered pairs with equal labels.
+    # One training sample, R = 3: right for the 4 of 12 ordered pairs with equal labels.
     assert naive.complete(D, y, "rank", naive.subsample(4, 1), rank=3) == F(4, 12)
 
 
 def test_stratified_by_hand():
-    # a: 0 and 2; b: 3, 7 and 8; one training item of each class.
+    # a: 0 and 2; b: 3, 7 and 8; one training sample of each class.
     # T       tested and right (+) or wrong (-)
     # 0 3     2-  7+  8+
     # 0 7     2+  3-  8+
@@ -276,7 +276,7 @@ def test_icml_eq_9_and_10(alpha, K):
 def test_kfold_is_a_mixture_of_two_training_sizes(N, k, variant, params):
     D, y = problem(N + k, N, 3, 3)
     if variant == "knn" and N - -(-N // k) < params["n_neighbors"]:
-        with pytest.raises(ValueError, match="knn needs 3 training items, T has 2"):
+        with pytest.raises(ValueError, match="knn needs 3 training samples, T has 2"):
             naive.complete(D, y, variant, naive.kfold(N, k), **params)
         return
     q, r = divmod(N, k)
@@ -403,7 +403,7 @@ def test_sklearn_stratified_kfold_is_enumerated(y, k):
 
 
 def test_partitions_are_listed_once():
-    # 7 items in folds of 3, 2, 2: 7! / (3! 2! 2!) labeled deals, the two equal folds exchangeable.
+    # 7 samples in folds of 3, 2, 2: 7! / (3! 2! 2!) labeled deals, the two equal folds exchangeable.
     design = naive.kfold(7, 3)
     assert len(design.outcomes) == len(enumerated(design)) == factorial(7) // (6 * 2 * 2) // 2
     # Classes of 4 and 3 in two folds: codes 0 0 0 0 1 1 1 give (2, 2) and (2, 1): C(4,2) C(3,2).

@@ -66,7 +66,7 @@ def write_distribution(folder, name, variants, source):
 
 
 def variant_source(name="half", kernel="", class_name="Rule"):
-    """Source of a variant; its kernel gives every item 0.5 unless another is written down."""
+    """Source of a variant; its kernel gives every sample 0.5 unless another is written down."""
     kernel = kernel or "def kernel(order, labels, target, constraints):\n    return 0.5\n"
     return (
         "from knnccv.kernel import Variant, jit\n\n\n"
@@ -180,7 +180,7 @@ def small_problem():
 
 
 def enumerate_unanimous(design, distances, y, k):
-    """A_x of every item as a Fraction: the mean over all training sets without x."""
+    """A_x of every sample as a Fraction: the mean over all training sets without x."""
     answers = []
     for x in range(len(y)):
         order, _ = naive.neighbor_order(distances[x], x)
@@ -456,7 +456,7 @@ def test_the_error_of_a_kernel_reaches_the_caller(broken):
 
 
 def test_the_error_of_a_kernel_ends_the_threads(tmp_path):
-    """With several blocks at work, in which many items raise, and answers right ever after."""
+    """With several blocks at work, in which many samples raise, and answers right ever after."""
     write_distribution(
         tmp_path, "raising_kernel", {"raising": "raising_kernel:Rule"}, BROKEN["raising_kernel"][1]
     )

@@ -56,14 +56,14 @@ def is_loss(variant, setting):
 
 
 def of_one_nearest(variant, setting):
-    """The setting, with one neighbour."""
+    """The setting, with one neighbor."""
     parameters = get_variant(variant).parameters
     ones = {name: 1 for name in ("n_neighbors", "rank") if name in parameters}
     return {**setting, **ones}
 
 
 def one_against_one(variant, setting, y):
-    """What x (rows) scores if the only item that decides is another (columns)."""
+    """What x (rows) scores if the only sample that decides is another (columns)."""
     if variant in REAL:
         return (y[:, None] - y) ** 2
     right = (y[:, None] == y).astype(float)
@@ -228,7 +228,7 @@ def test_pandas_goes_in():
     expected = complete_cv(X, y, "nn", 4).score
     for labels in (pd.Series(y), pd.Series(y).astype("category"), pd.Series(y.astype(str))):
         assert complete_cv(frame, labels, "nn", 4).score == expected
-    with pytest.raises(ValueError, match=r"y\[3\] is nan; every item needs a label"):
+    with pytest.raises(ValueError, match=r"y\[3\] is nan; every sample needs a label"):
         complete_cv(frame, pd.Series([1, 2, 1, None, 2] * 12, dtype="Int64"), "nn", 4)
 
 
@@ -290,7 +290,7 @@ def test_all_items_equal(variant, setting):
 
 
 def test_fair_ties_of_one_big_group_have_a_closed_form():
-    """All equal: the nearest training item is any of them, so the chance of a match is a share."""
+    """All equal: the nearest training sample is any of them, so the chance of a match is a share."""
     y = np.repeat([0, 1, 2], [30, 50, 100])
     found = complete_cv(np.zeros((180, 1)), y, "nn", Subsample(90), ties="random")
     np.testing.assert_allclose(found.per_item, np.repeat([29, 49, 99], [30, 50, 100]) / 179, rtol=1e-12)
@@ -324,7 +324,7 @@ def test_a_large_tied_group_stays_fast_and_finite():
         (200, 3, 60, StratifiedSubsample(0.5)),
     ],
 )
-def test_many_neighbours_neither_overflow_nor_vanish(n_items, n_classes, k, design):
+def test_many_neighbors_neither_overflow_nor_vanish(n_items, n_classes, k, design):
     X, y = smooth_data(n_items, n_classes)
     result = complete_cv(X, y, "knn", design, n_neighbors=k, tol=1e-9)
     assert np.isfinite(result.per_item).all()

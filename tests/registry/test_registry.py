@@ -42,7 +42,7 @@ def quarter(order, labels, target, constraints):
 
 @jit
 def own_first(order, labels, target, constraints):
-    """The nearest training item under leave-one-out."""
+    """The nearest training sample under leave-one-out."""
     if labels.classes[order.items[0]] == labels.classes[target]:
         return constraints.unit * 1
     return constraints.unit * 0
@@ -411,9 +411,9 @@ def test_after_a_refusal_the_name_is_free():
 def test_an_unknown_parameter_is_answered_with_the_allowed():
     X, y = problem()
     with pytest.raises(TypeError) as caught:
-        complete_cv(X, y, "knn", n_neighbours=3)
+        complete_cv(X, y, "knn", n_neighbors=3)
     allowed = "n_neighbors, loss, vote_ties; did you mean 'n_neighbors'?"
-    assert str(caught.value) == f"variant 'knn' has no parameter 'n_neighbours'; it takes: {allowed}"
+    assert str(caught.value) == f"variant 'knn' has no parameter 'n_neighbors'; it takes: {allowed}"
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, variant_class(), Subsample(9), loss=None)
     assert str(caught.value) == "variant 'quarter' has no parameter 'loss'; it takes: none"
@@ -591,7 +591,7 @@ def test_a_kernel_in_a_notebook_cell_works(monkeypatch):
 
 
 def own_first_share(X, y):
-    """Leave-one-out of the nearest neighbour, by a kernel with a file."""
+    """Leave-one-out of the nearest neighbor, by a kernel with a file."""
     return complete_cv(X, y, variant_class("own_first", fixed=own_first), Subsample(len(y) - 1)).score
 
 

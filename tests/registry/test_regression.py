@@ -1,4 +1,4 @@
-"""K-nearest-neighbour regression against the enumeration of all training sets, and against scikit-learn."""
+"""K-nearest-neighbor regression against the enumeration of all training sets, and against scikit-learn."""
 
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ N_PROBLEMS = 60
 
 
 def problem(seed):
-    """4 to 7 items with ties and duplicates in most; one or two integer targets."""
+    """4 to 7 samples with ties and duplicates in most; one or two integer targets."""
     rng = np.random.default_rng(seed)
     n_items = int(rng.integers(4, 8))
     levels = int(rng.choice([2, 3, 1000]))
@@ -113,7 +113,7 @@ def test_bias_variance_and_prediction_equal_the_enumeration(seed, ties):
 
 
 def moments(distances, y, listed, average, ties, k):
-    """For every item the mean prediction over all training sets that test it, its bias² and variance."""
+    """For every sample the mean prediction over all training sets that test it, its bias² and variance."""
     found = []
     tests = naive.classifications(listed)
     for x in range(len(y)):
@@ -236,7 +236,7 @@ def test_lists_that_end_early_are_bounded():
 @pytest.mark.parametrize("design", [Subsample(20), KFold(3)], ids=str)
 @pytest.mark.parametrize("part", ["error", "bias2", "variance", "prediction", "bias"])
 def test_the_parts_of_lists_that_end_early_are_bounded(part, design):
-    """Where all near items have the other target, the mean prediction is off as far as it can be."""
+    """Where all near samples have the other target, the mean prediction is off as far as it can be."""
     n_items = 40
     y = np.arange(n_items) % 2
     alike = y[:, None] == y
@@ -260,7 +260,7 @@ def test_five_means_five_plain_folds():
         (np.arange(6.0), StratifiedKFold(2), "no classes to stratify by"),
         (np.zeros((6, 0)), KFold(2), r"y must have shape \(n_items,\) or \(n_items, n_outputs\)"),
         (np.zeros((6, 1, 1)), KFold(2), "y must have shape"),
-        (np.arange(5.0), KFold(2), "X has 6 items, but y has 5 targets"),
+        (np.arange(5.0), KFold(2), "X has 6 samples, but y has 5 targets"),
         ([0, 1, 2, 3, 4, np.nan], KFold(2), "nan"),
         ([0, 1, 2, 3, 4, 1e200], KFold(2), "must not exceed"),
     ],

@@ -16,7 +16,7 @@ STORED = Path(__file__).with_name("expected")
 TOLERANCE = 1e-6
 OWN = {"tr-table1": ("experiment", "quantity"), "wm-table1": ("set", "column")}
 LEFT_OUT = ("second", "time", "ms per", "runs for", "costs less", "exact run", "hardly grows", "negligible")
-LEFT_OUT += ("standardised",)
+LEFT_OUT += ("standardized",)
 
 
 def numbers(path: Path) -> dict[tuple[str, ...], str]:

@@ -78,7 +78,7 @@ def test_a_simulation_by_hand(select, monkeypatch):
 
 
 def test_the_larger_class_is_the_nearest_too_often():
-    """Why plain folds say more than 50 %: of noise screened on 18 items against 22."""
+    """Why plain folds say more than 50 %: of noise screened on 18 samples against 22."""
     shares = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -104,7 +104,7 @@ def test_the_recipe_of_the_mixture():
         spread = law.means[c].var(axis=0) + 1 / 5
         np.testing.assert_allclose(mine.mean(axis=0), law.means[c].mean(axis=0), atol=4 * np.sqrt(2 / 4e4))
         np.testing.assert_allclose(mine.var(axis=0), spread, rtol=0.05)
-    # Where the law says that a share of the items is of class 1, such a share is.
+    # Where the law says that a share of the samples is of class 1, such a share is.
     share = law.second_share(points)
     for low in np.arange(0, 1, 0.1):
         some = (low <= share) & (share < low + 0.1)
@@ -165,7 +165,7 @@ def test_claims_hold(written):
     assert claims == dict.fromkeys(claims, "holds")
     assert set(claims) == {
         "the CV curve estimates the test error curve",
-        "1-NN classifies every training item right",
+        "1-NN classifies every training sample right",
         "15-NN does not",
         "15-NN is nearer to the Bayes error on new items",
         _report.STRATIFIED,
@@ -198,14 +198,14 @@ def test_bounds_of_the_screening_lines():
     wrong, right, stratified, inside, outside = _report._screening_lines("correlation", found)
     printed, ours = np.var(found.one_wrong, ddof=1) / 50, np.var(found.wrong, ddof=1) / n
     means = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
-    for line, centre, off in (
+    for line, center, off in (
         (wrong, 3, 0.5 + 4 * math.sqrt(printed + ours)),
         (right, 50, 4 * math.sqrt(np.var(found.right, ddof=1) / n)),
         (stratified, 50, 4 * math.sqrt(np.var(found.stratified, ddof=1) / n)),
         (inside, 0.28, 0.005 + 4 * math.sqrt(np.var(means[0], ddof=1) * (1 + 1 / n))),
         (outside, 0, 4 * math.sqrt(np.var(means[1], ddof=1) / n)),
     ):
-        assert line.allowed == pytest.approx((centre - off, centre + off))
+        assert line.allowed == pytest.approx((center - off, center + off))
 
 
 def test_what_is_written(written):

@@ -93,7 +93,7 @@ def test_designs_are_four_fifths():
     ],
 )
 def test_the_calibrated_spread_has_the_bayes_error(geometry, right):
-    """Where the error is known in closed form; half is half the gap between neighbouring means."""
+    """Where the error is known in closed form; half is half the gap between neighboring means."""
     assert 1 - right(calibrated(geometry)) == pytest.approx(0.504, abs=4 * math.sqrt(0.25 / 60_000))
 
 
@@ -156,7 +156,7 @@ def test_bounds_of_a_mean():
 @pytest.mark.usefixtures("mirrored", "cache")
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):
-    """Holdout and CCV: Fractions, distances of whole numbers, tied items alike."""
+    """Holdout and CCV: Fractions, distances of whole numbers, tied samples alike."""
     found = run_block(LOSS_BLOCK, 4, 2, 3)
     sample = _protocol._samples(LOSS_BLOCK, 4, 2)[draw]
     assert sample.X.shape == (140, 8)

@@ -58,8 +58,8 @@ def test_brute_force_by_rational_numbers():
             assert found == pytest.approx(float(expected[k - 1]), rel=1e-12)
 
 
-def test_standardised_columns():
-    Z = _brute_force.standardised(load_wine().X)
+def test_standardized_columns():
+    Z = _brute_force.standardized(load_wine().X)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-13)
     np.testing.assert_allclose((Z**2).mean(axis=0), 1, rtol=1e-12)
 
@@ -157,7 +157,7 @@ def test_text_files_and_pictures(report):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     figure = found.pictures[0].draw()
     left, right = figure.axes
-    assert left.get_xlabel() == "number of neighbours k"
+    assert left.get_xlabel() == "number of neighbors k"
     assert [len(line.get_xdata()) for line in left.lines] == [50, 50]
     assert len(right.lines) == 3
 
@@ -173,7 +173,7 @@ def test_without_scikit_learn(monkeypatch):
 
 
 def test_the_authors_steps_on_data_without_ties():
-    """Where no two items are equally near, their best k is that of the library."""
+    """Where no two samples are equally near, their best k is that of the library."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
     study = replace(_report.STUDIES[0], scores=(0.0,) * 12, best=(1, 1))

@@ -224,7 +224,7 @@ def test_static_votes_are_as_good_as_printed_and_tuned_ones_better(wm_report):
 
 @pytest.mark.parametrize("name", ["Iris", "Zoo", "Hepatitis", "Bridges"])
 def test_the_static_column_by_hand(name, wm_report, mirror, monkeypatch):
-    """Sums of squares written out, three neighbours by an argsort, votes counted by a Counter."""
+    """Sums of squares written out, three neighbors by an argsort, votes counted by a Counter."""
     from knnccv.datasets import fetch_uci
 
     monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)

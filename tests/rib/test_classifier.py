@@ -26,12 +26,12 @@ def frame(n_items=60, seed=0):
     table = pd.DataFrame(
         {
             "size": rng.normal(size=n_items) + labels,
-            "colour": np.array(["red", "green", "blue", "grey"])[rng.integers(0, 2, n_items) + labels],
+            "color": np.array(["red", "green", "blue", "gray"])[rng.integers(0, 2, n_items) + labels],
             "round": rng.random(n_items) < 0.3 + 0.3 * (labels == 1),
         }
     )
     table.loc[rng.random(n_items) < 0.1, "size"] = np.nan
-    table.loc[rng.random(n_items) < 0.1, "colour"] = None
+    table.loc[rng.random(n_items) < 0.1, "color"] = None
     return table, np.array(["low", "middle", "high"])[labels]
 
 
@@ -45,7 +45,7 @@ def test_estimator_checks(metric, fitness):
 
 
 def test_parameters_are_kept_and_cloned():
-    given = {"metric": "heom", "nominal": ["colour"], "max_k": 7, "w_k": 0.25, "random_state": 3}
+    given = {"metric": "heom", "nominal": ["color"], "max_k": 7, "w_k": 0.25, "random_state": 3}
     rib = RIBClassifier(**given)
     assert {name: rib.get_params()[name] for name in given} == given
     copy = clone(rib.fit(*frame()))
@@ -89,16 +89,16 @@ def test_model_selection():
 def test_frames_keep_their_columns():
     X, y = frame()
     rib = RIBClassifier(random_state=0).fit(X, y)
-    assert rib.feature_names_in_.tolist() == ["size", "colour", "round"]
+    assert rib.feature_names_in_.tolist() == ["size", "color", "round"]
     assert rib.n_features_in_ == 3
     assert rib.metric_.nominal_.tolist() == [False, True, True]
     with pytest.raises(ValueError, match="feature names should match"):
-        rib.predict(X[["colour", "size", "round"]])
+        rib.predict(X[["color", "size", "round"]])
     with pytest.raises(ValueError, match="feature names should match"):
         rib.predict(X.rename(columns={"size": "length"}))
     known = pytest.warns(UserWarning, match="valid feature names")
     with known, pytest.raises(ValueError, match="2 features"):
-        rib.predict(X[["size", "colour"]].to_numpy(object))
+        rib.predict(X[["size", "color"]].to_numpy(object))
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         found = rib.predict(X.to_numpy(dtype=object))
     assert (found == rib.predict(X)).all()
@@ -138,7 +138,7 @@ def test_large_integers_in_lists_are_kept_apart():
 
 
 @pytest.mark.parametrize("metric", ["hvdm", "heom", "euclidean"])
-def test_neighbours(metric):
+def test_neighbors(metric):
     X, y = load_iris(return_X_y=True)
     rib = RIBClassifier(metric, max_k=12, random_state=0).fit(X, y)
     distances, items = rib.kneighbors(n_neighbors=12)
@@ -228,7 +228,7 @@ def test_complete_cross_validation_chooses_k(metric):
     assert not hasattr(few.set_params(fitness="cvc").fit(X, y), "ccv_")
 
 
-def test_complete_cross_validation_of_labelled_distances():
+def test_complete_cross_validation_of_labeled_distances():
     """It chooses under HVDM, whose result elsewhere warns of its labels; here nobody sees it."""
     X, y = frame()
     rib = RIBClassifier(fitness="ccv").fit(X, y)
@@ -280,7 +280,7 @@ def test_verbose_prints_the_steps(capsys):
         ({"random_state": "x"}, ValueError, "cannot be used to seed"),
         ({"fitness": "ccv", "train_size": 60}, ValueError, "between 1 and 59"),
         ({"fitness": "ccv", "train_size": 1.5}, ValueError, "train_size"),
-        ({"nominal": ["weight"]}, ValueError, "names among 'size', 'colour', 'round', got 'weight'"),
+        ({"nominal": ["weight"]}, ValueError, "names among 'size', 'color', 'round', got 'weight'"),
         ({"metric": "euclidean"}, ValueError, "could not convert string to float"),
     ],
 )
@@ -315,7 +315,7 @@ def test_tables_that_are_wrong():
     for missing in (np.nan, np.inf):
         with pytest.raises(ValueError, match=f"Input y contains {'NaN' if np.isnan(missing) else 'inf'}"):
             RIBClassifier().fit(X, np.r_[np.zeros(59), missing])
-    with pytest.raises(ValueError, match="60 items, but y has 59 labels"):
+    with pytest.raises(ValueError, match="60 samples, but y has 59 labels"):
         RIBClassifier().fit(X, y[1:])
     with pytest.raises(ValueError, match="the target y is None"):
         RIBClassifier().fit(X, None)

@@ -1,6 +1,6 @@
 """Leave-one-out counts of TiMBL and WEKA, where they are installed, from our distances and their tie rules.
 
-Both let more than k items vote where distances tie (WEKA all at the k-th distance, TiMBL all at the k
+Both let more than k samples vote where distances tie (WEKA all at the k-th distance, TiMBL all at the k
 smallest distances); without ties the counts are those of `RIBClassifier`.
 """
 
@@ -42,7 +42,7 @@ def tables(data_folder):
 
 
 def squares_to_others(texts, numeric, unknown):
-    """Squared HEOM distances of all items, their own infinite, rounded so that equal ones are equal."""
+    """Squared HEOM distances of all samples, their own infinite, rounded so that equal ones are equal."""
     if numeric:
         heom = HEOM().fit(texts.astype(float))
     else:

@@ -73,7 +73,8 @@ def agrees(rib, lists, y, setting, vote_ties="nearest"):
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 @pytest.mark.parametrize("algorithm", ["auto", "brute"])
 def test_plain_votes_are_scikit_learns(load, algorithm):
-    """All items agree but some whose k-th neighbour is as far as the next: there scikit-learn takes either.
+    """All samples agree but some whose k-th neighbor is as far as the next: there scikit-learn takes
+    either.
 
     Its k-d tree keeps the one that it meets first, and its comparison of all pairs the one that rounding in
     products of matrices makes nearer.
@@ -201,7 +202,7 @@ def test_grid_is_the_best_of_all_settings(fitness, n_w_k):
 
 
 def test_grid_is_the_best_of_what_single_settings_achieve():
-    """By the votes of every setting for itself, of 120 items."""
+    """By the votes of every setting for itself, of 120 samples."""
     rows, y = table(4, n_items=120)
     near = HVDM(nominal=[1, 3]).fit(rows, y).neighbors().kneighbors(30)
     codes = np.array(y)
@@ -319,7 +320,7 @@ def is_sound(rib, X, y):
 
 ODD = {
     "two items": ([[1.0, "a"], [2.0, "b"]], [0, 1]),
-    "two items of a class": ([[1.0, "a"], [2.0, "b"]], [1, 1]),
+    "two samples of a class": ([[1.0, "a"], [2.0, "b"]], [1, 1]),
     "three items": ([[1.0, "a"], [2.0, "b"], [3.0, "a"]], [0, 1, 0]),
     "constant columns": ([[1.5, "a"]] * 6 + [[1.5, "a"]], [0, 1, 0, 1, 2, 0, 0]),
     "one class": ([[float(i), "ab"[i % 2]] for i in range(7)], ["x"] * 7),
@@ -355,13 +356,13 @@ def test_odd_tables(case, metric, search):
 
 
 def test_items_that_are_all_the_same():
-    """Distances 0: all weights are 1, and the first items are everybody's neighbours."""
+    """Distances 0: all weights are 1, and the first samples are everybody's neighbors."""
     rows, y = [[1.0, "a"]] * 8, [0, 1, 1, 1, 1, 1, 1, 1]
     rib = RIBClassifier(nominal=[1], random_state=0).fit(rows, y)
     distances, items = rib.kneighbors(n_neighbors=3)
     assert (distances == 0).all()
     assert items[:4].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    # With one neighbour nobody is right; the first with at least three are right but item 0.
+    # With one neighbor nobody is right; the first with at least three are right but sample 0.
     assert rib.lcv_ == 7 / 8
     assert rib.predict([[1.0, "a"]]).tolist() == [1]
     one = RIBClassifier(nominal=[1], search=None, n_neighbors=1).fit(rows, y)
@@ -416,7 +417,7 @@ LEAVING = {"search": None, "kernel": "majority", "nominal": [0]}
 
 
 def random_labels(seed, n_levels=None):
-    """200 items whose labels nothing tells: a nominal column, of identifiers or of levels, and noise."""
+    """200 samples whose labels nothing tells: a nominal column, of identifiers or of levels, and noise."""
     rng = np.random.default_rng(seed)
     names = rng.permutation(200) if n_levels is None else rng.integers(0, n_levels, 200)
     noise = rng.normal(size=(200, 3))

@@ -41,7 +41,7 @@ def distances_row(rng, depth):
 
 
 def some_lists(seed, n_rows=6):
-    """Distances and items of n_rows lists, and the classes of all items; the rows are items 0, 1, ..."""
+    """Distances and samples of n_rows lists, and the classes of all samples; the rows are samples 0, 1, ..."""
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 12))
     n_items = max(n_rows, depth) + 1
@@ -156,7 +156,7 @@ def test_lines_between_distances_that_are_nearly_the_same():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_all_kernels_decide_alike_with_one_neighbour_or_equal_weights(seed):
+def test_all_kernels_decide_alike_with_one_neighbor_or_equal_weights(seed):
     distances, items, codes = some_lists(seed)
     lists = as_vote_lists(distances, items, codes)
     n_classes = int(codes.max()) + 1
@@ -373,7 +373,7 @@ def test_scores_take_what_cross_val_predict_gives():
     assert cvc_score(y, peer) == pytest.approx(cvc_score(y, votes), rel=1e-14)
 
 
-def test_loo_votes_of_arrays_and_neighbours_agree():
+def test_loo_votes_of_arrays_and_neighbors_agree():
     wine = load_wine()
     near = Neighbors.from_data(wine.X)
     one, same = (loo_votes(source, wine.y, 7, "gaussian", w_k=0.1) for source in (wine.X, near))
@@ -398,12 +398,12 @@ def test_loo_votes_of_arrays_and_neighbours_agree():
 def test_loo_votes_of_what_is_wrong(arguments, error, message):
     with pytest.raises(error, match=message):
         loo_votes(np.arange(5.0)[:, None], [0, 1, 0, 1, 0], *arguments)
-    with pytest.raises(ValueError, match="X has 5 items, but y has 4 labels"):
+    with pytest.raises(ValueError, match="X has 5 samples, but y has 4 labels"):
         loo_votes(np.arange(5.0)[:, None], [0, 1, 0, 1])
 
 
 def test_similarities_are_no_distances():
-    """They order the neighbours, which is enough for plain votes, but no ratio of them is a weight."""
+    """They order the neighbors, which is enough for plain votes, but no ratio of them is a weight."""
     near = Neighbors.from_distances([[0, -3.0, -1], [-2, 0, -1], [-2, -1, 0]])
     assert loo_votes(near, [0, 1, 1], 1).tolist() == [[0, 1], [1, 0], [1, 0]]
     with pytest.raises(ValueError, match=r"distances must be between 0 and 1e[+]300, got -3.0 in row 0"):

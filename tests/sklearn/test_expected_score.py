@@ -280,22 +280,22 @@ def test_any_estimator_can_be_sampled():
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_weights_by_distance_of_one_or_two_neighbours(k):
+def test_weights_by_distance_of_one_or_two_neighbors(k):
     X, y = data(2)
     found = expected_score(KNeighborsClassifier(k, weights="distance"), X, y, cv=FOLDS)
     assert found.score == expected_score(KNeighborsClassifier(1), X, y, cv=FOLDS).score
     assert means_apart(found, KNeighborsClassifier(k, weights="distance"), X, y, FOLDS) < 4
 
 
-def test_two_neighbours_by_distance_that_tie_where_one_is_looked_at():
-    """In leave-one-out the nearest item is certain, and so is the order of the next one that ties it."""
+def test_two_neighbors_by_distance_that_tie_where_one_is_looked_at():
+    """In leave-one-out the nearest sample is certain, and so is the order of the next one that ties it."""
     X, y = np.array([[0.0], [1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
     estimator = KNeighborsClassifier(2, weights="distance")
     with pytest.raises(ValueError, match=r"weights='distance' with n_neighbors=2 .* tie in distance"):
         expected_score(estimator, X, y, cv=KFold(4, shuffle=True))
 
 
-def test_two_neighbours_by_distance_that_tie():
+def test_two_neighbors_by_distance_that_tie():
     X, y = data(3, n_items=12, n_features=1)
     X = np.round(X)
     estimator = KNeighborsClassifier(2, weights="distance")
@@ -494,9 +494,9 @@ def test_steps_without_memory_are_applied_beforehand(first):
 
 def test_a_function_that_mixes_rows_is_found_out():
     X, y = data()
-    centred = make_pipeline(FunctionTransformer(lambda X: X - X.mean(axis=0)), KNeighborsClassifier(1))
-    with pytest.raises(ValueError, match="depends on the other items beside it"):
-        expected_score(centred, X, y, cv=FOLDS)
+    centered = make_pipeline(FunctionTransformer(lambda X: X - X.mean(axis=0)), KNeighborsClassifier(1))
+    with pytest.raises(ValueError, match="depends on the other samples beside it"):
+        expected_score(centered, X, y, cv=FOLDS)
 
 
 @pytest.mark.parametrize(
@@ -622,7 +622,7 @@ def test_k_must_fit_into_every_training_set(cv, method):
             "got the class KNeighborsClassifier; call it first",
         ),
         ({"estimator": KNeighborsClassifier(2.5)}, TypeError, "n_neighbors must be an integer, got 2.5"),
-        ({"y": np.arange(7)}, ValueError, r"y must have shape \(30,\) for 30 items, got shape \(7,\)"),
+        ({"y": np.arange(7)}, ValueError, r"y must have shape \(30,\) for 30 samples, got shape \(7,\)"),
         ({"y": np.zeros((30, 2), int)}, ValueError, r"y has shape \(30, 2\): several labels for each item"),
     ],
 )
@@ -679,7 +679,7 @@ def test_too_many_splits_of_groups():
 
 
 @pytest.mark.parametrize("equal", [True, False])
-def test_the_nearest_neighbour_of_many_groups(equal):
+def test_the_nearest_neighbor_of_many_groups(equal):
     X, y = data(10, n_items=60)
     groups = np.repeat(np.arange(30), 2) if equal else np.append(np.arange(30), np.arange(30) // 3)
     D = pairwise_distances(X)

@@ -190,9 +190,11 @@ def test_it_travels_and_shows_what_it_is(n_jobs):
 def test_it_must_be_given_the_items_that_the_estimator_was_fitted_to():
     scorer = ccv_scorer(Subsample(0.8))
     assert scorer(KNeighborsClassifier(3), X, y) == exact(3, Subsample(0.8))  # not fitted at all
-    with pytest.raises(ValueError, match=r"got 89 items and an estimator fitted to 9: .*cv=WholeData\(\)"):
+    with pytest.raises(
+        ValueError, match=r"got 89 samples and an estimator fitted to 9: .*cv=WholeData\(\)"
+    ):
         scorer(KNeighborsClassifier(3).fit(X[:9], y[:9]), X, y)
-    with pytest.raises(ValueError, match=r"got 89 items and an estimator fitted to as many others"):
+    with pytest.raises(ValueError, match=r"got 89 samples and an estimator fitted to as many others"):
         scorer(KNeighborsClassifier(3).fit(X + 1, y), X, y)
 
 

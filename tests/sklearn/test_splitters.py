@@ -285,7 +285,7 @@ def test_the_pattern_of_a_stratified_shuffle_can_be_read():
 
 
 def test_too_many_patterns_for_one_by_one():
-    """Taken at once where an item weighs as much as it is tested; for balanced accuracy it does not."""
+    """Taken at once where a sample weighs as much as it is tested; for balanced accuracy it does not."""
     y = np.repeat(np.arange(40), 10)
     X = np.arange(400.0)[:, None]
     cv = StratifiedShuffleSplit(test_size=0.25)

@@ -1,4 +1,4 @@
-"""What steps of a pipeline may not do: look at labels, or at other items than the one they transform."""
+"""What steps of a pipeline may not do: look at labels, or at other samples than the one they transform."""
 
 import math
 import re
@@ -45,7 +45,7 @@ class Pulled(TransformerMixin, BaseEstimator):
 
 
 class Remembering(Pulled):
-    """Pulls training items to their classes, as a supervised embedding does."""
+    """Pulls training samples to their classes, as a supervised embedding does."""
 
     def fit(self, X, y=None):
         self.X_, self.moved_ = X, np.zeros(len(X))
@@ -329,7 +329,7 @@ def test_fitted_steps_have_one_policy():
         )
     assert reasons[0] == reasons[1]
     mixing = make_pipeline(FunctionTransformer(minmax_scale), KNeighborsClassifier(3)).fit(X, y)
-    with pytest.raises(ValueError, match="depends on the other items beside it"):
+    with pytest.raises(ValueError, match="depends on the other samples beside it"):
         ccv_scorer(cv)(mixing, X, y)
     with pytest.raises(TypeError, match="transductive must be True or False, got 1"):
         ccv_scorer(cv, transductive=1)
@@ -379,7 +379,7 @@ def test_functions_that_look_at_other_rows_are_found_out(function, pandas):
             X = pytest.importorskip("pandas").DataFrame(X)
         pipeline = make_pipeline(FunctionTransformer(function), KNeighborsClassifier(1))
         refused = said(expected_score, pipeline, X, y, cv=KFold(3, shuffle=True))
-        caught += "the other items beside it" in refused or "of the items alone" in refused
+        caught += "the other samples beside it" in refused or "of the samples alone" in refused
     assert caught == 40
 
 

@@ -1,6 +1,7 @@
-"""The w smallest pairs (value, item) seen so far, in a row of two arrays.
+"""The w smallest pairs (value, sample) seen so far, in a row of two arrays.
 
-Pairs are compared by value and then by item. What is kept in the end therefore depends on the pairs alone,
+Pairs are compared by value and then by sample. What is kept in the end therefore depends on the pairs
+alone,
 not on the order in which they came. Short rows are kept sorted, which is faster up to some hundred places;
 long ones are binary heaps with the largest pair in front.
 """

@@ -1,7 +1,7 @@
 """The nearest m of a row of values, in the order (value, index), ties at the end included rightly.
 
 Doubles order as their bit patterns do, taken as integers. With the lowest bits replaced by the index they
-are keys that NumPy's vectorised sort puts in order many times faster than an argsort could. What the lost
+are keys that NumPy's vectorized sort puts in order many times faster than an argsort could. What the lost
 bits would have told is mended afterwards: only within runs of keys whose upper bits agree, by the values
 themselves.
 """
@@ -36,7 +36,7 @@ def _fill_keys(bits, rows, low, keys):  # type: ignore[no-untyped-def]
 
 @jit
 def _sort_run(values, run, spare):  # type: ignore[no-untyped-def]
-    """The run's items, which ascend, in the order (value, index); `spare` is as long.
+    """The run's samples, which ascend, in the order (value, index); `spare` is as long.
 
     A merge sort of its own: NumPy's, in compiled code, takes seconds to compile.
     """
@@ -114,7 +114,7 @@ def _last_run(row, bits, values, own, low, items, ranked, scratch):  # type: ign
 
 @jit
 def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untyped-def]
-    """From keys, of which the first `depth` are sorted and not above the rest, to the nearest items.
+    """From keys, of which the first `depth` are sorted and not above the rest, to the nearest samples.
 
     ``doubts[r]``: 1 where the bits that the keys lack disturb the order, plus 2 where they may do so at
     the list's end. Returns how many rows have any; `_settle_doubts` is compiled only for those.
@@ -140,7 +140,7 @@ def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untype
 
 @jit
 def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, more):  # type: ignore[no-untyped-def]
-    """Put the doubtful rows in order, and tell whether an item beyond the list ties the last one in it."""
+    """Put the doubtful rows in order, and tell whether a sample beyond the list ties the last one in it."""
     scratch = np.empty((2, keys.shape[1]), np.int64)
     for r in range(len(items)):
         if doubts[r] & 1:
@@ -150,14 +150,14 @@ def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, more): 
 
 
 def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Array]:
-    """The `depth` nearest other items of every row.
+    """The `depth` nearest other samples of every row.
 
     Parameters
     ----------
     values : float64 ndarray of shape (n_rows, n_items)
         Surrogate values.
     rows : int64 ndarray of shape (n_rows,)
-        Which item every row belongs to; it is left out, by index.
+        Which sample every row belongs to; it is left out, by index.
     depth : int
         1 to n_items - 1.
 
@@ -165,9 +165,9 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     -------
     items : int32 ndarray of shape (n_rows, depth)
     ranked : float64 ndarray of shape (n_rows, depth)
-        Their values, ascending; equal ones in the order of the items.
+        Their values, ascending; equal ones in the order of the samples.
     open_end : bool ndarray of shape (n_rows,)
-        Whether an item beyond the list ties the last one in it.
+        Whether a sample beyond the list ties the last one in it.
     """
     n_rows, n_items = values.shape
     low = np.int64((1 << (n_items - 1).bit_length()) - 1)

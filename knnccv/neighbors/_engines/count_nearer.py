@@ -1,10 +1,10 @@
-"""Which items are nearer than the items of the own class: counts by class, without sorting anything.
+"""Which samples are nearer than the samples of the own class: counts by class, without sorting anything.
 
-Rank scoring asks no more of a neighbour order than, at every item of the tested item's own class (a
-*stop*), how many items of each other class are nearer. So every other item is put between two stops by a
-binary search, and neither deep lists nor sorted rows are made.
+Rank scoring asks no more of a neighbor order than, at every sample of the tested item's own class (a
+*stop*), how many samples of each other class are nearer. So every other sample is put between two stops by
+a binary search, and neither deep lists nor sorted rows are made.
 
-Where matrix products in single precision propose the distances (`product`), an item is put by its proposal
+Where matrix products in single precision propose the distances (`product`), a sample is put by its proposal
 only if the rounding cannot move it past a stop; else it is measured again. The counts are those of the
 exact distances, and so are the ties.
 """
@@ -54,16 +54,16 @@ def _place(stops, half, value):  # type: ignore[no-untyped-def]
 
 @jit
 def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type: ignore[no-untyped-def]
-    """The nearest items of the own class, in order; how many stops they make.
+    """The nearest samples of the own class, in order; how many stops they make.
 
-    With `average_ties` ties the equally near ones are one stop, of so many items as ``sizes`` says.
+    With `average_ties` ties the equally near ones are one stop, of so many samples as ``sizes`` says.
 
     Parameters
     ----------
     values : float64 (n_own,)
-        Distances of the other items of the own class, `members` (ascending).
+        Distances of the other samples of the own class, `members` (ascending).
     limit : int
-        Items beyond the first so many do not matter.
+        Samples beyond the first so many do not matter.
     stops, who, sizes : float64, int64 and int64 (any,)
         Filled; infinite stops follow, as many as `_place` wants.
     """
@@ -88,9 +88,9 @@ def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type:
 def count_ahead(  # type: ignore[no-untyped-def]
     values, scale, slack, items, data, row, stops, who, n_stops, classes, own, average_ties, ahead, tied
 ):
-    """``ahead[b, c]`` items of class c lie between stop b - 1 and stop b, and ``tied[b, c]`` tie stop b.
+    """``ahead[b, c]`` samples of class c lie between stop b - 1 and stop b, and ``tied[b, c]`` tie stop b.
 
-    Of items that tie a stop without `average_ties` ties, those with the smaller index come before it.
+    Of samples that tie a stop without `average_ties` ties, those with the smaller index come before it.
 
     Parameters
     ----------

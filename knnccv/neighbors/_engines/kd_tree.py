@@ -1,11 +1,12 @@
-"""The nearest items by a k-d tree, for few dimensions: the order and the ties of the full comparison.
+"""The nearest samples by a k-d tree, for few dimensions: the order and the ties of the full comparison.
 
-Items that lie close together share a leaf. A group of tested items walks down together, the nearer branch
+Samples that lie close together share a leaf. A group of tested samples walks down together, the nearer
+branch
 first, and skips whatever lies farther than the last of its lists. In a leaf all distances are computed at
 once, as the brute-force engine computes them (the same differences, summed in the same order), and heaps
-keep the smallest pairs (distance, item): orders and ties are exact, however many items tie.
+keep the smallest pairs (distance, sample): orders and ties are exact, however many samples tie.
 
-Cost per item: O(depth * log) for the heap and a number of leaves that grows quickly with the dimension.
+Cost per sample: O(depth * log) for the heap and a number of leaves that grows quickly with the dimension.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ _inlined = numba.njit(nogil=True, inline="always")  # a sixth faster than left t
 
 @dataclass(frozen=True)
 class Tree:
-    """A k-d tree over N items, in preorder: the left child of a node is the next one.
+    """A k-d tree over N samples, in preorder: the left child of a node is the next one.
 
     Attributes
     ----------
     order : int32 ndarray of shape (n_items,)
-        The items, leaf by leaf.
+        The samples, leaf by leaf.
     right : int64 ndarray of shape (n_nodes,)
         The right child of every node; 0 for a leaf.
     first : int64 ndarray of shape (n_nodes,)
         The first leaf below every node.
     low, high : float64 ndarray of shape (n_nodes, n_features)
-        The box around a node's items.
+        The box around a node's samples.
     leaves : float64 ndarray of shape (n_leaves, n_features, LEAF)
         The features, leaf by leaf.
     """
@@ -82,7 +83,7 @@ def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped
 
 @jit
 def _build(data):  # type: ignore[no-untyped-def]
-    """Halve the items along the longest side of their box until they fit into leaves, all full but one."""
+    """Halve the samples along the longest side of their box until they fit into leaves, all full but one."""
     n, n_features = data.shape
     n_leaves = (n + LEAF - 1) // LEAF
     n_nodes = 2 * n_leaves - 1
@@ -149,7 +150,7 @@ def _to_box(low, high, node, others_low, others_high, other, kind):  # type: ign
 
 
 @jit
-def _off_centre(low, high, node, others_low, others_high, other):  # type: ignore[no-untyped-def]
+def _off_center(low, high, node, others_low, others_high, other):  # type: ignore[no-untyped-def]
     total = 0.0
     for f in range(low.shape[1]):
         total += abs((low[node, f] + high[node, f]) - (others_low[other, f] + others_high[other, f]))
@@ -158,11 +159,11 @@ def _off_centre(low, high, node, others_low, others_high, other):  # type: ignor
 
 @_inlined
 def _measure_leaf(leaves, at, points, r, kind, distances):  # type: ignore[no-untyped-def]
-    """All distances of a point to a leaf's items, summed over the features in order."""
+    """All distances of a point to a leaf's samples, summed over the features in order."""
     distances[:] = 0.0
     for f in range(points.shape[1]):
         value = points[r, f]
-        if kind == 0:  # outside the loops over the items, which the compiler vectorises
+        if kind == 0:  # outside the loops over the samples, which the compiler vectorizes
             for j in range(LEAF):
                 difference = value - leaves[at, f, j]
                 distances[j] += difference * difference
@@ -227,8 +228,8 @@ def _search(data, order, right, first, low, high, leaves, rows, kind, values, it
             to_far = _to_box(low, high, far, box_low, box_high, 0, kind)
             swap = to_near > to_far
             if to_near == to_far:
-                off_near = _off_centre(low, high, near, box_low, box_high, 0)
-                swap = off_near > _off_centre(low, high, far, box_low, box_high, 0)
+                off_near = _off_center(low, high, near, box_low, box_high, 0)
+                swap = off_near > _off_center(low, high, far, box_low, box_high, 0)
             if swap:
                 near, far, to_near, to_far = far, near, to_far, to_near
             waiting[n_waiting], nearest[n_waiting] = far, to_far

@@ -1,16 +1,16 @@
-"""The nearest items for many features: inner products propose, exact differences decide.
+"""The nearest samples for many features: inner products propose, exact differences decide.
 
 Squared distances ``|x|^2 - 2 x.y + |y|^2`` of two blocks are one matrix product, in single precision. The
 w smallest of every row, somewhat more than wanted, stay in a heap; these are measured again as the
 brute-force engine measures, and sorted. A row is settled only if all others are provably farther, by a
-rigorous bound of the rounding in single precision; rows that are not are compared with all items in
+rigorous bound of the rounding in single precision; rows that are not are compared with all samples in
 double precision. Orders and ties are therefore those of the full comparison.
 
-Where all items are asked for, every pair of blocks is multiplied once and offered to the heaps of both
+Where all samples are asked for, every pair of blocks is multiplied once and offered to the heaps of both
 (`AllPairsSearch`). A block of products is scanned while it is in the cache: 64 values at a time are held
 against their rows' and columns' largest, and only those that are smaller are looked at.
 
-Cost per item: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
+Cost per sample: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
 O(depth log N log depth) for the heap, and depth exact distances.
 """
 
@@ -42,12 +42,12 @@ class ProductSearch:
     Attributes
     ----------
     factors : float32 ndarray of shape (n_items, n_features + 2)
-        The features, centred and scaled to a largest entry of about 1, then 1 and the squared length.
+        The features, centered and scaled to a largest entry of about 1, then 1 and the squared length.
     items : int32 ndarray of shape (n_items,)
-        The item in every row of `factors`, a random order: what comes early is a sample of the whole,
+        The sample in every row of `factors`, a random order: what comes early is a sample of the whole,
         and the heaps soon know how near their lists will end.
     rows : int32 ndarray of shape (n_items,)
-        Where every item is: the inverse of `items`.
+        Where every sample is: the inverse of `items`.
     shift : int
         The features were divided by 2**shift.
     exact : bool
@@ -66,16 +66,16 @@ class ProductSearch:
         n_items, n_features = data.shape
         items, rows = shuffled(n_items)
         blocks = [items[start : start + BLOCK] for start in range(0, n_items, BLOCK)]
-        centre = data.mean(axis=0, dtype=np.float64)
+        center = data.mean(axis=0, dtype=np.float64)
         integers = all(bool((np.rint(data[block]) == data[block]).all()) for block in blocks)
         if integers:
-            centre = np.rint(centre)
-        largest = max(float(np.abs(data[block] - centre).max()) for block in blocks)
+            center = np.rint(center)
+        largest = max(float(np.abs(data[block] - center).max()) for block in blocks)
         shift = int(np.frexp(largest)[1])
         factors = np.ones((n_items, n_features + 2), dtype=np.float32)
         longest = 0.0
         for at, block in enumerate(blocks):
-            scaled = np.ldexp(data[block] - centre, -shift)
+            scaled = np.ldexp(data[block] - center, -shift)
             squares = np.einsum("ij,ij->i", scaled, scaled)
             factors[at * BLOCK : at * BLOCK + len(block), :-2] = scaled
             factors[at * BLOCK : at * BLOCK + len(block), -1] = squares
@@ -96,7 +96,7 @@ class ProductSearch:
         """Below what exact value nothing can lie whose proposal is no less than `proposed`.
 
         A proposal of x and y is wrong by at most ``c (|x| + |y|)^2``: the conversions to single
-        precision and a sum of d + 2 products in any order. An item y farther from the origin than
+        precision and a sum of d + 2 products in any order. A sample y farther from the origin than
         ``|x| + sqrt(proposed)`` is too far from x in any case.
         """
         if self.exact:
@@ -121,7 +121,7 @@ def shuffled(n_items: int) -> tuple[Array, Array]:
 
 @dataclass
 class CandidateHeaps:
-    """For some rows the nearest of `n_items`: values float32 and items int32 (n_rows, width)."""
+    """For some rows the nearest of `n_items`: values float32 and samples int32 (n_rows, width)."""
 
     values: Array
     items: Array
@@ -129,7 +129,7 @@ class CandidateHeaps:
 
     @classmethod
     def empty(cls, n_rows: int, depth: int, n_items: int) -> CandidateHeaps:
-        """Room for lists of this depth, all places taken by no item, infinitely far."""
+        """Room for lists of this depth, all places taken by no sample, infinitely far."""
         shape = n_rows, _width(depth, n_items)
         return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
 
@@ -202,10 +202,10 @@ def _caps(products: Array, width: int, *, first: bool) -> Array:
 
 
 class AllPairsSearch:
-    """All items against all, each pair of blocks once.
+    """All samples against all, each pair of blocks once.
 
     A block's heaps are under a lock; the pairs come in rounds in which no block appears twice, so that
-    threads hardly wait for one another. Heaps hold the smallest pairs (value, item) whatever the order of
+    threads hardly wait for one another. Heaps hold the smallest pairs (value, sample) whatever the order of
     the offers: the result does not depend on the threads.
     """
 
@@ -253,14 +253,14 @@ class AllPairsSearch:
 def joined(
     search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False
 ) -> CandidateHeaps:
-    """Heaps of all items, in the order of ``search.items``."""
+    """Heaps of all samples, in the order of ``search.items``."""
     join = AllPairsSearch(search, depth)
     for_each(join, join.pairs(), n_jobs, progress, unit="pair of blocks")
     return join.heaps
 
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
-    """Heaps of some items; `rows` are those of the items in `search`."""
+    """Heaps of some samples; `rows` are those of the samples in `search`."""
     n_items = len(search.items)
     heaps = CandidateHeaps.empty(len(rows), depth, n_items)
     none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
@@ -290,12 +290,12 @@ def nearest_by_product(
     search : ProductSearch
         Of `data`.
     heaps : Heaps or None
-        Those of all items, if they are at hand.
+        Those of all samples, if they are at hand.
     data : float32 or float64 ndarray of shape (n_items, n_features)
     rows : int64 ndarray of shape (n_rows,)
     depth : int
     compare : callable
-        From some rows to their values against all items, for rows where too many items are too close
+        From some rows to their values against all samples, for rows where too many samples are too close
         to be told apart in single precision.
     propose : callable, optional
         As `proposals` of this search. Default: `proposals`.

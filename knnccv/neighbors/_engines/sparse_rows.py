@@ -1,12 +1,13 @@
-"""The nearest items of sparse data: shared features propose, exact differences decide.
+"""The nearest samples of sparse data: shared features propose, exact differences decide.
 
-The data are kept twice, by rows and by columns. For a tested item the columns of its features tell, in
-one pass, what it shares with every other item. With the sums of each row that gives all distances, up to a
-bound of the rounding. Candidates are the items that the bound cannot exclude. They are measured as dense
+The data are kept twice, by rows and by columns. For a tested sample the columns of its features tell, in
+one pass, what it shares with every other sample. With the sums of each row that gives all distances, up to
+a
+bound of the rounding. Candidates are the samples that the bound cannot exclude. They are measured as dense
 rows are, difference by difference in the order of the columns. Zeros are left out, which add nothing:
 orders, distances and ties are those of ``X.toarray()``, to the last bit.
 
-Cost per item: N, the lengths of the columns of its features, and the stored values of the candidates. No
+Cost per sample: N, the lengths of the columns of its features, and the stored values of the candidates. No
 more than a few rows are ever dense, and those only for cosine distances, once.
 """
 
@@ -73,13 +74,13 @@ def as_csr(X: Any) -> Any:
     Raises
     ------
     ValueError, TypeError
-        If they are not finite real numbers in two dimensions, at least two items and one feature.
+        If they are not finite real numbers in two dimensions, at least two samples and one feature.
     """
     if len(X.shape) != 2:
         msg = f"X must have shape (n_items, n_features), got shape {X.shape}"
         raise ValueError(msg)
     if X.shape[0] < 2 or X.shape[1] < 1:
-        msg = f"X must have at least 2 items and 1 feature, got shape {X.shape}"
+        msg = f"X must have at least 2 samples and 1 feature, got shape {X.shape}"
         raise ValueError(msg)
     csr = X.tocsr(copy=True)
     csr.sum_duplicates()
@@ -93,8 +94,8 @@ def as_csr(X: Any) -> Any:
     csr.eliminate_zeros()
     if csr.shape[0] == csr.shape[1] > 2 and csr.nnz and not csr.diagonal().any():
         msg = (
-            "X is square with an empty diagonal, as neighbour graphs and distances are, but is taken for "
-            f"the features of {csr.shape[0]} items; pass Neighbors.from_graph(X) if it holds distances"
+            "X is square with an empty diagonal, as neighbor graphs and distances are, but is taken for "
+            f"the features of {csr.shape[0]} samples; pass Neighbors.from_graph(X) if it holds distances"
         )
         warnings.warn(msg, UserWarning, stacklevel=5)
     return csr
@@ -103,7 +104,7 @@ def as_csr(X: Any) -> Any:
 def sparse_search(
     X: Any, name: str
 ) -> tuple[SparseRows, Callable[[Array, int], tuple[Array, Array, Array]], int]:
-    """The data, what finds their nearest items as `select.nearest_of` does, and the power of their scale.
+    """The data, what finds their nearest samples as `select.nearest_of` does, and the power of their scale.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
 
 @jit
 def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):  # type: ignore[no-untyped-def]
-    """What item x has in common with every item: the inner product, or what ``|x| + |y|`` is too much."""
+    """What sample x has in common with every sample: the inner product, or what ``|x| + |y|`` is too much."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
         value = values[a]
@@ -222,7 +223,7 @@ def _share(starts, columns, values, column_starts, rows, column_values, absolute
 
 @jit
 def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-untyped-def]
-    """The sum of all differences of two items, or of their squares, in the order of the columns."""
+    """The sum of all differences of two samples, or of their squares, in the order of the columns."""
     a, b = starts[x], starts[y]
     last_a, last_b = starts[x + 1], starts[y + 1]
     total = 0.0
@@ -271,7 +272,7 @@ def _search(  # type: ignore[no-untyped-def]
     ranked,
     more,
 ):
-    """Fill the lists of the items in `asked`, ascending by (value, index)."""
+    """Fill the lists of the samples in `asked`, ascending by (value, index)."""
     n_items = len(sums)
     depth = items.shape[1]
     absolute = kind == ABSOLUTE

@@ -1,4 +1,4 @@
-"""Proposals of the nearest items from a GPU, or any other device of PyTorch.
+"""Proposals of the nearest samples from a GPU, or any other device of PyTorch.
 
 As `product`, with the products and the choice of the smallest in PyTorch: a tile of some rows by many
 columns is multiplied in single precision, the smallest of every row are chosen and merged with those of
@@ -187,7 +187,7 @@ class DeviceSearch:
                 self._factors = self._all_sent()
 
     def heaps(self, depth: int, progress: bool = False) -> CandidateHeaps:
-        """Heaps of all items, in the order of ``search.items``."""
+        """Heaps of all samples, in the order of ``search.items``."""
         n_items = len(self._search.items)
         heaps = CandidateHeaps.empty(n_items, depth, n_items)
         n_rows = self._n_rows(heaps.width)
@@ -200,7 +200,7 @@ class DeviceSearch:
         return heaps
 
     def proposals(self, rows: Array, depth: int) -> CandidateHeaps:
-        """Heaps of some items; `rows` are those of the items in the search."""
+        """Heaps of some samples; `rows` are those of the samples in the search."""
         n_items = len(self._search.items)
         heaps = CandidateHeaps.empty(len(rows), depth, n_items)
         n_rows = self._n_rows(heaps.width)
@@ -210,7 +210,7 @@ class DeviceSearch:
         return heaps
 
     def _nearest(self, rows: Array, width: int) -> tuple[Array, Array]:
-        """The smallest products of some rows and their items, (n_rows, width), the largest in front."""
+        """The smallest products of some rows and their samples, (n_rows, width), the largest in front."""
         torch, search = self._torch, self._search
         n_items = len(search.items)
         rows = rows.astype(np.int64)
@@ -236,10 +236,11 @@ class DeviceSearch:
             return best.flip(1).cpu().numpy(), items.flip(1).cpu().numpy()
 
     def _smallest(self, products: Any, own: Any, start: int, width: int) -> tuple[Any, Any]:
-        """A tile's smallest values, ascending, and their items; `own` are the places of items themselves.
+        """A tile's smallest values, ascending, and their samples; `own` are the places of samples
+        themselves.
 
-        Where single precision is exact, so are ties, and the smaller item must win: the values are then
-        keys of value and item, as integers.
+        Where single precision is exact, so are ties, and the smaller sample must win: the values are then
+        keys of value and sample, as integers.
         """
         torch, search = self._torch, self._search
         items = self._items[start : start + products.shape[1]]

@@ -10,7 +10,7 @@ from .._comparison import new_figure
 from . import _protocol as data
 from ._protocol import Planar, Screening
 
-BLUE, ORANGE, BLACK, GREY = "#0072B2", "#D55E00", "#000000", "#999999"
+BLUE, ORANGE, BLACK, GRAY = "#0072B2", "#D55E00", "#000000", "#999999"
 PALE = ("#D6E9F5", "#FBE3D0")
 MARKERS = ("o", "^")
 
@@ -64,12 +64,12 @@ def curves(plane: Planar) -> Any:
         axis.plot(
             data.NUMBERS,
             curve,
-            color=GREY,
+            color=GRAY,
             linewidth=0.9,
             label=f"CV, {len(plane.curves)} single runs and their minima" if i == 0 else None,
         )
         least = int(curve.argmin())
-        axis.plot(data.NUMBERS[least], curve[least], marker="x", color=GREY, markersize=8)
+        axis.plot(data.NUMBERS[least], curve[least], marker="x", color=GRAY, markersize=8)
     for label, color, marker, curve in (
         ("CV, exact mean over all partitions", BLUE, "o", plane.expected),
         ("new items", ORANGE, "s", plane.new),
@@ -81,14 +81,14 @@ def curves(plane: Planar) -> Any:
     axis.axhline(plane.bayes, color=BLACK, linestyle="--", linewidth=1, label="Bayes error")
     top = max(float(plane.curves.max()), float(plane.expected.max()), float(plane.new.max()))
     axis.set(
-        xlabel="number of neighbours K", ylabel="error (%)", ylim=(None, top + 0.45 * (top - plane.bayes))
+        xlabel="number of neighbors K", ylabel="error (%)", ylim=(None, top + 0.45 * (top - plane.bayes))
     )
     axis.legend(loc="upper right", frameon=False, fontsize=9)
     return figure
 
 
 def maps(plane: Planar) -> Any:
-    """The plane, coloured by what the neighbours vote, with the items and the Bayes rule's boundary."""
+    """The plane, colored by what the neighbors vote, with the samples and the Bayes rule's boundary."""
     from matplotlib.colors import ListedColormap
 
     figure, axes = new_figure(9, 5, 1, len(data.SHOWN))
@@ -102,12 +102,12 @@ def maps(plane: Planar) -> Any:
         regions = votes[at].reshape(len(y), len(x))
         axis.pcolormesh(x, y, regions, cmap=ListedColormap(PALE), vmin=0, vmax=1, rasterized=True)
         axis.contour(x, y, regions, [0.5], colors=BLACK, linewidths=0.8)
-        axis.contour(x, y, share, [0.5], colors=GREY, linestyles="--", linewidths=1.5)
+        axis.contour(x, y, share, [0.5], colors=GRAY, linestyles="--", linewidths=1.5)
         for label, color, marker in zip((0, 1), (BLUE, ORANGE), MARKERS, strict=True):
             some = plane.X[plane.y == label]
             axis.scatter(*some.T, s=18, facecolors="none", edgecolors=color, marker=marker, linewidths=1)
         axis.set(
-            title=f"{number}-NN: {plane.training[at]:.1f} % wrong of the items shown,\n"
+            title=f"{number}-NN: {plane.training[at]:.1f} % wrong of the samples shown,\n"
             f"{plane.new[at]:.1f} % of new ones (Bayes: {plane.bayes:.1f} %)",
             xlabel="first coordinate",
             ylabel="second coordinate",
@@ -129,6 +129,6 @@ def _legend() -> list[Any]:
     ]
     lines = [
         Line2D([], [], color=BLACK, linewidth=0.8, label="boundary of the votes"),
-        Line2D([], [], color=GREY, linewidth=1.5, linestyle="--", label="boundary of the Bayes rule"),
+        Line2D([], [], color=GRAY, linewidth=1.5, linestyle="--", label="boundary of the Bayes rule"),
     ]
     return points + lines

@@ -1,7 +1,7 @@
 """What "The Elements of Statistical Learning" says about cross-validation, simulated again.
 
 Noise that is screened the wrong and the right way (§7.10.2), and two classes in the plane, each a mixture
-of ten Gaussians (§2.3.3), with the errors of nearest neighbours on new items.
+of ten Gaussians (§2.3.3), with the errors of nearest neighbors on new samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ N_MEANS, N_PER_CLASS, VARIANCE = 10, 100, 1 / 5
 NUMBERS = np.arange(1, 31)
 N_CURVES = 5
 N_NEW = {False: 200_000, True: 20_000}
-"""New items on which errors are measured; a tenth of them in the further mixtures."""
+"""New samples on which errors are measured; a tenth of them in the further mixtures."""
 
 N_MIXTURES = {False: 50, True: 20}
 
@@ -111,8 +111,8 @@ class Mixture:
     def draw(self, rng: np.random.Generator, n_per_class: int) -> tuple[Array, Array]:
         """Items of shape (2 * n_per_class, 2) and their labels."""
         which = rng.integers(N_MEANS, size=(2, n_per_class))
-        centres = np.concatenate([self.means[c][which[c]] for c in range(2)])
-        X = centres + np.sqrt(VARIANCE) * rng.normal(size=centres.shape)
+        centers = np.concatenate([self.means[c][which[c]] for c in range(2)])
+        X = centers + np.sqrt(VARIANCE) * rng.normal(size=centers.shape)
         return X, np.repeat([0, 1], n_per_class)
 
     def second_share(self, X: Array) -> Array:
@@ -126,15 +126,15 @@ class Mixture:
 
 
 def mixture(number: int) -> tuple[Mixture, Array, Array]:
-    """One of many such mixtures, a hundred items of each class, and their labels."""
+    """One of many such mixtures, a hundred samples of each class, and their labels."""
     rng = np.random.default_rng([SEED, N_MEANS, number])
-    centres = np.array([[1.0, 0.0], [0.0, 1.0]])
-    law = Mixture(centres[:, None] + rng.normal(size=(2, N_MEANS, 2)))
+    centers = np.array([[1.0, 0.0], [0.0, 1.0]])
+    law = Mixture(centers[:, None] + rng.normal(size=(2, N_MEANS, 2)))
     return (law, *law.draw(rng, N_PER_CLASS))
 
 
 def predictions(X: Array, y: Array, new: Array) -> Array:
-    """Class of every new item by the votes of 1, 2, ... of its neighbours; (n_numbers, n_new).
+    """Class of every new sample by the votes of 1, 2, ... of its neighbors; (n_numbers, n_new).
 
     A tied vote goes to class 0, as in `complete_cv`.
     """
@@ -147,10 +147,10 @@ def predictions(X: Array, y: Array, new: Array) -> Array:
 
 @dataclass(frozen=True)
 class Planar:
-    """What nearest neighbours do on the mixture; errors in %, of shape (n_numbers,) unless told.
+    """What nearest neighbors do on the mixture; errors in %, of shape (n_numbers,) unless told.
 
     ``expected``: cross-validated, the exact mean over all partitions; ``curves`` (N_CURVES, n_numbers): of
-    single partitions; ``new``: on new items, trained on all; ``training``: on the training items.
+    single partitions; ``new``: on new samples, trained on all; ``training``: on the training samples.
     ``bayes`` is the least possible error, and ``bayes_luck`` its standard error.
     """
 
@@ -166,7 +166,7 @@ class Planar:
 
 
 def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
-    """Draw a mixture and judge all numbers of neighbours, on so many new items."""
+    """Draw a mixture and judge all numbers of neighbors, on so many new samples."""
     law, X, y = mixture(number)
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
@@ -189,7 +189,7 @@ def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
 
 
 def planes(quick: bool, progress: bool = False) -> list[Planar]:
-    """Many mixtures, the first judged on more new items than the others."""
+    """Many mixtures, the first judged on more new samples than the others."""
     found: dict[int, Planar] = {}
 
     def judge(number: int) -> None:
@@ -200,6 +200,6 @@ def planes(quick: bool, progress: bool = False) -> list[Planar]:
 
 
 def _runs(X: Array, y: Array, k: int, n_jobs: int | None) -> Array:
-    """Scores of the same partitions for whatever number of neighbours."""
+    """Scores of the same partitions for whatever number of neighbors."""
     settings: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
     return monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **settings).scores

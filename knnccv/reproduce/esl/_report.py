@@ -23,7 +23,7 @@ READINGS = {"correlation": data.highest, "absolute correlation": data.strongest}
 
 
 def esl_cv(quick: bool, progress: bool = False) -> Comparison:
-    """Compute it all again; `quick` with fewer simulations and new items."""
+    """Compute it all again; `quick` with fewer simulations and new samples."""
     found = {name: data.screening(select, quick, progress) for name, select in READINGS.items()}
     planes = data.planes(quick, progress)
     plane = planes[0]
@@ -74,15 +74,15 @@ def _curve_lines(plane: Planar) -> list[Line]:
     part = "K by 5-fold cross-validation, two classes in the plane"
     best, truly = int(plane.expected.argmin()), int(plane.new.argmin())
     single = data.NUMBERS[plane.curves.argmin(axis=1)]
-    # As of an error that is counted on so many independent items.
+    # As of an error that is counted on so many independent samples.
     deviation = np.sqrt(plane.expected * (100 - plane.expected) / len(plane.y))
     off = np.abs(plane.expected - plane.new) / deviation
     return [
         _found(part, "K of the least expected CV error", data.NUMBERS[best], 0),
         _found(part, "expected CV error there, %", plane.expected[best]),
-        _found(part, "error on new items there, %", plane.new[best]),
+        _found(part, "error on new samples there, %", plane.new[best]),
         _found(part, "K of the least error on new items", data.NUMBERS[truly], 0),
-        _found(part, "least error on new items, %", plane.new[truly]),
+        _found(part, "least error on new samples, %", plane.new[truly]),
         _found(part, f"least K chosen by one of {data.N_CURVES} single runs", single.min(), 0),
         _found(part, f"largest K chosen by one of {data.N_CURVES} single runs", single.max(), 0),
         _found(part, "standard deviation of single runs at the first K", plane.curves[:, best].std(ddof=1)),
@@ -91,28 +91,28 @@ def _curve_lines(plane: Planar) -> list[Line]:
             "the CV curve estimates the test error curve",
             holds=bool((off <= 4).all()),
             note=f"for no K are they farther apart than {off.max():.1f} standard deviations of an error "
-            f"that is counted on {len(plane.y)} independent items; up to 4 count as agreement",
+            f"that is counted on {len(plane.y)} independent samples; up to 4 count as agreement",
         ),
     ]
 
 
 def _map_lines(planes: list[Planar]) -> list[Line]:
     first, n = planes[0], len(planes)
-    one, averaged = "Nearest-neighbour maps, one mixture of Gaussians", f"The same, mean of {n} mixtures"
+    one, averaged = "Nearest-neighbor maps, one mixture of Gaussians", f"The same, mean of {n} mixtures"
     few, many = (int(np.searchsorted(data.NUMBERS, number)) for number in data.SHOWN)
     lines = [_found(one, "Bayes error, %", first.bayes)]
     means = [_found(averaged, "Bayes error, %", sum(plane.bayes for plane in planes) / n)]
     for number, at in zip(data.SHOWN, (few, many), strict=True):
-        lines.append(_found(one, f"{number}-NN, error on new items, %", first.new[at]))
-        lines.append(_found(one, f"{number}-NN, error on training items, %", first.training[at]))
+        lines.append(_found(one, f"{number}-NN, error on new samples, %", first.new[at]))
+        lines.append(_found(one, f"{number}-NN, error on training samples, %", first.training[at]))
         new, cv = (np.array([curve[at] for curve in curves]) for curves in _both_curves(planes))
-        means.append(_found(averaged, f"{number}-NN, error on new items, %", new.mean()))
+        means.append(_found(averaged, f"{number}-NN, error on new samples, %", new.mean()))
         means.append(_found(averaged, f"{number}-NN, expected CV error, %", cv.mean()))
     gains = np.array([plane.new[few] - plane.new[many] for plane in planes])
     luck = 4 * _sd(gains) / np.sqrt(n)
     return [
         *lines,
-        Line(one, "1-NN classifies every training item right", holds=bool(first.training[few] == 0)),
+        Line(one, "1-NN classifies every training sample right", holds=bool(first.training[few] == 0)),
         Line(
             one,
             "15-NN does not",
@@ -144,14 +144,14 @@ def _notes(quick: bool, bayes_luck: float) -> tuple[str, ...]:
     plain = 100 * (data.N_SAMPLES / 2) / others
     return (
         f"Screening: {n} simulations of {data.N_SAMPLES} samples in two classes of equal size with "
-        f"{data.N_PREDICTORS} independent Gaussian predictors, one nearest neighbour, five folds. Wrong: "
+        f"{data.N_PREDICTORS} independent Gaussian predictors, one nearest neighbor, five folds. Wrong: "
         "predictors chosen once, on all samples; the error is the exact mean over all partitions. Right: "
         f"chosen in every fold (knnccv.screened_cv), {repeats} partitions a simulation.",
         "The book's 50 % are the true error of whatever classifier. Its folds are drawn at random, and so "
         "are these, which makes the right way's error a little larger: a sample left out leaves its class "
         f"the rarer one, so that guessing the label of any of the {others} others errs in "
         f"{plain:.2f} %; and of unequal classes the larger lies nearer to the middle in the chosen "
-        "predictors, and is the nearest neighbour still more often. In stratified folds, where half of "
+        "predictors, and is the nearest neighbor still more often. In stratified folds, where half of "
         "every training set is of either class, 50 % are expected exactly. An error of plain folds above "
         "what is allowed comes of the folds, not of the screening.",
         "The text says highest correlation; both readings are shown, of its value and of its size. "
@@ -161,12 +161,12 @@ def _notes(quick: bool, bayes_luck: float) -> tuple[str, ...]:
         "Correlations: the book's 0.28 are of one simulation, so that 4 standard deviations of one, and "
         "rounding, are allowed; those of the right way should be 0, within 4 standard errors.",
         "The book's own two classes in the plane are not at hand; these are drawn by its recipe: ten means "
-        "of each class from N((1, 0), I) and N((0, 1), I), a hundred items of each around them with "
-        f"variance 1/5. Errors on new items: {data.N_NEW[quick]} of them, a tenth in the further mixtures, "
+        "of each class from N((1, 0), I) and N((0, 1), I), a hundred samples of each around them with "
+        f"variance 1/5. Errors on new samples: {data.N_NEW[quick]} of them, a tenth in the further mixtures, "
         "weighted by the known probabilities of the classes; the Bayes error's standard error is "
         f"{bayes_luck:.2f}.",
         "Expected CV errors are exact means over all partitions; they judge training on four fifths of the "
-        "items, errors on new items training on all. Single runs share their partitions over all K.",
+        "items, errors on new samples training on all. Single runs share their partitions over all K.",
     )
 
 
@@ -182,12 +182,12 @@ def _pictures(found: dict[str, Screening], plane: Planar) -> tuple[Picture, ...]
         ),
         Picture(
             "curves",
-            "Error by number of neighbours: mean over all partitions, of five single ones, on new items",
+            "Error by number of neighbors: mean over all partitions, of five single ones, on new items",
             partial(pictures.curves, plane),
         ),
         Picture(
             "maps",
-            "Where 1 and 15 nearest neighbours decide for which class",
+            "Where 1 and 15 nearest neighbors decide for which class",
             partial(pictures.maps, plane),
         ),
     )

@@ -48,8 +48,8 @@ def _draw(found: Sequence[Found], what: str) -> Any:
         at = np.arange(len(methods))
         for shift, (label, numbers) in zip((-0.16, 0.16), _numbers(one).items(), strict=True):
             style = {"ls": "", "capsize": 2, "label": label, **STYLES[label]}
-            centres, errors, values, bars = numbers
-            means.errorbar(centres, at + shift, xerr=2 * errors, **style)
+            centers, errors, values, bars = numbers
+            means.errorbar(centers, at + shift, xerr=2 * errors, **style)
             variances.errorbar(values, at + shift, xerr=bars, **style)
         means.set_title(one.block.title, loc="left", fontsize=10)
         means.set_yticks(at, methods)

@@ -1,6 +1,7 @@
 """The experiments of Mullin & Sukthankar (ICML 2000, section 4), carried out again.
 
-Of a pool of items a sample S is drawn, again and again. Each time the rule is judged by what S tells of it:
+Of a pool of samples a sample S is drawn, again and again. Each time the rule is judged by what S tells of
+it:
 by complete cross-validation, by five folds and by single splits, in many trials; and by holdout, with S as
 training set and the rest of the pool as test set.
 """
@@ -63,7 +64,7 @@ class Block:
     data : str
         Key of `POOLS`, or of `GAUSSIANS`.
     n_drawn : int
-        Items of a sample S.
+        Samples of a sample S.
     n_draws, n_trials : int
         How many samples the paper draws, and how many trials it makes of each.
     printed : mapping of str to Printed
@@ -143,7 +144,7 @@ class Found:
 
 
 def design_of(method: str, labels: Array) -> Design:
-    """The splits of a method: four fifths of the items, or of each class to the nearest number."""
+    """The splits of a method: four fifths of the samples, or of each class to the nearest number."""
     if method in (CCV, IN_ORDER, SUBSAMPLING):
         return Subsample(4 * len(labels) // 5)
     if method == CV:

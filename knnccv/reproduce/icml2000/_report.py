@@ -44,7 +44,7 @@ CONFIDENCE = 0.99
 """Of the interval for the ratio of two variances."""
 
 SIZES = (60, 80, 100, 120)
-"""Numbers of synthetic items that are tried."""
+"""Numbers of synthetic samples that are tried."""
 
 CLAIM_SIGMAS = 4
 """Standard errors within which differences on the same samples must be for equal bias."""
@@ -159,7 +159,7 @@ class Scale:
 
 
 def table2(quick: bool, progress: bool = False) -> Comparison:
-    """Accuracy of nearest neighbours: four blocks."""
+    """Accuracy of nearest neighbors: four blocks."""
     scale = Scale(quick)
     found = [
         run_block(block, number, *scale.of(block), progress=progress) for number, block in enumerate(BLOCKS)
@@ -312,7 +312,7 @@ def _synthetic_lines(block: Block, n_draws: int, n_trials: int) -> Iterator[Line
         one = replace(block, n_drawn=n_items, printed=chosen)
         rows = run_block(one, 0, n_draws, n_trials).rows
         for method, row in rows.items():
-            quantity = f"{n_items} items: variance × 10³ of {method}"
+            quantity = f"{n_items} samples: variance × 10³ of {method}"
             yield Line(part, quantity, chosen[method].variance, 1000 * row.variance)
 
 
@@ -321,7 +321,7 @@ def _notes(blocks: Sequence[Block], scale: Scale) -> Iterator[str]:
     counted = " and ".join(f"{draws} samples with {trials} trials each" for draws, trials in sizes)
     yield (
         f"knnccv: {counted}; Euclidean distances of unscaled features; the mean over all orders of equally "
-        "near items (ties='random')."
+        "near samples (ties='random')."
     )
     yield (
         f"Means agree within {SIGMAS} standard errors, the paper's and ours combined, and half a printed "
@@ -349,8 +349,8 @@ def _notes(blocks: Sequence[Block], scale: Scale) -> Iterator[str]:
     )
     yield (
         f"Times: the paper's on a Pentium II in Matlab, knnccv's the shortest of {CALLS} calls with one "
-        "thread on this machine. They hold the search for neighbours, which is done once per call: many "
-        "trials cost less than one by one. Holdout looks for neighbours among all items of the pool."
+        "thread on this machine. They hold the search for neighbors, which is done once per call: many "
+        "trials cost less than one by one. Holdout looks for neighbors among all samples of the pool."
     )
 
 
@@ -368,7 +368,7 @@ def _single_test_set(block: Block) -> str:
 def largest_gap(blocks: Sequence[Block]) -> tuple[float, str]:
     """The printed mean least like CCV's, in the standard errors of all trials on CCV's samples, and where.
 
-    Rounding is taken to be as favourable as it can be. Rows of which rounding leaves no variance are left
+    Rounding is taken to be as favorable as it can be. Rows of which rounding leaves no variance are left
     out.
     """
     gaps = []
@@ -390,12 +390,12 @@ _SYNTHETIC_NOTES = (
     "every point drawn at random. Bisection finds the spread of their means with which "
     f"{BAYES_SAMPLES} points have a Bayes error of {BAYES_ERROR}; as many others must have it within "
     "0.005, 1.7 standard errors of the two. Where the means stand is not printed; the square lies between "
-    "the others. The number of items is illegible in the scan; 80 give about the printed variances, and "
+    "the others. The number of samples is illegible in the scan; 80 give about the printed variances, and "
     "so do somewhat more or fewer. As both were chosen with the printed numbers in sight, agreement in "
     "this block proves little.",
     "Abalone: the sex is coded 0, 1, 2; the paper does not tell how.",
 )
 _LOSS_NOTES = (
-    "Neighbours are very often tied in these data, which are small integers; the paper allows any rule to "
+    "Neighbors are very often tied in these data, which are small integers; the paper allows any rule to "
     "break ties and does not say which one it used.",
 )

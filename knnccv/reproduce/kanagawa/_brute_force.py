@@ -1,4 +1,4 @@
-"""Leave-one-out of k-NN regression by brute force: every item left out in its turn."""
+"""Leave-one-out of k-NN regression by brute force: every sample left out in its turn."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from ..._typing import Array
 
 Predict = Callable[[Array, Array, Array, int], float]
-"""``predict(X, y, item, k)``: the prediction for one item, fitted to X and y."""
+"""``predict(X, y, sample, k)``: the prediction for one sample, fitted to X and y."""
 
 
-def standardised(X: Array) -> Array:
+def standardized(X: Array) -> Array:
     """Every column with mean 0 and variance 1, as scikit-learn's StandardScaler has it."""
     scaled: Array = (X - X.mean(axis=0)) / X.std(axis=0)
     return scaled
@@ -31,7 +31,7 @@ def one_by_one(X: Array, y: Array, most: int) -> Array:
 
 
 def fitted_one_by_one(X: Array, y: Array, k: int, predict: Predict) -> float:
-    """Leave-one-out error of one k by as many fits as there are items."""
+    """Leave-one-out error of one k by as many fits as there are samples."""
     errors = []
     for item in range(len(y)):
         others = np.delete(np.arange(len(y)), item)

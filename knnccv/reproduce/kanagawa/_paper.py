@@ -18,7 +18,7 @@ TIMED_K = 5
 
 
 class Run(NamedTuple):
-    """The first n items at k = 5: score, seconds of brute force and of the identity."""
+    """The first n samples at k = 5: score, seconds of brute force and of the identity."""
 
     score: float
     brute: float
@@ -38,7 +38,7 @@ class Study:
     scores : tuple of float
         Leave-one-out errors of k = 1, 2, ..., all features; both methods printed the same.
     runs : mapping of int to Run
-        By number of items.
+        By number of samples.
     feature, column, unit : str, int and int
         The one feature of figure 4, and how many units of its last digit make one.
     best : tuple of two ints

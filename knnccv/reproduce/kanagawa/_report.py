@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...curves import loo_curve, loo_identity
 from .._comparison import Comparison, Line, Picture
 from .._timing import median_seconds
-from ._brute_force import Predict, fitted_one_by_one, one_by_one, regressor, standardised
+from ._brute_force import Predict, fitted_one_by_one, one_by_one, regressor, standardized
 from ._paper import DIGIT, KS, STUDIES, TIMED_K, Study
 from ._pictures import draw_curves, draw_ties
 from ._ties import EQUAL, one_feature
@@ -45,7 +45,7 @@ def kanagawa(quick: bool, progress: bool = False) -> Comparison:
     def all_features(study: Study) -> None:
         data = getattr(datasets, study.load)()
         part = f"Figure {study.figure}: {study.name}, all features"
-        X, y = standardised(data.X), data.y.astype(float)
+        X, y = standardized(data.X), data.y.astype(float)
         lines[part], found = _all_features(study, part, X, y, quick, predict)
         pictures[part] = Picture(
             f"figure-{study.figure}",
@@ -128,7 +128,7 @@ def _seconds(
     lines = [
         Line(
             part,
-            "errors of the first n items, as printed",
+            "errors of the first n samples, as printed",
             holds=max(off) <= DIGIT,
             note=f"k = {TIMED_K}, n = {', '.join(map(str, sizes))}, by brute force and by the "
             f"identity; the largest difference is {max(off):.1e}.",
@@ -150,7 +150,7 @@ def _seconds(
             part,
             "brute force's time grows with n",
             holds=slower > growth / 2,
-            note=f"{slower:.1f} times for {growth:.0f} times the items; to hold, at least half of that.",
+            note=f"{slower:.1f} times for {growth:.0f} times the samples; to hold, at least half of that.",
         ),
         Line(
             part,
@@ -171,22 +171,22 @@ def _seconds(
 
 def _notes(how: str, quick: bool) -> tuple[str, ...]:
     return (
-        "Features are standardised as by scikit-learn's StandardScaler. The targets of Wine are its "
+        "Features are standardized as by scikit-learn's StandardScaler. The targets of Wine are its "
         "classes as real numbers, as in the author's programs; they count from 0 there and from 1 here, "
         "which changes no squared error.",
         "Printed errors are allowed half a unit of their last digit; the best k must be equal.",
-        f"Brute force fits {how} once per left-out item, at k = {TIMED_K}, to the first n rows, as the "
+        f"Brute force fits {how} once per left-out sample, at k = {TIMED_K}, to the first n rows, as the "
         f"author did. Seconds are medians of {N_CALLS[quick]} calls on this machine, after one that "
         "compiles.",
-        "Figure 4: equal values of the one feature make equally near items, and the paper does not say in "
+        "Figure 4: equal values of the one feature make equally near samples, and the paper does not say in "
         "which order they are taken; the programs take the order in which scikit-learn's k-d tree finds "
         "them. Here the feature is counted in units of its last digit, which makes equal distances equal "
-        "numbers and changes no neighbour, and ties go by the order of the file; 'standardised' is the "
+        "numbers and changes no neighbor, and ties go by the order of the file; 'standardized' is the "
         "paper's preparation, whose rounding breaks some ties by chance. Each of these is an order of the "
-        "same equally near items, and they have different best k: where one differs, the order is why.",
+        "same equally near samples, and they have different best k: where one differs, the order is why.",
         "In one and the same order, the identity errs only below the k at which the k + 1 nearest are sure "
-        "to hold all items that coincide with the left-out one, so that both methods have the same best k "
-        "here. That the paper's differ for Wine is due to two orders, of the tree that holds all items and "
+        "to hold all samples that coincide with the left-out one, so that both methods have the same best k "
+        "here. That the paper's differ for Wine is due to two orders, of the tree that holds all samples and "
         "of those that lack one; their printed errors differ beyond that k too.",
         "The best k of figure 4 is the best of those that the author's programs tried, 1 to 20 for "
         "Diabetes and 1 to 25 for Wine.",

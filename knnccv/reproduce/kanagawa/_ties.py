@@ -1,4 +1,4 @@
-"""Figure 4 of Kanagawa (2024): one feature, of which many items have the same value."""
+"""Figure 4 of Kanagawa (2024): one feature, of which many samples have the same value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..._typing import Array
 from ...curves import loo_curve, loo_identity
 from .._comparison import Line
-from ._brute_force import fitted_one_by_one, predict_by_hand, regressor, standardised
+from ._brute_force import fitted_one_by_one, predict_by_hand, regressor, standardized
 from ._paper import DIGIT, KS, Study
 
 EQUAL = 1e-10
@@ -37,10 +37,10 @@ def one_feature(
             for method, paper, ours in zip(("brute force", "identity"), study.best, found, strict=True)
         ]
 
-    Z = standardised(X)
+    Z = standardized(X)
     lines = lines_of("order of the file", (best(brute), best(identity)))
     rounded = best(loo_curve(Z, y, KS, ties="index")), best(loo_identity(Z, y, KS, check=False))
-    lines += lines_of("standardised", rounded)
+    lines += lines_of("standardized", rounded)
     if not quick:
         lines += _by_program(study, part, Z, y)
     lines.append(Line(part, "best k, mean over all orders", None, best(mean), digits=0))
@@ -67,7 +67,7 @@ def _by_program(study: Study, part: str, Z: Array, y: Array) -> list[Line]:
             int(np.argmin(curve)) + 1,
             (paper, paper),
             digits=0,
-            note=f"standardised, {how} as in the author's program.",
+            note=f"standardized, {how} as in the author's program.",
         )
         for method, paper, curve in zip(
             ("brute force", "identity"), study.best, (brute, identity), strict=True
@@ -112,7 +112,7 @@ def _claims(
             part,
             f"from k = {largest - 1} on it is exact, in the same order",
             holds=off <= EQUAL,
-            note=f"at most {largest} items coincide, so that the k + 1 nearest hold the item itself; "
+            note=f"at most {largest} samples coincide, so that the k + 1 nearest hold the sample itself; "
             f"relative differences up to {off:.1e}.",
         ),
         Line(

@@ -106,7 +106,7 @@ TABLES: Mapping[str, PaperTable] = {
         experiments=(
             Experiment(
                 1,
-                "liver-disorders, 172 training items, nearest neighbour",
+                "liver-disorders, 172 training samples, nearest neighbor",
                 _LIVER,
                 "nn",
                 _HALF,
@@ -120,7 +120,7 @@ TABLES: Mapping[str, PaperTable] = {
             ),
             Experiment(
                 2,
-                "liver-disorders, 172 training items, one of the 5 nearest is right",
+                "liver-disorders, 172 training samples, one of the 5 nearest is right",
                 _LIVER,
                 "rank",
                 _HALF,
@@ -134,7 +134,7 @@ TABLES: Mapping[str, PaperTable] = {
             ),
             Experiment(
                 3,
-                "ORL faces 16 x 16, 3 training items per class, nearest neighbour",
+                "ORL faces 16 x 16, 3 training samples per class, nearest neighbor",
                 _FACES,
                 "nn",
                 _THREE,
@@ -147,7 +147,7 @@ TABLES: Mapping[str, PaperTable] = {
             ),
             Experiment(
                 4,
-                "ORL faces 16 x 16, 3 training items per class, one of the 3 nearest is right",
+                "ORL faces 16 x 16, 3 training samples per class, one of the 3 nearest is right",
                 _FACES,
                 "rank",
                 _THREE,

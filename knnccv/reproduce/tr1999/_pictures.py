@@ -15,7 +15,7 @@ def of_trials(report: Any) -> tuple[Picture, ...]:
         return ()
     caption = (
         "Accuracy of every experiment: the exact score, and means of 1, 10 and 50 random trials with twice "
-        "their standard deviation; grey squares as printed, dots in colour as computed now."
+        "their standard deviation; gray squares as printed, dots in color as computed now."
     )
     return (Picture("accuracies", caption, partial(_draw_trials, report)),)
 
@@ -28,13 +28,13 @@ def _draw_trials(report: Any) -> Any:
         for at, label in enumerate(labels):
             ours = EXACT_COLOR if label == "Exact" else SAMPLED_COLOR
             pairs = ((row.experiment.paper[label], -0.13, PAPER_COLOR), (row.cells[label], 0.13, ours))
-            for cell, shift, colour in pairs:
+            for cell, shift, color in pairs:
                 ax.errorbar(
                     at + shift,
                     cell.value,
                     yerr=cell.two_sigma,
                     fmt="s" if shift < 0 else "o",
-                    color=colour,
+                    color=color,
                     capsize=3,
                 )
         ax.axhline(row.cells["Exact"].value, color=EXACT_COLOR, linewidth=0.8, zorder=0)

@@ -81,7 +81,7 @@ def _run(experiment: Experiment, data: Dataset, quick: bool) -> Row:
     if experiment.ties == "random":
         in_order = 100 * exact("index").score
         notes = (
-            f"Experiment {experiment.number}: equally near items are averaged over all their orders; "
+            f"Experiment {experiment.number}: equally near samples are averaged over all their orders; "
             f"taken in the order of the file, the exact accuracy is {in_order:.4f}.",
         )
     return Row(experiment, cells, notes)
@@ -102,5 +102,5 @@ def _how_computed(table: PaperTable, quick: bool, threads: int) -> tuple[str, st
         "± twice the standard deviation of a set's mean.",
         f"knnccv's times are medians of {CALLS[quick]} calls on this machine with up to "
         f"{threads} thread{'s' if threads > 1 else ''}, distances included, compilation not; the "
-        "n trials of an S-n share one neighbour order.",
+        "n trials of an S-n share one neighbor order.",
     )

@@ -1,8 +1,8 @@
 """Table 1 of Wilson and Martinez (1999), computed again: static votes, and RIB tuned by LCV and by CVC.
 
-The protocol: ten folds; on nine tenths HVDM is fitted, every item's neighbours are found, the parameters
-are chosen; the rest is classified with them. The paper's statistics include the item that is left out while
-the parameters are chosen; a further column shows what leaving it out there makes of CVC.
+The protocol: ten folds; on nine tenths HVDM is fitted, every item's neighbors are found, the parameters
+are chosen; the rest is classified with them. The paper's statistics include the sample that is left out
+while the parameters are chosen; a further column shows what leaving it out there makes of CVC.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ._paper import COLUMNS, EXACT, N_FOLDS
 MAX_K = 30
 PATIENCE = 10
 """Points by which the mean of the static column may differ: folds and typing are not in the paper."""
-"""What is printed: generalisation accuracy in %, static, LCV and CVC."""
+"""What is printed: generalization accuracy in %, static, LCV and CVC."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _call(task: Callable[[], None]) -> None:
 
 
 def _folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
-    """Training and test items of ten stratified folds."""
+    """Training and test samples of ten stratified folds."""
     fold, _ = StratifiedKFold(N_FOLDS).draw(encode_labels(y), np.random.default_rng(seed))
     return [(np.flatnonzero(fold != one), np.flatnonzero(fold == one)) for one in range(N_FOLDS)]
 

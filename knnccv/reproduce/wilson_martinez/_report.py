@@ -15,7 +15,7 @@ from .._comparison import Picture, column_widths, padded, wrapped
 from ._paper import COLUMNS, EXACT, LARGEST_OFF, LEFT_OUT, N_FOLDS, PAPER
 from ._protocol import SetResult, compute
 
-TITLE = "Table 1 of Wilson & Martinez: generalisation accuracy in %"
+TITLE = "Table 1 of Wilson & Martinez: generalization accuracy in %"
 SOURCE = (
     "D. R. Wilson & T. R. Martinez, Combining Cross-Validation and Confidence to Measure Fitness, "
     "IJCNN'99, section 5"
@@ -168,7 +168,7 @@ class WilsonMartinezReport:
         yield (
             f"knnccv: means of {self.n_seeds} times {N_FOLDS} stratified folds; HVDM is fitted to the nine "
             "tenths, and so are the parameters. LCV and CVC choose them as the paper does, with HVDM's "
-            "statistics of all nine tenths; CVC' leaves the item out of them, too."
+            "statistics of all nine tenths; CVC' leaves the sample out of them, too."
         )
         yield "off: knnccv's static column less the printed one."
         yield "Highest: how often a column is highest of static, LCV and CVC; ties count for all."

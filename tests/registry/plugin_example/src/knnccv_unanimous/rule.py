@@ -1,17 +1,18 @@
-"""Right only if all K nearest training items have the tested item's class.
+"""Right only if all K nearest training samples have the tested item's class.
 
-Let x_1, x_2, ... be the other items, nearest first, and T the training set. The rule is right for x
-exactly if, on the walk along the order, the K-th own item that is in T comes before the first item of
-another class that is in T. So the walk needs only the probability that b own items and nobody else were
+Let x_1, x_2, ... be the other samples, nearest first, and T the training set. The rule is right for x
+exactly if, on the walk along the order, the K-th own sample that is in T comes before the first sample of
+another class that is in T. So the walk needs only the probability that b own samples and nobody else were
 met so far, for b < K.
 
-Fixed |T| = a of M items. With b of the items so far in T and `left` items still to come, the next one is
-in T with probability (a - b) / left. An own item moves b to b + 1 with that probability; an item of
+Fixed |T| = a of M samples. With b of the samples so far in T and `left` samples still to come, the next
+one is
+in T with probability (a - b) / left. An own sample moves b to b + 1 with that probability; a sample of
 another class must not be in T, which has probability (left - a + b) / left.
 
 Fixed size a_c per class. The classes are drawn independently, so the probability is a product: a
 hypergeometric law of b for the own class, times P(nobody of the other classes so far is in T), in which
-an item of class c, with `left_c` of its class to come, is one more factor (left_c - a_c) / left_c.
+a sample of class c, with `left_c` of its class to come, is one more factor (left_c - a_c) / left_c.
 
 Every factor is a probability: nothing cancels, nothing overflows.
 """
@@ -29,13 +30,13 @@ from knnccv.sampling import step_without_replacement
 
 @jit
 def unanimous_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """Sum over own x_i of C(g_i, K-1) C(M-i, a-K) / C(M, a), g_i own items before i; O(depth K)."""
+    """Sum over own x_i of C(g_i, K-1) C(M-i, a-K) / C(M, a), g_i own samples before i; O(depth K)."""
     k = constraints.integers[0]
     n_train = constraints.n_train[0]
     left = constraints.counts[0] - constraints.held_out
     own = labels.classes[target]
     unit = constraints.unit
-    pure = np.full(k, unit * 0)  # pure[b] = P(b own items so far are in T, and nobody else)
+    pure = np.full(k, unit * 0)  # pure[b] = P(b own samples so far are in T, and nobody else)
     pure[0] = unit
     score = unit * 0
     for item in order.items:
@@ -62,7 +63,7 @@ def unanimous_stratified(order, labels, target, constraints):  # type: ignore[no
     left = constraints.counts.copy()
     left[own] -= constraints.held_out
     unit = constraints.unit
-    chosen = np.full(k, unit * 0)  # chosen[b] = P(b own items so far are in T)
+    chosen = np.full(k, unit * 0)  # chosen[b] = P(b own samples so far are in T)
     chosen[0] = unit
     alone = unit * 1  # P(nobody of another class so far is in T)
     score = unit * 0
@@ -80,9 +81,9 @@ def unanimous_stratified(order, labels, target, constraints):  # type: ignore[no
 
 
 class Unanimous(Variant):
-    """Right only if all K nearest training items have the item's class.
+    """Right only if all K nearest training samples have the item's class.
 
-    With K = 1 the nearest-neighbour rule. The complement holds both the mistakes and the items on which
+    With K = 1 the nearest-neighbor rule. The complement holds both the mistakes and the samples on which
     a rule with a reject option would abstain.
 
     Parameters
