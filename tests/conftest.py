@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import socket
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +17,28 @@ import pytest
 from knnccv.datasets import _download
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+CASES = 3
+"""How many cases of a parametrized test are among the fast tests."""
 _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark all but a few cases of each parametrized test as slow, unless the command line names tests.
+
+    The choice is the same on every machine: the cases whose names have the smallest hashes.
+    """
+    if any("::" in str(argument) for argument in config.args):
+        return
+    cases = defaultdict(list)
+    for item in items:
+        function, bracket, _ = item.nodeid.partition("[")
+        if bracket and item.get_closest_marker("slow") is None:
+            cases[function].append(item)
+    for several in cases.values():
+        several.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
+        for item in several[CASES:]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
