@@ -44,7 +44,7 @@ def main():
     )  # first calls load libraries
     with stage(seconds, "device"):
         near.search_all(depth)
-    near.block(np.arange(64), depth)  # compiles
+    near.search(np.arange(64), depth)  # compiles
     with stage(seconds, "settle"):
         items, _ = near.kneighbors(depth)
     floor = product_seconds(near._on_device, asked.items)

@@ -110,13 +110,13 @@ def loo_curve(
     depth = min(most + average_ties, near.max_depth)
     errors = np.empty((near.n_items, most))
     near.search_all(depth, n_jobs=n_jobs)
-    size = near.block_size(depth)
+    size = near.rows_at_once(depth)
 
     def fill(start: int) -> None:
         rows = np.arange(start, min(start + size, near.n_items))
         wanted = depth
         while len(rows):
-            lists = near.block(rows, wanted)
+            lists = near.search(rows, wanted)
             known = usable_lengths(lists, near, average_ties)
             out = np.full((len(rows), most), np.nan)
             _errors_left_out(lists.items, lists.values, known, rows, targets, average_ties, out)

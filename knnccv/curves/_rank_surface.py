@@ -214,7 +214,7 @@ class RankPass:
         if self.depth == 0:
             self._compare(chunk, out)
             return None, out, chunk[:0]
-        lists = self.neighbors.block(chunk, self.depth)
+        lists = self.neighbors.search(chunk, self.depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         left = _add_listed(
             lists.items,
@@ -315,16 +315,16 @@ def rank_surface(
     )
     found = np.zeros((len(questions), 2, most + 1))
     n_chunks = 0
-    rows = neighbors.sorted(np.arange(n_items), max(work.depth, 1))
+    rows = neighbors.visiting_order(np.arange(n_items), max(work.depth, 1))
     while len(rows):
         settles = work.depth in (0, neighbors.max_depth)
-        lasting = neighbors if executor is None else neighbors.without_lists_below(max(work.depth, 1))
+        lasting = neighbors if executor is None else neighbors.for_workers(max(work.depth, 1))
         work = replace(work, neighbors=lasting, rows=rows, last_chance=settles)
         if executor is None and work.depth and len(rows) == n_items:
             neighbors.search_all(work.depth, n_jobs=n_jobs, progress=progress)
         chunks = np.arange(-(-len(rows) // CHUNK))
         n_chunks += len(chunks)
-        cache = neighbors.new_cache(work.depth) if keep and work.depth and len(rows) == n_items else None
+        cache = neighbors.room(work.depth) if keep and work.depth and len(rows) == n_items else None
         left = []
         with WorkerPool(work, n_jobs=n_jobs, executor=executor, progress=progress, unit="chunk") as workers:
             if work.average_ties:
@@ -337,7 +337,7 @@ def rank_surface(
                 if cache is not None and lists is not None:
                     cache.put(work.chunk(int(number[0])), lists)
         if cache is not None:
-            neighbors.keep(cache)
+            neighbors.store(cache)
         rows = np.concatenate(left)
         work = replace(work, depth=0 if neighbors.sees_all else neighbors.max_depth)
     by_r = np.cumsum(found[:, :, :-1], axis=2)

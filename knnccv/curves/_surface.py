@@ -326,9 +326,9 @@ class ProfilePass:
         `rows` holds the number of one chunk.
         """
         chunk = self.chunk(int(rows[0]))
-        size = self.neighbors.block_size(self.depth)
+        size = self.neighbors.rows_at_once(self.depth)
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
-        parts = [self.neighbors.block(block, self.depth) for block in blocks]
+        parts = [self.neighbors.search(block, self.depth) for block in blocks]
         lists = _joined(parts)
         known = np.concatenate([usable_lengths(part, self.neighbors, self.average_ties) for part in parts])
         profile = np.zeros((2, self.depth + 1, self.asked.most + 1))
@@ -348,11 +348,11 @@ class ProfilePass:
         waiting = np.arange(len(rows))
         while len(waiting):
             depth = min(2 * depth, self.neighbors.max_depth)
-            size = self.neighbors.block_size(depth)
+            size = self.neighbors.rows_at_once(depth)
             left = []
             for start in range(0, len(waiting), size):
                 some = waiting[start : start + size]
-                lists = self.neighbors.block(rows[some], depth)
+                lists = self.neighbors.search(rows[some], depth)
                 known = usable_lengths(lists, self.neighbors, average_ties=True)
                 done = (known >= self.depth) | ~lists.may_tie_beyond | (depth == self.neighbors.max_depth)
                 self._add_ties(
@@ -420,11 +420,11 @@ def _by_profile(
     if executor is None:
         neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
     # Sums are taken in this order, whatever the threads and the blocks: same class next to each other.
-    near = neighbors.sorted(np.arange(neighbors.n_items), depth)
+    near = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     rows = near[np.argsort(codes[near], kind="stable")]
     n_chunks = -(-len(rows) // CHUNK)
-    cache = neighbors.new_cache(depth) if keep else None
-    lasting = neighbors if executor is None else neighbors.without_lists_below(depth)
+    cache = neighbors.room(depth) if keep else None
+    lasting = neighbors if executor is None else neighbors.for_workers(depth)
     average_ties = question.ties == "random"
     work = ProfilePass(lasting, rows, weights, asked, depth, np.unique(cells.nearest), average_ties)
     profile = np.zeros((2, depth + 1, most + 1))
@@ -440,7 +440,7 @@ def _by_profile(
             if cache is not None and lists is not None:
                 cache.put(chunk, lists)
     if cache is not None:
-        neighbors.keep(cache)
+        neighbors.store(cache)
     scores, bounds = np.empty((2, *cells.nearest.shape))
     by_k, tails = np.empty((2, most + 1))
     for column, size in enumerate(cells.sizes):

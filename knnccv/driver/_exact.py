@@ -43,10 +43,10 @@ def exact_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores:
     untested = question.never_tested()
     rows_of_kind = as_python(score_rows)
     scores = np.full((len(question.kinds), n_items), None, dtype=object)
-    size = neighbors.block_size(depth)
+    size = neighbors.rows_at_once(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
-        lists = neighbors.block(rows, depth)
+        lists = neighbors.search(rows, depth)
         lengths = usable_lengths(lists, neighbors, average_ties)
         wanted = ~untested[:, question.labels.codes[rows]].all(axis=0)
         missing = (lengths < needed) & wanted

@@ -151,7 +151,7 @@ def attempt_whole(compute: Callable[[Array], Any], neighbors: Neighbors, times: 
     """
 
     def attempt(row: Array) -> Trial:
-        largest = _largest_group(neighbors.block(row, neighbors.max_depth).values[0])[1]
+        largest = _largest_group(neighbors.search(row, neighbors.max_depth).values[0])[1]
         if largest < LARGE:
             return Trial(0.0, 0.0, largest)
         started = time.thread_time()

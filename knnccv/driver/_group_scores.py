@@ -265,7 +265,7 @@ class GroupScorer:
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (1, n_rows), and which are tied."""
-        lists = self.neighbors.block(rows, depth)
+        lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         scores = np.empty(len(rows), object if self.exact else float)
         tied = np.zeros(len(rows), bool)
@@ -435,7 +435,7 @@ def exact_group_scores(question: ScoringProblem, neighbors: Neighbors) -> Scores
     plan = group_plan(question, neighbors, 0.0, exact=True)
     n_items, depth = neighbors.n_items, neighbors.max_depth
     scores = np.full((1, n_items), None, dtype=object)
-    size = neighbors.block_size(depth)
+    size = neighbors.rows_at_once(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
         _, found, tails, _ = plan(rows, depth, False)

@@ -64,7 +64,7 @@ class BlockScorer:
 
     def known(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
         """The rows' lists, and how far they tell what the tie rule needs."""
-        lists = self.neighbors.block(rows, depth)
+        lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
         if self.losses is not None:
             from ._tie_order import order_ties_by_score
@@ -142,14 +142,14 @@ def float_scores(
         plan = _plan(question, neighbors, tol, tie_order, kernel)
     depth = first_depth(question, neighbors, tol, plan.fixed_tails)
     if executor is not None:
-        plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
+        plan = replace(plan, neighbors=neighbors.for_workers(depth))
     n_kinds, n_items = len(question.kinds), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     rows = np.arange(n_items)
     deepest = depth
-    cache = neighbors.new_cache(depth) if keep else None
+    cache = neighbors.room(depth) if keep else None
     with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(plan, BlockScorer)
         while len(rows):
@@ -163,15 +163,15 @@ def float_scores(
             neighbors.prepare(depth)
             if executor is None and len(rows) == n_items:
                 neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
-            near = neighbors.sorted(rows, depth)
+            near = neighbors.visiting_order(rows, depth)
             for block, (lists, *found) in workers.map(
-                near, neighbors.block_size(depth), depth, cache is not None
+                near, neighbors.rows_at_once(depth), depth, cache is not None
             ):
                 scores[:, block], tails[:, block], tied[block] = found
                 if cache is not None and lists is not None:
                     cache.put(block, lists)
             if cache is not None:
-                neighbors.keep(cache)
+                neighbors.store(cache)
                 cache = None
             if depth >= neighbors.max_depth:
                 break

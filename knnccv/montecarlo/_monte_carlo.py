@@ -228,7 +228,7 @@ class TrialScorer:
         scores = np.zeros((len(rows), n_runs))
         waiting = np.arange(len(rows))
         while True:
-            lists = self.neighbors.block(rows[waiting], depth)
+            lists = self.neighbors.search(rows[waiting], depth)
             part = np.zeros((len(waiting), n_runs))
             certain = ~lists.may_tie_beyond
             if not self.average_ties and self.neighbors.ordered_by_index:
@@ -345,15 +345,15 @@ def _run(
     if executor is None:
         neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
     else:
-        plan = replace(plan, neighbors=neighbors.without_lists_below(depth))
-    rows = neighbors.sorted(np.arange(neighbors.n_items), depth)
+        plan = replace(plan, neighbors=neighbors.for_workers(depth))
+    rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
     with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announce_trials(plan, question, rows, depth, workers.n_workers)
         if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
             workers.stand_apart()
-        for block, found in workers.map(rows, neighbors.block_size(depth), depth):
+        for block, found in workers.map(rows, neighbors.rows_at_once(depth), depth):
             added[block], unknown[block] = found
     scores = np.array([math.fsum(column) for column in added.T])
     missed = float(unknown.sum()) / len(scores) * question.largest

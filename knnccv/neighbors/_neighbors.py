@@ -324,7 +324,7 @@ class Neighbors:
         values = np.empty((self.n_items, depth))
 
         def fill(rows: Array) -> None:
-            part = self.block(rows, depth)
+            part = self.search(rows, depth)
             if part.lengths.min() < depth:
                 at = int(part.lengths.argmin())
                 msg = f"item {rows[at]} has only {part.lengths[at]} known neighbors, asked for {depth}"
@@ -332,13 +332,13 @@ class Neighbors:
             items[rows] = part.items
             values[rows] = self._ranking.to_distance(part.values) if self._ranking else part.values
 
-        rows = self.sorted(np.arange(self.n_items), depth)
-        size = self.block_size(depth)
+        rows = self.visiting_order(np.arange(self.n_items), depth)
+        size = self.rows_at_once(depth)
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
         for_each(fill, blocks, n_jobs)
         return items, values
 
-    def block_size(self, depth: int) -> int:
+    def rows_at_once(self, depth: int) -> int:
         """How many samples at a time fit the cache of a processor."""
         if self._known(depth) or self._finder is None:
             return LIST_BLOCK
@@ -347,7 +347,7 @@ class Neighbors:
         row = 8 * self.n_items
         return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))
 
-    def sorted(self, rows: Array, depth: int) -> Array:
+    def visiting_order(self, rows: Array, depth: int) -> Array:
         """The rows, all different, in an order in which it is quick to ask for them."""
         if self._tree is None or self._known(depth):
             return rows
@@ -356,7 +356,7 @@ class Neighbors:
         order = self._tree.order.astype(np.int64)
         return order[wanted[order]]  # type: ignore[no-any-return]
 
-    def block(self, rows: Array, depth: int) -> NeighborLists:
+    def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of some samples.
 
         Parameters
@@ -428,7 +428,7 @@ class Neighbors:
                 self._product = product
 
     def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
-        """Compare all samples with all at once, in threads, where that saves work before `block` is asked."""
+        """Compare all samples with all at once, in threads, where that saves work in `search`."""
         self.prepare(depth)
         if self._product is None or self._known(depth) or self._engine(depth) != "product":
             return
@@ -442,7 +442,7 @@ class Neighbors:
 
         self._heaps = joined(self._product, depth, n_jobs, progress)
 
-    def without_lists_below(self, depth: int) -> Neighbors:
+    def for_workers(self, depth: int) -> Neighbors:
         """The same without kept lists that are too short for this depth, and could be made anew."""
         if self._lists is None or self._finder is None or self._known(depth):
             return self
@@ -523,8 +523,8 @@ class Neighbors:
             raise ValueError(msg)
         return values
 
-    def new_cache(self, depth: int) -> NeighborLists | None:
-        """Room for all lists of that depth, to be filled by the driver and kept by `keep`."""
+    def room(self, depth: int) -> NeighborLists | None:
+        """Room for all lists of that depth, to be filled by the driver and kept by `store`."""
         if self._finder is None or self._known(depth):
             return None
         if self.n_items * depth * 12 > CACHE_BYTES:
@@ -536,7 +536,7 @@ class Neighbors:
             np.empty(self.n_items, bool),
         )
 
-    def keep(self, lists: NeighborLists) -> None:
+    def store(self, lists: NeighborLists) -> None:
         """Keep lists of all samples for later questions."""
         if not self._known(lists.items.shape[1]):  # another thread's may be deeper
             self._lists = lists

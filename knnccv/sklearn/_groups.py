@@ -152,7 +152,7 @@ def _scores(rule: Rule, target: Target, costs: Array, train: Array, test: Array,
         short: list[Array] = []
         for start in range(0, len(rows), ROWS):
             block = rows[start : start + ROWS]
-            lists = near.block(block, depth)
+            lists = near.search(block, depth)
             out = np.empty((len(block), len(train)))
             _costs_of_splits(
                 lists.items,

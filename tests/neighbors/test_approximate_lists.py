@@ -38,7 +38,7 @@ def test_the_item_itself_may_be_anywhere_or_nowhere():
     """Of duplicates a program may list the other one first, or the sample itself not at all."""
     items = np.array([[1, 0, 2], [0, 2, 3], [3, 1, 2], [3, 2, 1]])
     near = Neighbors.from_lists(items, drop_self=True)
-    lists = near.block(np.arange(4), 3)
+    lists = near.search(np.arange(4), 3)
     assert lists.lengths.tolist() == [2, 3, 2, 2]
     assert [row[:n].tolist() for row, n in zip(lists.items, lists.lengths, strict=True)] == [
         [1, 2],
@@ -60,7 +60,7 @@ def test_missing_neighbors_make_shorter_lists(dtype, given):
     items = np.where(missing, -1, ITEMS).astype(dtype)
     distances = np.where(missing, np.inf, DISTANCES).astype(np.float32) if given else None
     near = Neighbors.from_lists(items, distances, approximate=True)
-    lists = near.block(np.arange(120), 20)
+    lists = near.search(np.arange(120), 20)
     np.testing.assert_array_equal(lists.lengths, lengths)
     for x in range(120):
         np.testing.assert_array_equal(lists.items[x, : lengths[x]], ITEMS[x, : lengths[x]])

@@ -196,9 +196,9 @@ def test_rows_of_a_graph_may_differ_in_length():
     y = rng.integers(0, 2, 30)
     graph = sparse.csr_array((D[keep], np.nonzero(keep)), shape=(30, 30))
     near = Neighbors.from_graph(graph)
-    _, lengths, _ = near.max_depth, near.block(np.arange(30), 29).lengths, None
+    _, lengths, _ = near.max_depth, near.search(np.arange(30), 29).lengths, None
     np.testing.assert_array_equal(lengths, keep.sum(axis=1) - 1)
-    items = near.block(np.arange(30), 29).items
+    items = near.search(np.arange(30), 29).items
     for x in range(30):
         expected = [j for j in np.argsort(D[x]) if keep[x, j] and j != x]
         np.testing.assert_array_equal(items[x, : lengths[x]], expected)
@@ -369,13 +369,13 @@ def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metri
         product = Neighbors.from_data(X, metric, algorithm="brute")
         for near in (tree, product):
             near.prepare(depth)
-        found = [near.block(rows, depth) for near in (tree, product)]
+        found = [near.search(rows, depth) for near in (tree, product)]
         if depth <= 150:
             assert product._engine(depth) == ("product" if "euclidean" in metric else "plain")
         with monkeypatch.context() as patch:
             patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
             assert product._engine(depth) == "plain"
-            plain = Neighbors.from_data(X, metric).block(rows, depth)
+            plain = Neighbors.from_data(X, metric).search(rows, depth)
         for other in found:
             np.testing.assert_array_equal(other.items, plain.items)
             np.testing.assert_array_equal(other.values, plain.values)
@@ -468,12 +468,12 @@ def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind,
         "heaps": np.repeat(rng.normal(size=(10, 11)), 137, axis=0),
     }[kind]
     for depth in (1, 20, 150):
-        expected = Neighbors.from_data(X, algorithm="brute").block(np.arange(1370), depth)
+        expected = Neighbors.from_data(X, algorithm="brute").search(np.arange(1370), depth)
         for n_jobs in (1, 2, 5):
             near = Neighbors.from_data(X, algorithm="brute")
             near.search_all(depth, n_jobs=n_jobs)
             assert near._heaps is not None
-            found = near.block(np.arange(1370), depth)
+            found = near.search(np.arange(1370), depth)
             np.testing.assert_array_equal(found.items, expected.items)
             np.testing.assert_array_equal(found.values, expected.values)
             np.testing.assert_array_equal(found.may_tie_beyond, expected.may_tie_beyond)

@@ -51,7 +51,7 @@ def test_lists_are_those_of_dense_data(metric, kind):
     dense, sparse = Neighbors.from_data(X, metric), Neighbors.from_data(sp.csr_array(X), metric)
     rows = np.arange(len(X))
     for depth in (1, 7, 40, 88, 89):
-        one, other = dense.block(rows, depth), sparse.block(rows, depth)
+        one, other = dense.search(rows, depth), sparse.search(rows, depth)
         np.testing.assert_array_equal(other.items, one.items)
         np.testing.assert_array_equal(other.may_tie_beyond, one.may_tie_beyond)
         np.testing.assert_array_equal(sparse.kneighbors(depth)[1], dense.kneighbors(depth)[1])

@@ -35,13 +35,13 @@ def test_orders_and_ties_are_those_of_the_plain_comparison(X, device, monkeypatc
         near = Neighbors.from_data(X, device=device)
         near.prepare(depth)
         assert near._engine(depth) == "product"
-        some = near.block(rows, depth)
+        some = near.search(rows, depth)
         near.search_all(depth)
         assert near._heaps is not None
-        of_all = near.block(rows, depth)
+        of_all = near.search(rows, depth)
         with monkeypatch.context() as patch:
             patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
-            plain = Neighbors.from_data(X).block(rows, depth)
+            plain = Neighbors.from_data(X).search(rows, depth)
         same(some, plain)
         same(of_all, plain)
 
@@ -127,9 +127,9 @@ def test_rows_asked_again_deeper_go_through_the_device(monkeypatch):
         near._on_device, "proposals", lambda rows, depth: (asked.append(depth), find(rows, depth))[1]
     )
     rows = np.array([3, 77, 500])
-    near.block(rows, 4)
+    near.search(rows, 4)
     assert not asked
-    same(near.block(rows, 60), Neighbors.from_data(X).block(rows, 60))
+    same(near.search(rows, 60), Neighbors.from_data(X).search(rows, 60))
     assert asked == [60]
 
 
