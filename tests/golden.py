@@ -203,7 +203,7 @@ def engines() -> Iterator[Case]:
     for rule in ("nn", "knn", "rank", "confidence"):
         for design in (KFold(5), StratifiedKFold(5)):
             yield (
-                f"2,500 samples, {rule}, {type(design).__name__}",
+                f"2,500 items, {rule}, {type(design).__name__}",
                 lambda r=rule, d=design: complete_cv(large, labels, r, d),
             )
     mixed = np.round(wine.X, 1).astype(object)

@@ -1,9 +1,13 @@
 """Learning curves and validation curves: all K and all training sizes from one pass.
 
-- `_surface` is `knnccv.surface`; `_surface_result` is its result.
+- `_surface` has `knnccv.surface`; `_grid` reads its rows and columns, `_surface_result` is its result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
-  sum; `_profile_ties` adds tied samples; `_simd` has the vector operations.
-- `_loo` is leave-one-out for all K at once.
+  sum. `_vote_counts` counts the votes, `_profile_ties` adds tied samples, `_simd` has the vector
+  operations, and `_profile_surface` makes the surface.
+- `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
+  `_rank_surface` makes the surface.
+- `_chunks` runs either pass over chunks of samples.
+- `_loo` has the leave-one-out curves for all K at once.
 """
 
 from __future__ import annotations

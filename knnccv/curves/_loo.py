@@ -1,4 +1,4 @@
-"""Leave-one-out for all numbers of neighbors at once."""
+"""Leave-one-out curves: `loo_curve` for all numbers of neighbors at once, and `loo_identity`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .._validation import check_bool, check_choice
 from ..driver import TIES, usable_lengths
 from ..kernel import jit
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._surface import listed_neighbors, surface
+from ._grid import listed_neighbors
+from ._surface import surface
 
-MOST_BY_DEFAULT = 50
-SHORT = 1e-9  # more than rounding
+DEFAULT_MAX_K = 50
+TOO_SHORT = 1e-9  # an error bound above this is not rounding
 
 
 def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | None) -> Neighbors:
@@ -25,7 +26,7 @@ def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | Non
     if near.approximate:
         msg = (
             f"leave-one-out curves need exact neighbors, but those of {near!r} are approximate; "
-            "surface() and complete_cv() take them, and mark the answer"
+            "surface() and complete_cv() take them, and mark the result"
         )
         raise ValueError(msg)
     return near
@@ -33,7 +34,7 @@ def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | Non
 
 def _numbers(n_neighbors: Any, n_items: int) -> Array:
     if n_neighbors is None:
-        return np.arange(1, min(MOST_BY_DEFAULT, n_items - 1) + 1)
+        return np.arange(1, min(DEFAULT_MAX_K, n_items - 1) + 1)
     return np.array(listed_neighbors(n_neighbors, n_items - 1))
 
 
@@ -48,7 +49,7 @@ def loo_curve(
     ties: str | None = None,
     n_jobs: int | None = None,
 ) -> Array:
-    """Leave-one-out score for many K, from one neighbor list.
+    """Leave-one-out score for many K, from one set of neighbor lists.
 
     Parameters
     ----------
@@ -57,30 +58,29 @@ def loo_curve(
     y : array of shape (n_items,) or (n_items, n_outputs)
         Real targets; for "knn" class labels.
     n_neighbors : int or sequence of int, default 1, 2, ..., 50
-        The K, each 1 to n_items - 1, where the default ends too.
+        The K, each between 1 and n_items - 1; the default ends there as well.
     variant : {"regression", "knn"}, default "regression"
         Mean squared error (summed over the outputs) of k-NN regression, or accuracy of the vote.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
-        The mean over all orders of equally similar samples, or the order of the data.
+        Tied samples: the mean over all their orders, or the order of the data.
     n_jobs : int, optional
-        Threads. The answer does not depend on it.
+        Threads. The result does not depend on it.
 
     Returns
     -------
     ndarray of shape (n_k,)
-        What ``complete_cv(X, y, variant, LeaveOut(1), n_neighbors=K).score`` would be.
+        Equal to ``complete_cv(X, y, variant, LeaveOut(1), n_neighbors=K).score``.
 
     Raises
     ------
     ValueError, TypeError
         If an argument is not allowed, or given neighbor lists are too short or approximate.
 
-    Notes
-    -----
-    Every sample is left out by its index, so that duplicates do no harm, as they do to the identity of
-    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, beside the neighbor lists.
+    Notes ----- Every sample is left out by its index, so that duplicates do not matter. They do in the
+    identity of Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, in addition to the neighbor
+    lists.
 
     Examples
     --------
@@ -99,16 +99,16 @@ def loo_curve(
     if variant == "knn":
         options: dict[str, Any] = {"ties": ties, "tol": 0.0, "n_jobs": n_jobs}
         found = surface(near, y, ks, near.n_items - 1, "knn", **options)
-        if (found.error_bound > SHORT).any():
+        if (found.error_bound > TOO_SHORT).any():
             msg = f"{ks.max()} neighbors are needed, and all that tie with the last; some list is too short"
             raise ValueError(msg)
         return found.scores[:, 0]
     warn_label_leakage(near, near.n_items - 1)
     average_ties = ties != "index"
     targets, _ = as_targets(y, near.n_items)
-    most = int(ks.max())
-    depth = min(most + average_ties, near.max_depth)
-    errors = np.empty((near.n_items, most))
+    max_k = int(ks.max())
+    depth = min(max_k + average_ties, near.max_depth)
+    errors = np.empty((near.n_items, max_k))
     near.search_all(depth, n_jobs=n_jobs)
     size = near.rows_at_once(depth)
 
@@ -118,14 +118,14 @@ def loo_curve(
         while len(rows):
             lists = near.search(rows, wanted)
             known = usable_lengths(lists, near, average_ties)
-            out = np.full((len(rows), most), np.nan)
+            out = np.full((len(rows), max_k), np.nan)
             _errors_left_out(lists.items, lists.values, known, rows, targets, average_ties, out)
             errors[rows] = out
-            short = known < most
+            short = known < max_k
             if wanted == near.max_depth and short.any():
                 at = int(rows[np.argmax(short)])
                 tied = ", and all that tie with the last" if average_ties else ""
-                msg = f"{most} neighbors are needed{tied}; the list of sample {at} is too short"
+                msg = f"{max_k} neighbors are needed{tied}; the list of sample {at} is too short"
                 raise ValueError(msg)
             rows = rows[short]
             wanted = min(2 * wanted, near.max_depth)
@@ -139,17 +139,17 @@ def loo_curve(
 def _errors_left_out(items, values, lengths, rows, targets, average_ties, out):  # type: ignore[no-untyped-def]
     """``out[r, K - 1]`` = squared error of the mean target of the K nearest, for all K; O(depth * outputs).
 
-    Within a tied group the last h of the K are a uniform part of its b samples: one is among them with the
-    probability h / b, two with h (h - 1) / (b (b - 1)).
+    Within a tied group of b samples the last h of the K are a uniform subset: it holds a given sample with
+    probability h / b, and two given samples with probability h (h - 1) / (b (b - 1)).
     """
     n_outputs = targets.shape[1]
     nearer = np.empty(n_outputs)
     group = np.empty(n_outputs)
-    most = out.shape[1]
+    max_k = out.shape[1]
     for r in range(len(rows)):
         nearer[:] = 0.0
         start = 0
-        while start < min(lengths[r], most):
+        while start < min(lengths[r], max_k):
             end = start + 1
             while average_ties and end < lengths[r] and values[r, end] == values[r, start]:
                 end += 1
@@ -168,7 +168,7 @@ def _errors_left_out(items, values, lengths, rows, targets, average_ties, out): 
                 before += nearer[output] * nearer[output]
                 across += nearer[output] * group[output]
                 within += group[output] * group[output]
-            for h in range(1, min(size, most - start) + 1):
+            for h in range(1, min(size, max_k - start) + 1):
                 one = h / size
                 two = h * (h - 1) / (size * (size - 1)) if size > 1 else 0.0
                 k = start + h
@@ -191,16 +191,16 @@ def loo_identity(
     """Kanagawa's leave-one-out error of k-NN regression, from the training error of k + 1 neighbors.
 
     LOOCV(k) = ((k + 1) / k)^2 times the mean squared error, on the training data, of the mean target of the
-    k + 1 nearest, each sample being its own nearest neighbor. This holds where no two samples coincide;
-    `loo_curve` holds always.
+    k + 1 nearest samples, where each sample is its own nearest neighbor. This holds if no two samples
+    coincide; `loo_curve` is always correct.
 
     Parameters
     ----------
     X, y, n_neighbors, metric, metric_params, n_jobs
-        As for `loo_curve`; X must hold the data, as the samples themselves are neighbors here, and samples
-        at distance 0 are taken in the order of the data.
+        As for `loo_curve`. X must hold data or distances. Samples at distance 0 are taken in the order of
+        the data.
     check : bool, default True
-        Raise if the condition does not hold; otherwise compute what the formula says all the same.
+        Raise if the condition does not hold. With False the formula is computed in any case.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def loo_identity(
     Raises
     ------
     ValueError
-        If some samples are at distance 0 of each other.
+        If two samples are at distance 0 of each other.
 
     Notes
     -----
@@ -220,27 +220,28 @@ def loo_identity(
     near = _exact_neighbors(X, metric, metric_params)
     targets, _ = as_targets(y, near.n_items)
     ks = _numbers(n_neighbors, near.n_items)
-    most = int(ks.max())
-    # Where samples coincide, k + 1 others may come before the sample itself.
-    depth = most if check else min(most + 1, near.n_items - 1)
+    max_k = int(ks.max())
+    # If samples coincide, k + 1 others may precede the sample itself.
+    depth = max_k if check else min(max_k + 1, near.n_items - 1)
     found, distances = near.kneighbors(depth, n_jobs=n_jobs)
-    if not distances.any() and most > 1:
+    if not distances.any() and max_k > 1:
         msg = f"the identity needs distances, but {near!r} holds none"
         raise ValueError(msg)
-    twins = distances[:, 0] == 0
-    if check and twins.any():
+    coincident = distances[:, 0] == 0
+    if check and coincident.any():
         msg = (
-            f"{int(twins.sum())} samples coincide with another one, the first of them sample "
-            f"{int(np.argmax(twins))}: the identity does not hold (loo_curve does); check=False computes it"
+            f"{int(coincident.sum())} samples coincide with another one, the first of them sample "
+            f"{int(np.argmax(coincident))}: the identity does not hold (loo_curve does); check=False "
+            "computes it"
         )
         raise ValueError(msg)
-    # Where samples coincide, those with a smaller index come before the sample itself.
+    # If samples coincide, those with a smaller index precede the sample itself.
     itself = np.arange(near.n_items)[:, None]
     order = np.concatenate([itself, found], axis=1)
     gaps = np.concatenate([np.zeros_like(distances[:, :1]), distances], axis=1)
     order = np.take_along_axis(order, np.lexsort((order, gaps), axis=1), axis=1)
-    sums = np.cumsum(targets[order[:, : most + 1]], axis=1)[:, 1:]
-    sizes = np.arange(2, most + 2)[:, None]
+    sums = np.cumsum(targets[order[:, : max_k + 1]], axis=1)[:, 1:]
+    sizes = np.arange(2, max_k + 2)[:, None]
     errors = ((sums / sizes - targets[:, None]) ** 2).sum(axis=2).mean(axis=0)
     curve: Array = (((ks + 1) / ks) ** 2) * errors[ks - 1]
     return curve

@@ -1,18 +1,19 @@
-"""Rank scoring of stratified training sets, for all R at once.
+"""Rank-R accuracy over stratified training sets, for all R at once.
 
-A tested sample is right if fewer than R training samples of other classes are nearer than its nearest
-training sample of its own class. So one law serves every R, that of the number D of those others:
+A tested sample counts as correct if fewer than R training samples of other classes are nearer than its
+nearest training sample of its own class. So the distribution of the number D of those others serves every
+R:
 
-    P(right with R) = P(D <= R - 1),  P(D = d) = sum over stops of P(nearest own one is here) P(S = d),
+    P(correct with R) = P(D <= R - 1),  P(D = d) = sum over stops of P(nearest own sample is here) P(S = d).
 
-where a *stop* is a sample of the own class, and S, the number of training samples ahead of it, is a sum of
-independent hypergeometric numbers, one for every other class. The product of their laws is taken anew at
-every stop, up to the largest R: all terms are positive, and nothing is divided out again.
+A *stop* is a sample of the own class. S, the number of training samples of other classes ahead of it, is a
+sum of independent hypergeometric numbers, one for each other class. The product of their distributions
+(*laws*) is computed anew at every stop, up to the largest R: all terms are positive, and nothing is divided
+out again.
 
-Several equally near samples of the own class are one stop. Where samples of other classes tie them, every
-tied
-sample gets a random time, and the mean over the time of the nearest own one is an integral of a polynomial,
-which nodes give exactly (`sampling.tie_times`).
+Several tied samples of the own class are one stop. If samples of other classes tie with them, every tied
+sample gets a random time, and the mean over the time of the nearest own sample is an integral of a
+polynomial, which a quadrature computes exactly (`sampling.tie_times`).
 """
 
 from __future__ import annotations
@@ -24,97 +25,93 @@ import numpy as np
 from .._typing import Array
 from ..kernel import jit
 from ..sampling import fill_hypergeometric, tie_times
-
-TAPS = 8  # factors are joined up to one degree less before they meet the long product
-MOST_ENTRIES = 2**23  # of the table of laws
+from ._strata import TAPS, Strata
 
 
-class Strata(NamedTuple):
-    """The training sets of several designs.
+class RankSpec(NamedTuple):
+    """The designs, and the numbers that all samples share.
 
-    A class of which m samples are ahead has the law ``bases + m``; classes of equal sizes share theirs. The
-    table has powers of short laws too, as long as they fit into `TAPS` numbers.
-
-    ``n_train``
-        int64 (n_designs, n_classes): samples of every class in the training set.
-    ``counts``
-        int64 (n_classes,): samples of the classes.
-    ``bases``
-        int64 (n_designs, n_classes): number of the class's first law, -1 where it is not in the table.
-    ``limit``
-        No more than so many samples of a class count.
-    ``starts``, ``degrees``, ``powers``
-        int64 (n_laws,): where a law begins in ``laws``, its degree, and how many powers are there, one
-        every `TAPS` numbers.
-    ``laws``
-        float64 (any,): the probabilities that 0, 1, ... of the m samples are in the training set.
+    ``classes``
+        int64 (n_items,): class of every sample.
+    ``weights``
+        float64 (n_designs, n_classes): weight of a sample of every class.
+    ``strata``
+        The training sets.
+    ``average_ties``
+        Whether the tie rule is the mean over all orders.
+    ``missing``
+        The probability that may stay unknown of a sample.
+    ``floor``
+        Terms of a product below this are dropped, and count as unknown.
     """
 
-    n_train: Array
-    counts: Array
-    bases: Array
-    limit: int
-    starts: Array
-    degrees: Array
-    powers: Array
-    laws: Array
+    classes: Array
+    weights: Array
+    strata: Strata
+    average_ties: bool
+    missing: float
+    floor: float
+
+
+class Stops(NamedTuple):
+    """The stops of one sample.
+
+    ``sizes``
+        int64 (any,): samples of the own class at every stop.
+    ``ahead``, ``tied``
+        int64 (any, n_classes): samples of other classes between the stop before and this one, and those
+        that tie with it.
+    """
+
+    sizes: Array
+    ahead: Array
+    tied: Array
+
+
+class _State(NamedTuple):
+    """Samples of other classes that are ahead, and working arrays.
+
+    ``near``
+        int64 (n_classes,): samples ahead.
+    ``number``, ``active``, ``met``
+        int64, int64 and bool (n_laws,): classes that have each law, the laws met so far, and which they
+        are.
+    ``loose``
+        int64 (any,): classes without laws in the table.
+    ``room``, ``law``
+        float64 (4, 3 * pad) and (top + 2,): products and one law.
+    """
+
+    near: Array
+    number: Array
+    active: Array
+    met: Array
+    loose: Array
+    room: Array
+    law: Array
 
 
 @jit
-def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):  # type: ignore[no-untyped-def]
-    """The laws of one class, from number `first` on; where the next class's begin in ``laws``."""
-    start = starts[first]
-    for m in range(count + 1):
-        law = np.zeros(m + 1)
-        fill_hypergeometric(law, m, n_train, count, 1.0)
-        degree = min(m, n_train, limit)
-        starts[first + m], degrees[first + m] = start, degree
-        for h in range(degree + 1):
-            laws[start + h] = law[h]
-        if degree >= TAPS:
-            powers[first + m] = 1
-            start += degree + 1
-            continue
-        powers[first + m] = (TAPS - 1) // max(degree, 1)
-        for power in range(1, powers[first + m]):
-            before, here = start + (power - 1) * TAPS, start + power * TAPS
-            for d in range(degree * power + 1):
-                for h in range(degree + 1):
-                    laws[here + d + h] += laws[before + d] * law[h]
-        start += TAPS * powers[first + m]
-    return start
-
-
-def strata_of(n_train: Array, counts: Array, limit: int) -> Strata:
-    """The designs, with a table of laws where it is small; at most `limit` samples of a class count."""
-    bases = np.full(n_train.shape, -1)
-    known: dict[tuple[int, int], int] = {}
-    n_laws = n_entries = 0
-    for at in np.ndindex(n_train.shape):
-        kind = int(n_train[at]), int(counts[at[1]])
-        if kind not in known:
-            longest = max(min(*kind, limit) + 1, TAPS * (TAPS - 1))
-            if n_entries + (kind[1] + 1) * max(longest, kind[1]) > MOST_ENTRIES:
-                continue
-            known[kind] = n_laws
-            n_laws += kind[1] + 1
-            n_entries += (kind[1] + 1) * longest
-        bases[at] = known[kind]
-    starts = np.zeros(n_laws + 1, np.int64)
-    degrees, powers = np.zeros((2, n_laws + 1), np.int64)
-    laws = np.zeros(n_entries + 1)
-    for kind, first in known.items():
-        starts[first + kind[1] + 1] = _fill_laws(*kind, limit, first, starts, degrees, powers, laws)
-    return Strata(n_train, counts, bases, limit, starts, degrees, powers, laws)
+def _new_state(strata, design, top):  # type: ignore[no-untyped-def]
+    n_laws = len(strata.starts)
+    return _State(
+        np.zeros(len(strata.counts), np.int64),
+        np.zeros(n_laws, np.int64),
+        np.empty(n_laws, np.int64),
+        np.zeros(n_laws, np.bool_),
+        np.flatnonzero(strata.bases[design] < 0),
+        np.empty((4, 3 * (top + 1 + 2 * TAPS))),
+        np.empty(top + 2),
+    )
 
 
 @jit
 def _times(product, low, high, law, at, degree, top, out):  # type: ignore[no-untyped-def]
     """``out`` = `product` times ``law[at] .. law[at + degree]``, up to degree `top`; the highest degree.
 
-    Degree d is at ``pad + d``, so that zeros can be read on both sides. Several taps at a time and unsigned
-    indices, which cannot count from the end: what Numba turns into vector instructions. Slices would cost
-    more than the work.
+    Degree d is at ``pad + d``, so that zeros can be read on both sides. Numba turns several taps at a time
+    with unsigned indices, which cannot count from the end, into vector instructions. Slices would cost more
+    than the multiplications.
     """
     pad = len(product) // 3
     for i in range(pad + low - degree - TAPS, pad + low):
@@ -148,7 +145,7 @@ def _times(product, low, high, law, at, degree, top, out):  # type: ignore[no-un
 
 @jit
 def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
-    """Lowest and highest degree without what is less than `floor`, and how much that is."""
+    """Lowest and highest degree without the outer terms below `floor`, and the sum of these terms."""
     pad = len(product) // 3
     lost = 0.0
     while low <= high and product[pad + low] < floor:
@@ -161,18 +158,19 @@ def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _product(room, strata, design, near, group, active, n_active, number, loose, law, top, floor):  # type: ignore[no-untyped-def]
-    """The law of how many samples ahead are in T, those of classes in the tied `group` left out.
+def _product(state, n_active, strata, design, group, top, floor):  # type: ignore[no-untyped-def]
+    """The law of the number of samples ahead in T, without the classes in the tied `group`.
 
-    Returns the side of `room` that holds it, its lowest and highest degree (crossed where nothing is
-    left), and the probability that was let go.
+    Returns the row of ``state.room`` that holds it, its lowest and highest degree (crossed where nothing is
+    left), and the probability that was dropped.
     """
+    room = state.room[:2]
     side, low, high = 0, 0, 0
     room[0, room.shape[1] // 3] = 1.0
     lost = 0.0
     for i in range(n_active):
-        which = active[i]
-        left = number[which]
+        which = state.active[i]
+        left = state.number[which]
         while left > 0 and low <= high:
             power = min(left, strata.powers[which])
             start = strata.starts[which] + (power - 1) * TAPS
@@ -182,11 +180,11 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
             low, high, less = _trim(room[side], low, high, floor)
             lost += less
             left -= power
-    for i in range(len(loose)):
-        c = loose[i]
-        if near[c] > 0 and group[c] == 0 and low <= high:
-            degree = _fill_law(law, strata, design, c, near[c], 0, 0.0)
-            high = _times(room[side], low, high, law, 0, degree, top, room[1 - side])
+    for i in range(len(state.loose)):
+        c = state.loose[i]
+        if state.near[c] > 0 and group[c] == 0 and low <= high:
+            degree = _fill_law(state.law, strata, design, c, state.near[c], 0, 0.0)
+            high = _times(room[side], low, high, state.law, 0, degree, top, room[1 - side])
             side = 1 - side
             low, high, less = _trim(room[side], low, high, floor)
             lost += less
@@ -195,205 +193,223 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
 
 @jit
 def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-untyped-def]
-    """The law of how many of the class's samples ahead are in T; its degree.
+    """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
-    ``m`` samples are ahead, and `members` more with a random time, of which those before `time` are.
+    ``m`` samples are ahead, and of `members` more, which have random times, those with a time before
+    `time`.
     """
     n_train = strata.n_train[design, c]
     base = strata.bases[design, c]
-    most = min(m + members, n_train, strata.limit)
-    for h in range(most + 1):
+    max_degree = min(m + members, n_train, strata.limit)
+    for h in range(max_degree + 1):
         law[h] = 0.0
-    likeliest = min(int((members + 1) * time), members)
+    mode = min(int((members + 1) * time), members)
     total = 1.0
-    for side in range(2):  # from the likeliest number of members before it, up and then down
-        chance = 1.0
-        j = likeliest
+    for side in range(2):  # from the most probable number of members before `time`, up and then down
+        probability = 1.0
+        j = mode
         while True:
-            if side == 0 or j < likeliest:
-                top = min(m + j, most)
+            if side == 0 or j < mode:
+                top = min(m + j, max_degree)
                 if base >= 0:
                     start = strata.starts[base + m + j]
                     for h in range(top + 1):
-                        law[h] += chance * strata.laws[start + h]
+                        law[h] += probability * strata.laws[start + h]
                 else:
                     one = np.zeros(m + j + 1)
                     fill_hypergeometric(one, m + j, n_train, strata.counts[c], 1.0)
                     for h in range(top + 1):
-                        law[h] += chance * one[h]
+                        law[h] += probability * one[h]
             if side == 0:
                 if j == members:
                     break
-                chance *= (members - j) / (j + 1) * time / (1 - time)
+                probability *= (members - j) / (j + 1) * time / (1 - time)
                 j += 1
             else:
                 if j == 0:
                     break
-                chance *= j / (members - j + 1) * (1 - time) / time
+                probability *= j / (members - j + 1) * (1 - time) / time
                 j -= 1
-            total += chance
+            total += probability
     if members > 0:
-        for h in range(most + 1):
+        for h in range(max_degree + 1):
             law[h] /= total
-    return most
+    return max_degree
 
 
 @jit
-def _move(c, step, near, number, active, n_active, met, strata, design):  # type: ignore[no-untyped-def]
-    """So many samples more of class c are ahead; how many laws have been met."""
+def _move(c, step, state, n_active, strata, design):  # type: ignore[no-untyped-def]
+    """Count `step` more samples of class c as ahead; the number of laws met."""
     base = strata.bases[design, c]
-    before = near[c]
-    near[c] += step
+    before = state.near[c]
+    state.near[c] += step
     if base < 0 or strata.n_train[design, c] == 0:
         return n_active
     if before > 0:
-        number[base + before] -= 1
-    now = base + near[c]
-    number[now] += 1
-    if not met[now]:
-        met[now] = True
-        active[n_active] = now
+        state.number[base + before] -= 1
+    now = base + state.near[c]
+    state.number[now] += 1
+    if not state.met[now]:
+        state.met[now] = True
+        state.active[n_active] = now
         n_active += 1
     return n_active
 
 
 @jit
-def add_curve(  # type: ignore[no-untyped-def]
-    n_stops, sizes, ahead, tied, listed, own, weight, design, strata, missing, floor, scores, tails
-):
-    """Add the weighted law of D of one sample, and what is unknown of it; the latter's share of the sample.
+def _count_group(change, group, state, strata, design):  # type: ignore[no-untyped-def]
+    """Add `change` to the numbers of the laws of the classes in a tied group."""
+    for c in range(len(group)):
+        base = strata.bases[design, c]
+        if group[c] > 0 and state.near[c] > 0 and base >= 0:
+            state.number[base + state.near[c]] += change
+
+
+@jit
+def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):  # type: ignore[no-untyped-def]
+    """Add the weighted law of D of one sample, and its unknown part; return its unknown share.
 
     Parameters
     ----------
-    n_stops, sizes, ahead, tied
-        As `_search.ahead` fills them.
     listed : bool
-        Whether samples beyond the last stop are unknown: then row `n_stops` of `ahead` has those known.
-    missing : float
-        What may stay unknown of a sample.
+        Whether samples beyond the last stop are unknown: row `n_stops` of ``stops.ahead`` then has the
+        known ones.
     scores, tails : float64 (top + 2,)
-        By d; at top + 1 of `tails` what is unknown whatever the R.
+        By d. The last entry of `tails` is unknown for every R.
     """
+    strata, floor = spec.strata, spec.floor
+    weight = spec.weights[design, own_class]
     top = len(scores) - 2
     n_classes = len(strata.counts)
-    n_own = strata.n_train[design, own]
-    left = strata.counts[own] - 1
+    n_own = strata.n_train[design, own_class]
+    left = strata.counts[own_class] - 1
     if n_own == 0:
         return 0.0
     pad = top + 1 + 2 * TAPS
-    room = np.empty((4, 3 * pad))
-    law = np.empty(top + 2)
-    near = np.zeros(n_classes, np.int64)
-    nobody = np.zeros(n_classes, np.int64)
-    n_laws = len(strata.starts)
-    number, active, met = np.zeros(n_laws, np.int64), np.empty(n_laws, np.int64), np.zeros(n_laws, np.bool_)
+    state = _new_state(strata, design, top)
+    room = state.room
+    empty_group = np.zeros(n_classes, np.int64)
     n_active = 0
-    loose = np.flatnonzero(strata.bases[design] < 0)
-    none = 1.0  # P(no own sample so far is in T)
+    p_none = 1.0  # P(no own sample so far is in T)
     lost = 0.0
     for b in range(n_stops + 1):
-        if none <= 0.0:
+        if p_none <= 0.0:
             break
         if b == n_stops and not listed:  # farther own samples were left out
-            lost += none
+            lost += p_none
             break
-        mixed = 0
+        n_tied = 0
         for c in range(n_classes):
-            if ahead[b, c] > 0:
-                n_active = _move(c, ahead[b, c], near, number, active, n_active, met, strata, design)
+            if stops.ahead[b, c] > 0:
+                n_active = _move(c, stops.ahead[b, c], state, n_active, strata, design)
             if b < n_stops:
-                mixed += tied[b, c]
-        group = tied[b] if mixed > 0 else nobody
-        if mixed > 0:
-            for c in range(n_classes):
-                if group[c] > 0 and near[c] > 0 and strata.bases[design, c] >= 0:
-                    number[strata.bases[design, c] + near[c]] -= 1
-        side, low, high, less = _product(
-            room[:2], strata, design, near, group, active, n_active, number, loose, law, top, floor
-        )
-        lost += less * none
+                n_tied += stops.tied[b, c]
+        group = stops.tied[b] if n_tied > 0 else empty_group
+        if n_tied > 0:
+            _count_group(-1, group, state, strata, design)
+        side, low, high, less = _product(state, n_active, strata, design, group, top, floor)
+        lost += less * p_none
         if low > high:  # too many are ahead for any R
             break
         if b == n_stops:
             rest = 0.0
             for d in range(low, high + 1):
-                tails[d] += weight * none * room[side, pad + d]
-                rest += none * room[side, pad + d]
-            return rest + _let_go(lost, weight, tails)
-        size = sizes[b]
-        after = none
-        here = 0.0  # P(the nearest own training sample is one of these)
+                tails[d] += weight * p_none * room[side, pad + d]
+                rest += p_none * room[side, pad + d]
+            return rest + _drop(lost, weight, tails)
+        size = stops.sizes[b]
+        p_later = p_none
+        p_here = 0.0  # P(the nearest own training sample is one of these)
         for j in range(size):
-            here += after * n_own / (left - j)
-            after *= max(left - j - n_own, 0) / (left - j)
-        if mixed == 0:
+            p_here += p_later * n_own / (left - j)
+            p_later *= max(left - j - n_own, 0) / (left - j)
+        if n_tied == 0:
             for d in range(low, high + 1):
-                scores[d] += weight * here * room[side, pad + d]
+                scores[d] += weight * p_here * room[side, pad + d]
         else:
-            times, weights = tie_times(size + mixed, 1.0)
-            for at in range(len(times)):
-                now = none * weights[at] * _comes_now(size, left, n_own, times[at])
-                for d in range(low, high + 1):
-                    room[2, pad + d] = room[side, pad + d]
-                part, first, last = 2, low, high
-                for c in range(n_classes):
-                    if group[c] > 0 and first <= last:
-                        degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
-                        last = _times(room[part], first, last, law, 0, degree, top, room[5 - part])
-                        part = 5 - part
-                        first, last, less = _trim(room[part], first, last, floor)
-                        lost += less * now
-                for d in range(first, last + 1):
-                    scores[d] += weight * now * room[part, pad + d]
+            product = side, low, high
+            own = size, left, n_own, p_none
+            lost = _add_tied_stop(
+                product, own, group, n_tied, weight, state, strata, design, floor, lost, scores
+            )
+            _count_group(1, group, state, strata, design)
             for c in range(n_classes):
                 if group[c] > 0:
-                    if near[c] > 0 and strata.bases[design, c] >= 0:
-                        number[strata.bases[design, c] + near[c]] += 1
-                    n_active = _move(c, group[c], near, number, active, n_active, met, strata, design)
-        none = after
+                    n_active = _move(c, group[c], state, n_active, strata, design)
+        p_none = p_later
         left -= size
         rest = 0.0
         for d in range(low, high + 1):
             rest += room[side, pad + d]
-        if none > 0 and none * rest <= missing:
+        if p_none > 0 and p_none * rest <= spec.missing:
             for d in range(low, high + 1):
-                tails[d] += weight * none * room[side, pad + d]
-            return none * rest + _let_go(lost, weight, tails)
-    return _let_go(lost, weight, tails)
+                tails[d] += weight * p_none * room[side, pad + d]
+            return p_none * rest + _drop(lost, weight, tails)
+    return _drop(lost, weight, tails)
 
 
 @jit
-def _let_go(lost, weight, tails):  # type: ignore[no-untyped-def]
+def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, floor, lost, scores):  # type: ignore[no-untyped-def]
+    """Add a stop that samples of other classes tie with; `lost` plus the probability that was dropped.
+
+    `product` is the row of ``state.room`` with the law of the other classes ahead, and its degrees; `own`
+    has the tied own samples, all own samples from here on, those in T, and P(none before is in T).
+    """
+    side, low, high = product
+    size, left, n_own, p_none = own
+    room, law = state.room, state.law
+    top = len(scores) - 2
+    pad = top + 1 + 2 * TAPS
+    times, weights = tie_times(size + n_tied, 1.0)
+    for at in range(len(times)):
+        now = p_none * weights[at] * _density_of_first(size, left, n_own, times[at])
+        for d in range(low, high + 1):
+            room[2, pad + d] = room[side, pad + d]
+        part, first, last = 2, low, high
+        for c in range(len(group)):
+            if group[c] > 0 and first <= last:
+                degree = _fill_law(law, strata, design, c, state.near[c], group[c], times[at])
+                last = _times(room[part], first, last, law, 0, degree, top, room[5 - part])
+                part = 5 - part
+                first, last, less = _trim(room[part], first, last, floor)
+                lost += less * now
+        for d in range(first, last + 1):
+            scores[d] += weight * now * room[part, pad + d]
+    return lost
+
+
+@jit
+def _drop(lost, weight, tails):  # type: ignore[no-untyped-def]
     tails[-1] += weight * lost
     return lost
 
 
 @jit
-def _comes_now(size, left, n_own, time):  # type: ignore[no-untyped-def]
-    """Density of the time of the nearest own training sample, one of `size` tied ones.
+def _density_of_first(size, left, n_own, time):  # type: ignore[no-untyped-def]
+    """Density of the time of the nearest training sample of the own class, one of `size` tied samples.
 
-    Of the other size - 1 j come before, binomially, and none of these is in T.
+    j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.
     """
-    likeliest = min(int(size * time), size - 1)
+    mode = min(int(size * time), size - 1)
     total = density = 0.0
     for step in range(2):
-        chance = 1.0
-        j = likeliest
+        probability = 1.0
+        j = mode
         while True:
-            if step == 0 or j < likeliest:
-                total += chance
-                value = chance * size * n_own / (left - j)
+            if step == 0 or j < mode:
+                total += probability
+                value = probability * size * n_own / (left - j)
                 for i in range(j):
                     value *= max(left - i - n_own, 0) / (left - i)
                 density += value
             if step == 0:
                 if j == size - 1:
                     break
-                chance *= (size - 1 - j) / (j + 1) * time / (1 - time)
+                probability *= (size - 1 - j) / (j + 1) * time / (1 - time)
                 j += 1
             else:
                 if j == 0:
                     break
-                chance *= j / (size - j) * (1 - time) / time
+                probability *= j / (size - j) * (1 - time) / time
                 j -= 1
     return density / total

@@ -1,13 +1,12 @@
 # ruff: noqa: ARG001
-"""Eight doubles that are worked on at once: one vector instruction where the processor has it.
+"""Vectors of eight doubles for compiled code: one vector instruction where the processor has it.
 
-Numba leaves straight-line code as it is (LLVM's pass that would join eight equal operations is switched
-off), and checks for overlapping arrays before every inner loop that it does vectorize. So the kernels
-that need it say what they want: a value of eight doubles, LLVM's ``<8 x double>``, with load, store,
-``x + a * b`` and a sum. Additions and multiplications are IEEE's and are not fused: the results are those
-of scalar code, on every processor.
+Numba does not vectorize straight-line code (LLVM's pass for it is switched off), and checks for overlapping
+arrays before every inner loop that it does vectorize. So kernels that need it use explicit vectors, LLVM's
+``<8 x double>``, with load, store, ``x + a * b`` and a sum. Additions and multiplications follow IEEE and
+are not fused: the results equal those of scalar code, on every processor.
 
-An array of lanes is a C-contiguous float64 array of shape (n_rows, 8); rows are not checked.
+An array of lanes is a C-contiguous float64 array of shape (n_rows, 8). Row indices are not checked.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: 
 
 
 def _load(typing_context, rows, r):  # type: ignore[no-untyped-def]
-    """The lanes of row r."""
+    """Return the lanes of row r."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
@@ -58,7 +57,7 @@ def _load(typing_context, rows, r):  # type: ignore[no-untyped-def]
 
 
 def _store(typing_context, rows, r, x):  # type: ignore[no-untyped-def]
-    """Put lanes into row r."""
+    """Store lanes in row r."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)
@@ -142,7 +141,7 @@ else:
 
 @jit
 def new_rows(n_rows):  # type: ignore[no-untyped-def]
-    """Zeros of shape (n_rows, LANES), at the start of a cache line: lanes across two take twice as long."""
+    """Zeros of shape (n_rows, LANES), aligned to cache lines: lanes across two lines take twice as long."""
     room = np.zeros((n_rows + 1) * LANES)
     skip = -(room.ctypes.data // 8) % 8
     return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)

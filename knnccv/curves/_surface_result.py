@@ -1,4 +1,4 @@
-"""The answer of `surface`: scores of all numbers of neighbors and training sizes."""
+"""`Surface`, the result of `surface`: scores for all numbers of neighbors and training sizes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class _Pair(NamedTuple):
 class Best(_Pair):
     """The best number of neighbors and its score, a pair; arrays of shape (n_sizes,) for all sizes.
 
-    `regret` tells by how much another number may be better at most, as far as the bounds tell: next to
-    nothing, unless the neighbor lists were too short.
+    `regret` bounds by how much another number may be better. It is close to 0 unless the neighbor lists
+    were too short.
     """
 
     regret: Any
 
     def __new__(cls, n_neighbors: Any, score: Any, regret: Any) -> Self:
-        """A pair with a remark."""
+        """Make the pair and set its regret."""
         pair = super().__new__(cls, n_neighbors, score)
         pair.regret = regret
         return pair
 
     def __getnewargs__(self) -> tuple[Any, Any, Any]:
-        """What it is made of, for copies."""
+        """Return the arguments of `__new__`, for copies."""
         return self.n_neighbors, self.score, self.regret
 
 
@@ -56,9 +56,9 @@ class Surface:
     train_sizes : int ndarray of shape (n_sizes,)
         Number of training samples of the columns.
     is_loss : bool
-        Whether the scores are losses: the smaller, the better.
+        Whether the scores are losses, of which the smallest is best.
     variant, ties, average : str
-        What was asked.
+        The arguments, as text.
     stratified : bool
         Whether the training sets hold a fixed number, or the same fraction, of every class.
     parameters : dict
@@ -68,12 +68,12 @@ class Surface:
     certified : bool
         False where the neighbors are approximate.
     truncation_bound : ndarray of shape (n_K, n_sizes)
-        What ``error_bound`` would be if the neighbor lists were right as far as they go.
+        ``error_bound`` under the assumption that the listed neighbors are correct.
     measure : str
-        What the scores are: "accuracy", "balanced accuracy", "expected loss", …
+        The name of the score: "accuracy", "balanced accuracy", "expected loss", …
     per_class : tuple of length n_sizes, or None
-        Number of training samples of every class of the columns, or a mapping of label to number; None
-        where none was given.
+        For each column the number of training samples of every class, or a mapping of label to number; None
+        if no numbers of every class were given.
     """
 
     scores: Array
@@ -101,7 +101,7 @@ class Surface:
         )
 
     def best(self, train_size: int | Mapping[Any, int] | None = None) -> Best:
-        """The number of neighbors of the best score; the smallest where `truncation_bound` lets some tie.
+        """Return the number of neighbors with the best score, the smallest if scores tie within the bounds.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Surface:
         Raises
         ------
         ValueError
-            If no column has this size, or several have.
+            If no column or more than one column has this size.
         """
         by_k = np.argsort(self.n_neighbors, kind="stable")
         scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
@@ -132,7 +132,7 @@ class Surface:
         return Best(int(best[at]), float(score[at]), float(regret[at]))
 
     def _column(self, train_size: Any) -> int:
-        """The column of that training size, or of that number of samples of every class."""
+        """The column of a training size, or of a number of samples of every class."""
         each = self.per_class or [None] * len(self.train_sizes)
         found = [
             at
@@ -142,21 +142,21 @@ class Surface:
         ]
         if len(found) > 1 and self.per_class:
             msg = (
-                f"train_size={train_size!r} is that of several columns; per_class has them: "
+                f"train_size={train_size!r} fits several columns; take one of per_class: "
                 f"{', '.join(str(each[at]) for at in found)}"
             )
             raise ValueError(msg)
         if not found:
             known = ", ".join(map(str, self.train_sizes))
             known += f"; of every class {', '.join(map(str, self.per_class))}" if self.per_class else ""
-            msg = f"train_size must be one of the training sizes asked for ({known}), got {train_size!r}"
+            msg = f"train_size must be one of the given training sizes ({known}), got {train_size!r}"
             raise ValueError(msg)
         return found[0]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
+        """Return one row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
 
-        Where numbers of every class were asked for, ``per_class`` has them.
+        If numbers of every class were given, there is a column ``per_class``.
 
         Raises
         ------
@@ -175,27 +175,27 @@ class Surface:
         return data_frame(columns)
 
     def plot(self, x: str = "train_size", ax: Axes | None = None, **kwargs: Any) -> Axes:
-        """Draw learning curves or validation curves: those of `knnccv.plot`.
+        """Draw learning curves or validation curves, see `knnccv.plot`.
 
         Parameters
         ----------
         x : {"train_size", "n_neighbors"}, default "train_size"
-            What goes along the axis: the training size, a line per number of neighbors (learning curves),
-            or the number of neighbors, a line per training size (validation curves).
+            The horizontal axis: the training size, with a line per number of neighbors (learning curves),
+            or the number of neighbors, with a line per training size (validation curves).
         ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
+            The axes to draw on. Default: a new figure.
         **kwargs
-            For ``Axes.plot``.
+            Passed to ``Axes.plot``.
 
         Returns
         -------
         Axes
-            It is not shown.
+            The figure is not shown.
 
         Raises
         ------
         ValueError
-            If `x` is something else.
+            If `x` has another value.
         ImportError
             If matplotlib is missing.
         """

@@ -1,15 +1,19 @@
 """The driver: from neighbors, a rule and a design to the exact mean score.
 
-The driver knows no variant by name. For each block of samples it asks for the neighbor order and calls
-the variant's kernel. Every sample's A_x is computed on its own, and the samples are summed in their
+The driver knows no variant by name. For each block of samples it gets the neighbor lists and calls
+the variant's kernel. Every sample's A_x is computed independently, and the samples are summed in their
 order, so that the result depends neither on the threads nor on the blocks, to the last bit.
 
 - `_complete_cv` is the public function.
-- `_problem` validates what is asked; `_evaluation` puts the problem to the neighbors.
-- `_scores` walks over the blocks, and searches deeper until the tolerance holds; `_rows` is the compiled
-  pass over one block; `_group_scores` leaves out whole groups; `_exact` computes with rational numbers.
+- `_problem` checks the arguments; `_evaluation` combines the problem with the neighbors.
+- `_scores` goes over the blocks, and deepens the lists until the tolerance holds. `_kind_scorer` scores a
+  block for one kind of training sets, `_rows` is the compiled pass; `_light_kernels` are compiled first.
+- `_group_scores`, `_group_members` and `_group_sets` leave out whole groups.
+- `_exact` and `_rational` compute with rational numbers.
+- `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
-- `_confusion`, `_tie_order` and `_tie_report` answer further questions about a result.
+- `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
+- `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
 
 from __future__ import annotations
@@ -19,8 +23,9 @@ from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
-from ._result import CompleteCV, TieReport
+from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
+from ._tie_report import TieReport
 
 __all__ = [
     "HARD",

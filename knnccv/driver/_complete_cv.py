@@ -1,4 +1,4 @@
-"""The public function."""
+"""`complete_cv`, the public function: checks its arguments and times the evaluation."""
 
 from __future__ import annotations
 
@@ -50,27 +50,29 @@ def complete_cv(
         `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
         integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
-        See `Neighbors.from_data`. To be left out where X is a `Neighbors`.
+        See `Neighbors.from_data`. Leave it out where X is a `Neighbors`.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
     ties : {"random", "index"}, default "random"
-        The exact mean over all orders of equally similar samples, so that the order of the data does not
-        matter; or in the order of the data. For a rule that does not offer "random" the default is "index".
+        "random": the exact mean over all orders of tied samples, independent of the order of the data.
+        "index": tied samples in the order of the data; the default for a rule that does not offer "random".
     average : {"pooled", "item", "class"}, default "pooled"
-        "pooled": all classifications of a split count alike (the papers; for k-fold designs the mean of
-        the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be tested count
-        alike (for k-fold designs the score of ``cross_val_predict``). "class": all classes count alike.
+        "pooled": all classifications of a split have equal weight (as in the papers; for k-fold designs the
+        mean of the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be
+        tested have equal weight (for k-fold designs the score of ``cross_val_predict``). "class": all
+        classes have equal weight.
     tol : float, default 1e-12
-        Admissible error, relative to the largest absolute score. 0 looks at all neighbors.
+        Admissible error, relative to the largest absolute score. With 0 all neighbors are used.
     exact : bool, default False
-        Compute with rational numbers. Slow; for small data; not for approximate neighbors.
+        Compute with rational numbers. Slow, for small data. Not for approximate neighbors.
     n_jobs : int, optional
-        Threads. Default: all processors that this process may use. The answer does not depend on it.
+        Threads. Default: all processors that this process may use. The result does not depend on it.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Who computes instead of own threads: a pool of threads or processes, or whatever else has their
-        interface, or a dask cluster. The answer does not depend on it. See ``docs/cluster.md``.
+        Runs the computation instead of knnccv's own threads: a pool of threads or processes, any object
+        with the same interface, or a dask cluster. The result does not depend on it. See
+        ``docs/cluster.md``.
     progress : bool, default False
-        Show a progress bar (needs tqdm): of the samples, and of those that are asked again for more depth.
+        Show a progress bar (needs tqdm) of the samples, and of those that need deeper lists.
     **parameters
         The variant's parameters.
 
@@ -81,12 +83,12 @@ def complete_cv(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed; the message says what is.
+        If an argument is not allowed; the message says what is allowed.
 
     Warns
     -----
     SlowComputationWarning
-        If large groups of equally similar samples make it take more than about a minute.
+        If large tied groups make the computation take more than about a minute.
 
     Notes
     -----
@@ -106,17 +108,17 @@ def complete_cv(
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
-    question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
-    warn_label_leakage(neighbors, question.smallest_train)
+    problem = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    warn_label_leakage(neighbors, problem.smallest_train)
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: the fraction "
-            "would promise what nobody knows"
+            "would claim more than is known"
         )
         raise ValueError(msg)
-    evaluation = NeighborEvaluation(question, neighbors, tol, exact, n_jobs)
-    keep = isinstance(X, Neighbors)  # else nobody may ask these neighbors again
-    found = evaluation.answer(keep, executor, progress)
-    answer = replace(found, seconds=time.perf_counter() - started)
-    object.__setattr__(answer, "_evaluation", evaluation)
-    return answer
+    evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs)
+    keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
+    result = evaluation.result(keep, executor, progress)
+    result = replace(result, seconds=time.perf_counter() - started)
+    object.__setattr__(result, "_evaluation", evaluation)
+    return result

@@ -1,4 +1,4 @@
-"""Expected confusion matrices, from the losses that mark one predicted class."""
+"""Expected confusion matrices: one run for each class, with a loss that counts its predictions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from .._typing import Array
 from ._result import CompleteCV, Evaluation
 
-# Two classes need one question, as one of them is predicted; but not where short lists leave that open.
-DECIDED = 1e-9
+# With two classes one run is enough, unless lists that end too early leave some predictions open.
+MAX_UNDECIDED = 1e-9
 
 
 def expected_confusion(result: CompleteCV, evaluation: Evaluation) -> Array:
-    """The matrix of `CompleteCV.confusion`, not normalized."""
-    if "loss" not in evaluation.question.variant.parameters:
+    """Return the matrix of `CompleteCV.confusion`, not normalized."""
+    if "loss" not in evaluation.problem.variant.parameters:
         msg = (
             f"variant {result.variant!r} predicts no class that confusion() could count; the rules that "
             "take a loss do ('nn', 'knn')"
@@ -25,11 +25,11 @@ def expected_confusion(result: CompleteCV, evaluation: Evaluation) -> Array:
 
 
 def _matrix(result: CompleteCV, evaluation: Evaluation) -> Array:
-    labels = evaluation.question.labels
+    labels = evaluation.problem.labels
     n_classes = len(labels.classes)
-    if n_classes == 2 and result.truncation_bound <= DECIDED:
-        right = result if result.parameters["loss"] is None else evaluation.again(loss=None)
-        diagonal = _sums(right, evaluation)
+    if n_classes == 2 and result.truncation_bound <= MAX_UNDECIDED:
+        accuracy = result if result.parameters["loss"] is None else evaluation.again(loss=None)
+        diagonal = _sums(accuracy, evaluation)
         matrix = np.diag(diagonal)
         matrix[[0, 1], [1, 0]] = np.maximum(_class_weights(evaluation) - diagonal, 0)
         return matrix
@@ -42,12 +42,12 @@ def _matrix(result: CompleteCV, evaluation: Evaluation) -> Array:
 
 
 def _sums(result: CompleteCV, evaluation: Evaluation) -> Array:
-    """What the samples of every class add to the score."""
-    codes = evaluation.question.labels.codes
+    """The sum of weighted scores over the samples of every class."""
+    codes = evaluation.problem.labels.codes
     if result.per_item_exact is None:
         parts = np.where(result.weights > 0, result.weights * result.per_item, 0.0)
-        return np.bincount(codes, parts, len(evaluation.question.labels.classes))
-    sums = np.full(len(evaluation.question.labels.classes), Fraction(0), dtype=object)
+        return np.bincount(codes, parts, len(evaluation.problem.labels.classes))
+    sums = np.full(len(evaluation.problem.labels.classes), Fraction(0), dtype=object)
     for c, score in zip(codes, result.per_item_exact, strict=True):
         if score is not None:
             sums[c] += score
@@ -55,16 +55,16 @@ def _sums(result: CompleteCV, evaluation: Evaluation) -> Array:
 
 
 def _item_weights(evaluation: Evaluation) -> Array:
-    """What a sample of every class counts, Fractions in exact mode."""
+    """The weight of one sample of every class; Fractions in exact mode."""
     weights = np.array(
-        [sum(each, Fraction(0)) for each in zip(*evaluation.question.item_weights, strict=True)]
+        [sum(each, Fraction(0)) for each in zip(*evaluation.problem.item_weights, strict=True)]
     )
     return weights if evaluation.exact else weights.astype(float)
 
 
 def _class_weights(evaluation: Evaluation) -> Array:
-    """What all samples of every class count."""
-    counts = [int(count) for count in evaluation.question.labels.counts]
+    """The weight of all samples of every class."""
+    counts = [int(count) for count in evaluation.problem.labels.counts]
     weights: Array = np.array(counts, dtype=object if evaluation.exact else float) * _item_weights(
         evaluation
     )

@@ -1,4 +1,4 @@
-"""How deep the neighbor lists must be."""
+"""The depth of the first neighbor lists."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ._problem import ScoringProblem
 
 
 def first_depth(
-    question: ScoringProblem,
+    problem: ScoringProblem,
     neighbors: Neighbors,
     tol: float,
     tails: tuple[Array | None, ...] | None = None,
 ) -> int:
-    """Depth that certifies `tol` for fixed-size training sets; a first guess for other ones.
+    """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
 
-    `tails` are the kinds' `fixed_tail`, where they are known.
+    `tails` are the `fixed_tail` of the training sets, where they are known.
     """
-    if isinstance(question.design, LeaveGroupsOut):
-        return first_group_depth(question, neighbors, tol)
+    if isinstance(problem.design, LeaveGroupsOut):
+        return first_group_depth(problem, neighbors, tol)
     depth = 1
-    for kind, tail in zip(question.kinds, tails or repeat(None), strict=False):
+    for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
-            tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), question.nearest(kind))
+            tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
         depth = max(depth, enough)
-    # One more position tells whether a tied group goes on beyond the list.
-    return min(depth + (question.ties == "random"), neighbors.max_depth)
+    # One more position shows whether a tied group continues beyond the list.
+    return min(depth + (problem.ties == "random"), neighbors.max_depth)

@@ -1,30 +1,32 @@
-"""A problem put to neighbors."""
+"""A problem together with the neighbors: computes a result, and further results from the same data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from .._formatting import uncertified
 from .._parallel import ExecutorLike
-from .._typing import Array, Kernel
+from .._typing import Array
 from ..designs import GroupTrainingSets
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
 from ._problem import ScoringProblem
-from ._result import CompleteCV, TieReport
+from ._result import CompleteCV
 from ._scores import float_scores, no_score
 from ._summary import Scores, kind_weights, summarize_scores
-from ._tie_report import tie_report
+from ._tie_range import tie_report
+from ._tie_report import TieReport
 
 
 @dataclass(frozen=True)
 class NeighborEvaluation:
-    """A question, the neighbors it is asked of, and how."""
+    """A problem, the neighbors that it is solved with, and the options of the computation."""
 
-    question: ScoringProblem
+    problem: ScoringProblem
     neighbors: Neighbors
     tol: float
     exact: bool
@@ -32,30 +34,30 @@ class NeighborEvaluation:
     tie_order: int = 0
 
     def again(self, **parameters: Any) -> CompleteCV:
-        """The answer with other parameters; the neighbors keep their lists."""
-        question = replace(self.question, parameters={**self.question.parameters, **parameters})
-        return replace(self, question=question).answer(keep=True)
+        """Return the result with other parameters; the neighbors keep their lists."""
+        problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
+        return replace(self, problem=problem).result(keep=True)
 
-    def answer(
+    def result(
         self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
     ) -> CompleteCV:
-        """The answer; with `keep` the neighbors keep their lists."""
+        """Compute the result; with `keep` the neighbors keep their lists."""
         found = self._scores(keep, executor, progress)
-        linear = type(self.question.variant).over_kinds is Variant.over_kinds
-        if not linear and self._asks_several():
+        linear = type(self.problem.variant).over_kinds is Variant.over_kinds
+        if not linear and self._has_several_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, executor))
-        answer = summarize_scores(self.question, found)
-        return uncertified(answer) if self.neighbors.approximate else answer
+        result = summarize_scores(self.problem, found)
+        return uncertified(result) if self.neighbors.approximate else result
 
-    def _asks_several(self) -> bool:
+    def _has_several_kinds(self) -> bool:
         """Whether kernels see several kinds of training sets, or one set of groups at a time."""
-        kind = self.question.kinds[0]
+        kind = self.problem.training_sets[0]
         sets_of_groups = isinstance(kind, GroupTrainingSets) and kind.n_test_groups > 1
-        return len(self.question.kinds) > 1 or sets_of_groups
+        return len(self.problem.training_sets) > 1 or sets_of_groups
 
     def with_tie_order(self, order: int) -> CompleteCV:
-        """Return the result with tied samples in the order of what they score alone, in floating point."""
-        return replace(self, exact=False, tie_order=order).answer(keep=True)
+        """Return the result with tied samples ordered by their single scores, in floating point."""
+        return replace(self, exact=False, tie_order=order).result(keep=True)
 
     def confusion(self, result: CompleteCV) -> Array:
         """Return the matrix of `CompleteCV.confusion`, not normalized."""
@@ -66,40 +68,32 @@ class NeighborEvaluation:
         return tie_report(result, self)
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
-        """The scores as the variant wants several kinds of training sets to be averaged."""
-        question = self.question
+        """The scores, averaged over several kinds of training sets as the variant defines it."""
+        problem = self.problem
 
-        def ask(**parameters: Any) -> Array:
-            other = replace(question, parameters={**question.parameters, **parameters})
-            return replace(self, question=other)._scores(True, executor).scores
+        def scores_with(**parameters: Any) -> Array:
+            other = replace(problem, parameters={**problem.parameters, **parameters})
+            return replace(self, problem=other)._scores(True, executor).scores
 
-        return question.variant.over_kinds(
-            scores, kind_weights(question, self.exact), ask, question.values.shape[1], **question.parameters
+        return problem.variant.over_kinds(
+            scores,
+            kind_weights(problem, self.exact),
+            scores_with,
+            problem.values.shape[1],
+            **problem.parameters,
         )
 
     def _scores(self, keep: bool, executor: ExecutorLike | None, progress: bool = False) -> Scores:
-        if self.exact:
-            found = exact_scores(self.question, self.neighbors)
-            # Ties count among the neighbors that floating point looks at, so that both modes agree.
-            floating = self._float_scores(kernel=no_score)
-            return replace(found, tied=floating.tied)
-        return self._float_scores(keep, executor, progress)
-
-    def _float_scores(
-        self,
-        keep: bool = False,
-        executor: ExecutorLike | None = None,
-        progress: bool = False,
-        kernel: Kernel | None = None,
-    ) -> Scores:
-        return float_scores(
-            self.question,
+        floating = partial(
+            float_scores,
+            self.problem,
             self.neighbors,
             self.tol,
             n_jobs=self.n_jobs,
             tie_order=self.tie_order,
-            keep=keep,
-            executor=executor,
-            progress=progress,
-            kernel=kernel,
         )
+        if not self.exact:
+            return floating(keep=keep, executor=executor, progress=progress)
+        # Ties are counted in the lists of the floating-point mode, so that both modes agree.
+        found = exact_scores(self.problem, self.neighbors)
+        return replace(found, tied=floating(kernel=no_score).tied)

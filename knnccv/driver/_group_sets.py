@@ -1,9 +1,9 @@
 """Scores of rules of several nearest training samples where several whole groups are left out.
 
-For a tested sample the groups that are left out beside its own are a random set. Walk along its order: the
-first sample of a group asks whether the group is in the training set. Where the nearest training samples
-are known, the groups not yet met do not matter; so the sets that agree on the groups met are one case, with
-their common probability, and the kernel is asked for the score of a given training set.
+The groups left out beside the tested sample's own are a random set. The walk follows the neighbor list; at
+the first sample of a group it branches on whether the group is in the training set. Once the nearest
+training samples are known, the groups not yet met do not matter. So all sets that agree on the groups met
+are one case with their common probability, and the kernel scores one known training set.
 """
 
 from __future__ import annotations
@@ -16,19 +16,11 @@ from numba import types
 
 from ..designs import GroupTrainingSets
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
+from ._label_ties import first_mixed_tie
 from ._problem import ScoringProblem
-from ._tails import labels_differ
+from ._rows import DISTANCES, INTEGERS, ITEMS, SCORES, fill_group_ends
 
-MOST_SETS = 20_000
-
-
-@jit
-def _mixes_labels(items, values, n_items, labels):  # type: ignore[no-untyped-def]
-    """Whether the first `n_items` hold equally similar ones of different labels or targets."""
-    for i in range(1, n_items):
-        if values[i] == values[i - 1] and labels_differ(labels, items[i], items[i - 1]):
-            return True
-    return False
+MAX_SETS = 20_000
 
 
 @jit
@@ -42,7 +34,7 @@ def score_group_sets(  # type: ignore[no-untyped-def]
     groups,
     n_groups,
     n_test,
-    nearest,
+    n_nearest,
     size,
     labels,
     constraints,
@@ -52,10 +44,10 @@ def score_group_sets(  # type: ignore[no-untyped-def]
 ):
     """Add A_x of every row over the sets of `n_test` groups that hold its own; O(cases * cost of a kernel).
 
-    The cases are those in which `nearest` training samples are listed, with the samples that tie the last;
-    or, with a `size` of one less, those in which the whole training set has this size. ``tails`` is the
-    probability of the cases in which the list ends before `nearest` of an unknown number; the probability
-    of those in which listed training samples tie and differ in their labels is added to ``tie_shares``.
+    With `size` 0 the cases are those in which `n_nearest` training samples are listed, with the samples
+    that tie the last; with ``size = n_nearest - 1`` those in which the whole training set has this size.
+    ``tails`` is the probability of the cases in which the list ends too early. The probability of the cases
+    in which listed training samples tie and differ in their labels is added to ``tie_shares``.
     """
     unit = constraints.unit
     depth = items.shape[1]
@@ -65,27 +57,27 @@ def score_group_sets(  # type: ignore[no-untyped-def]
     UNKNOWN, TRAINS, TESTED = 0, 1, 2
     fate = np.zeros(n_groups, np.int64)
     decided = np.empty(n_groups, np.int64)
-    # Where a group was taken into the training set that might also be left out.
+    # The state at every group that was put into the training set and may also be left out.
     at_position, at_kept = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
     at_decided, at_left = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
-    at_chance = np.full(n_groups, unit * 0)
+    at_probability = np.full(n_groups, unit * 0)
     for r in range(len(targets)):
-        own = groups[targets[r]]
+        own_group = groups[targets[r]]
         length = lengths[r]
         complete = length == len(groups) - 1
         score = unit * 0
         unknown = unit * 0
         n_decided = n_kept = n_open = position = 0
         n_left = n_test - 1  # groups still to be left out
-        chance = unit * 1
+        probability = unit * 1
         while True:
             while position < length:
-                if n_kept >= nearest and not (
+                if n_kept >= n_nearest and not (
                     average_ties and values[r, position] == kept_values[n_kept - 1]
                 ):
                     break
                 group = groups[items[r, position]]
-                if group != own:
+                if group != own_group:
                     if fate[group] == UNKNOWN:
                         others = n_groups - 1 - n_decided
                         if n_left == 0:
@@ -96,10 +88,10 @@ def score_group_sets(  # type: ignore[no-untyped-def]
                         else:
                             at_position[n_open], at_kept[n_open] = position, n_kept
                             at_decided[n_open], at_left[n_open] = n_decided, n_left
-                            at_chance[n_open] = chance
+                            at_probability[n_open] = probability
                             n_open += 1
                             fate[group] = TRAINS
-                            chance = chance * (others - n_left) / others
+                            probability = probability * (others - n_left) / others
                         decided[n_decided] = group
                         n_decided += 1
                     if fate[group] == TRAINS:
@@ -107,19 +99,15 @@ def score_group_sets(  # type: ignore[no-untyped-def]
                         kept_values[n_kept] = values[r, position]
                         n_kept += 1
                 position += 1
-            if n_kept < nearest and not complete:
-                unknown += chance
-            elif n_kept == size if size > 0 else n_kept >= nearest:
+            if n_kept < n_nearest and not complete:
+                unknown += probability
+            elif n_kept == size if size > 0 else n_kept >= n_nearest:
                 if average_ties:
-                    end = n_kept
-                    for i in range(n_kept - 1, -1, -1):
-                        if i + 1 < n_kept and kept_values[i] != kept_values[i + 1]:
-                            end = i + 1
-                        group_end[i] = end
-                if _mixes_labels(kept, kept_values, n_kept, labels):
-                    tie_shares[r] += chance
+                    fill_group_ends(kept_values, n_kept, group_end)
+                if first_mixed_tie(kept, kept_values, n_kept, labels) >= 0:
+                    tie_shares[r] += probability
                 order = Order(kept[:n_kept], group_end[:n_kept])
-                score += chance * kernel(order, labels, targets[r], constraints)
+                score += probability * kernel(order, labels, targets[r], constraints)
             if n_open == 0:
                 break
             n_open -= 1
@@ -129,7 +117,7 @@ def score_group_sets(  # type: ignore[no-untyped-def]
             n_decided = at_decided[n_open]
             others = n_groups - 1 - n_decided
             n_left = at_left[n_open]
-            chance = at_chance[n_open] * n_left / others
+            probability = at_probability[n_open] * n_left / others
             n_left -= 1
             fate[group] = TESTED
             n_decided += 1
@@ -143,42 +131,42 @@ def score_group_sets(  # type: ignore[no-untyped-def]
 
 SCORE_GROUP_SETS = types.void(
     KERNEL,
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.int64, 1, "C"),
+    ITEMS,
+    DISTANCES,
+    INTEGERS,
+    INTEGERS,
     types.boolean,
-    types.Array(types.int64, 1, "C"),
+    INTEGERS,
     types.int64,
     types.int64,
     types.int64,
     types.int64,
     LABELS,
     CONSTRAINTS,
-    types.Array(types.float64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
+    SCORES,
+    SCORES,
+    SCORES,
 )
 
 
-def sizes_to_ask(sizes: tuple[int, ...], n_test: int, nearest: int) -> list[int]:
-    """Training sets of fewer than `nearest` samples, by size, and `nearest`."""
+def sizes_to_score(sizes: tuple[int, ...], n_test: int, n_nearest: int) -> list[int]:
+    """The sizes of training sets below `n_nearest`, ascending, and `n_nearest`."""
     n_items = sum(sizes)
-    if n_items - sum(sorted(sizes)[-n_test:]) >= nearest:
-        return [nearest]
+    if n_items - sum(sorted(sizes)[-n_test:]) >= n_nearest:
+        return [n_nearest]
     small = {n_items - sum(test) for test in combinations(sizes, n_test)}
-    return [*sorted(size for size in small if size < nearest), nearest]
+    return [*sorted(size for size in small if size < n_nearest), n_nearest]
 
 
-def check_number(question: ScoringProblem, kind: GroupTrainingSets) -> None:
-    """Raise ValueError if there are more sets of groups than are gone through."""
+def check_n_sets(problem: ScoringProblem, kind: GroupTrainingSets) -> None:
+    """Raise ValueError if there are more sets of groups than are enumerated."""
     number = kind.number
-    if number > MOST_SETS:
+    if number > MAX_SETS:
         shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
         msg = (
-            f"{question.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
-            f"training samples (variant {question.variant.name!r} looks at {question.nearest(kind)}) are "
-            f"served for at most {MOST_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
+            f"{problem.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
+            f"training samples (variant {problem.variant.name!r} looks at {problem.nearest(kind)}) are "
+            f"served for at most {MAX_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
             "monte_carlo_cv"
         )
         raise ValueError(msg)

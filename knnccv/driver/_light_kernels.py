@@ -1,9 +1,9 @@
-"""Light kernels: compiled first, since most questions need no more.
+"""Light kernels: compiled first, because most problems need no more.
 
-The kernels of a variant serve every order of the neighbors and every parameter, and some take twenty
-seconds to compile. A light kernel (`Variant.light_kernel`) serves the usual orders by the same code, and
-answers infinity for the others. Those rows are asked again with the full kernel, which is compiled only
-then. Once it is there, nothing is asked twice.
+The kernels of a variant serve every neighbor order and every parameter, and some take twenty seconds to
+compile. A light kernel (`Variant.light_kernel`) serves the usual orders with the same code, and returns
+infinity for the others. These rows are then scored by the full kernel, which is compiled only at this
+point. Once it is compiled, only the full kernel is called.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def light_kernels(
 
 
 def _belong_together(owner: type[Variant]) -> bool:
-    """Whether no subclass has changed what the light kernels are to equal: the kernels, or their choice."""
+    """Whether no subclass overrides the kernels, or their choice, without the light kernels."""
     homes = {
         name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
         for name in ("light_kernel", "fixed", "stratified", "kernel_for")
@@ -36,19 +36,19 @@ def _belong_together(owner: type[Variant]) -> bool:
 
 
 def first_kernel(light: Kernel | None, full: Kernel) -> Kernel:
-    """The kernel to ask first: the light one until the full one has been compiled in this process."""
+    """The kernel to call first: the light one until the full one has been compiled in this process."""
     if light is None or not isinstance(full, Dispatcher) or full.signatures:
         return full
     return light
 
 
 def compile_first(light: Sequence[Kernel | None], full: Sequence[Kernel], owner: str) -> None:
-    """Compile, or load from the cache, the kernels to ask first."""
+    """Compile the kernels to call first, or load them from the cache."""
     for pair in zip(light, full, strict=True):
         compile_kernel(first_kernel(*pair), owner)
 
 
 def not_served(scores: Array) -> Array:
-    """The rows, of one or several scores each, that the light kernel has left to the full one."""
+    """The rows, of one or several scores each, that the light kernel leaves to the full one."""
     left = np.isposinf(scores)
     return np.flatnonzero(left if left.ndim == 1 else left.any(axis=1))

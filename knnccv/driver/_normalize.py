@@ -1,4 +1,4 @@
-"""How a confusion matrix is normalized."""
+"""Normalization of confusion matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NORMALIZE = ("true", "pred", "all")
 
 
 def check_normalize(normalize: Any) -> None:
-    """Raise ValueError if it is not what `CompleteCV.confusion` takes."""
+    """Raise ValueError if `CompleteCV.confusion` does not take this value."""
     if normalize is not None and not (isinstance(normalize, str) and normalize in NORMALIZE):
         allowed = ", ".join(map(repr, NORMALIZE))
         msg = f"normalize must be None, {allowed}, got {normalize!r}"
@@ -20,7 +20,7 @@ def check_normalize(normalize: Any) -> None:
 
 
 def normalized(matrix: Array, normalize: str | None) -> Array:
-    """The matrix with rows, columns or all of it scaled to sum 1; a copy."""
+    """A copy of the matrix with rows, columns or the whole scaled to sum 1."""
     if normalize is None:
         return matrix.copy()
     axis = {"true": 1, "pred": 0, "all": None}[normalize]

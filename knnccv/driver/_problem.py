@@ -1,4 +1,4 @@
-"""What is asked, checked before anything is computed."""
+"""The scoring problem: labels, rule, design and tie rule, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ AVERAGES = ("pooled", "item", "class")
 
 
 def is_accuracy(measure: str) -> bool:
-    """Whether what is so named is a share of right answers."""
+    """Whether a measure of this name is a share of correct answers."""
     return "accuracy" in measure
 
 
 @dataclass(frozen=True)
 class ScoringProblem:
-    """What is asked, checked: everything but the neighbors.
+    """Everything that decides a score except the neighbors; checked.
 
-    ``kinds`` are the design's training sets; ``item_weights`` of shape (n_kinds, n_classes), Fractions,
-    tells what a sample of a class counts in each of them, all items' together being 1. ``values``
-    (n_items, n_outputs) are the real targets, for a rule that has such, else (0, 0); ``targets`` is y as an
-    array.
+    ``training_sets`` are the design's, one entry for each kind. ``item_weights`` (n_kinds, n_classes) are
+    Fractions: the weight of a sample of a class in each kind; over all samples and kinds they sum to 1.
+    ``values`` (n_items, n_outputs) are the real targets, (0, 0) for a rule of class labels. ``targets`` is
+    y as an array.
     """
 
     variant: Variant
     parameters: dict[str, Any]
     labels: EncodedLabels
     design: Design
-    kinds: tuple[TrainingSets, ...]
+    training_sets: tuple[TrainingSets, ...]
     item_weights: tuple[tuple[Fraction, ...], ...]
     ties: str
     average: str
@@ -62,11 +62,11 @@ class ScoringProblem:
         return self.variant.largest_for(self.values, **self.parameters)
 
     def nearest(self, kind: TrainingSets) -> int:
-        """How many of the nearest training samples decide."""
+        """The number of nearest training samples that decide."""
         return min(self.variant.n_nearest(**self.parameters), kind.most_train)
 
     def task(self, kind: TrainingSets, number: type = float) -> Task:
-        """The kind as the variant sees it."""
+        """The training sets as the variant sees them."""
         return Task(
             kind.n_train,
             kind.counts,
@@ -83,12 +83,12 @@ class ScoringProblem:
         """Size of the smallest training set."""
         return min(
             size
-            for kind in self.kinds
+            for kind in self.training_sets
             for size in (kind.train_sizes if isinstance(kind, GroupTrainingSets) else (sum(kind.n_train),))
         )
 
     def known_training_set_task(self, train_size: int, number: type = float) -> Task:
-        """One given training set of that size: all its samples, and no others, are there to be drawn."""
+        """One known training set of that size: exactly its samples can be drawn."""
         return Task(
             (train_size,),
             (train_size,),
@@ -105,12 +105,12 @@ class ScoringProblem:
         return [self.task(kind)]
 
     def constraints(self, task: Task) -> Constraints:
-        """What the kernel gets for these training sets."""
+        """The constraints that the kernel reads for these training sets."""
         return constraints_for(task, self.variant.tables(task, **self.parameters))
 
     @property
     def measure(self) -> str:
-        """What the score is, for people to read, as "balanced accuracy" or "mean squared error"."""
+        """The name of the score, such as "balanced accuracy" or "mean squared error"."""
         measure = self.variant.measure(**self.parameters)
         by_class = self.average == "class" or getattr(self.design, "balanced", False)
         if not by_class or self.variant.target == "values":
@@ -124,7 +124,7 @@ class ScoringProblem:
         return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
 
     def single_neighbor_scores(self) -> Array:
-        """What a sample of the column's class scores for one of the row's, if it decides alone."""
+        """Score of a tested sample of the row's class if one sample of the column's class decides."""
         loss = self.parameters.get("loss")
         if self.variant.target == "values":
             return np.zeros((1, 1))
@@ -134,13 +134,13 @@ class ScoringProblem:
         return 1 - right if self.is_loss else right
 
     def never_tested(self) -> Array:
-        """Bool (n_kinds, n_classes): whether all samples of the class are always in the training set."""
+        """Bool (n_kinds, n_classes): classes whose samples are in every training set of the kind."""
         n_classes = len(self.labels.classes)
-        shares = [kind.tested_share(n_classes) for kind in self.kinds]
+        shares = [kind.tested_share(n_classes) for kind in self.training_sets]
         return np.array([[share == 0 for share in row] for row in shares])
 
     def kernel_labels(self) -> Labels:
-        """What the kernel gets of the samples."""
+        """Classes and targets of the samples, as the kernel reads them."""
         return Labels(self.labels.codes, self.values)
 
 
@@ -153,12 +153,12 @@ def validate_problem(
     average: str,
     parameters: Mapping[str, Any],
 ) -> ScoringProblem:
-    """Check a question.
+    """Check all arguments that define a problem.
 
     Raises
     ------
     ValueError, TypeError
-        If a part of it is not allowed, or parts do not suit each other.
+        If an argument is not allowed, or arguments contradict each other.
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
@@ -178,34 +178,34 @@ def validate_problem(
     else:
         labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
-    # Before the design looks for classes of its own, which it would miss in other words.
+    # Refused before the design fails to find classes, with a message that fits less.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
-    kinds = () if stratified and rule.target == "values" else design.training_sets(labels)
-    if rule.target == "values" and (stratified or any(kind.stratified for kind in kinds)):
+    training_sets = () if stratified and rule.target == "values" else design.training_sets(labels)
+    if rule.target == "values" and (stratified or any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
-    weights = design.item_weights(labels, average) or _item_weights(kinds, labels, average)
-    question = ScoringProblem(
+    weights = design.item_weights(labels, average) or _item_weights(training_sets, labels, average)
+    problem = ScoringProblem(
         rule,
         settings,
         labels,
         design,
-        kinds,
+        training_sets,
         weights,
         ties,
         average,
         values,
         targets,
     )
-    for task in (task for kind in kinds for task in question.tasks_to_check(kind)):
+    for task in (task for kind in training_sets for task in problem.tasks_to_check(kind)):
         _check_kernel(rule, task, cv)
         rule.check(task, **settings)
     rule.check_targets(values, **settings)
-    return replace(question, parameters=copy.deepcopy(settings))  # the caller may change theirs
+    return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
 
 
 def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
-    """Whether the rule has a kernel for the task; a design that nobody named is named, and another one."""
+    """Raise ValueError if the rule has no kernel; for a number of folds, name the design that it means."""
     try:
         rule.kernel_for(task)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Rational numbers for kernels."""
+"""Rational numbers: inputs for unjitted kernels, and checks of their scores."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..kernel import Constraints, Labels
 from ._problem import ScoringProblem
 
 
-def exact_labels(question: ScoringProblem) -> Labels:
-    """What the kernel gets of the samples, in Python's numbers."""
-    values = np.empty(question.values.shape, dtype=object)
+def exact_labels(problem: ScoringProblem) -> Labels:
+    """Classes as Python integers and targets as Fractions, as the kernel reads them in exact mode."""
+    values = np.empty(problem.values.shape, dtype=object)
     for at in np.ndindex(values.shape):
-        values[at] = Fraction(float(question.values[at]))
-    return Labels(as_objects(question.labels.codes), values)
+        values[at] = Fraction(float(problem.values[at]))
+    return Labels(as_objects(problem.labels.codes), values)
 
 
-def rational(score: Any, question: ScoringProblem, constraints: tuple[Constraints, ...]) -> Fraction:
-    """The kernel's score as a Fraction; TypeError if it is none, which says whose fault that is."""
+def rational(score: Any, problem: ScoringProblem, constraints: tuple[Constraints, ...]) -> Fraction:
+    """The kernel's score as a Fraction; otherwise TypeError, which names tables() or the kernel."""
     if isinstance(score, (int, Fraction)):
         return Fraction(score)
-    name = question.variant.name
+    name = problem.variant.name
     found = _not_rational(constraints)
     if found:
         msg = (
@@ -41,7 +41,7 @@ def rational(score: Any, question: ScoringProblem, constraints: tuple[Constraint
 
 
 def _not_rational(constraints: tuple[Constraints, ...]) -> str:
-    """The first number of the variant's own that is neither integer nor Fraction, with its place, or ""."""
+    """The first entry of the tables that is neither integer nor Fraction, with its place, or ""."""
     for each, part in itertools.product(constraints, ("numbers", "weights", "table")):
         values: Array = getattr(each, part)
         for at in np.ndindex(values.shape):
@@ -51,7 +51,7 @@ def _not_rational(constraints: tuple[Constraints, ...]) -> str:
 
 
 def as_objects(values: Array) -> Array:
-    """Python integers in an array; NumPy's own would not keep Fractions exact."""
+    """An array of Python integers; with NumPy's integers Fractions would not stay exact."""
     out = np.empty(len(values), dtype=object)
     out[:] = [int(value) for value in values]
     return out

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from .._formatting import _listed, data_frame, error_line
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
+from ._normalize import check_normalize, normalized
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..designs import TrainingSets
     from ._problem import ScoringProblem
+    from ._tie_report import TieReport
 
-from .._formatting import _listed, data_frame, error_line
-from ._normalize import check_normalize, normalized
 
-MOST_EXACT_LOG = 1000  # decimal digits of a number of training sets that takes no time
+MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets is computed for display
 
 
 class Evaluation(Protocol):
-    """A problem put to neighbors: what a result asks for more than it holds."""
+    """A problem together with the neighbors; computes what a result does not hold."""
 
     @property
-    def question(self) -> ScoringProblem:
+    def problem(self) -> ScoringProblem:
         """The problem."""
 
     @property
@@ -40,7 +41,7 @@ class Evaluation(Protocol):
         """Return the result with other parameters of the variant."""
 
     def with_tie_order(self, order: int) -> CompleteCV:
-        """Return the result with tied samples in the order of what they score alone, in floating point."""
+        """Return the result with tied samples ordered by their single scores, in floating point."""
 
     def confusion(self, result: CompleteCV) -> Array:
         """Return the matrix of `CompleteCV.confusion`, not normalized."""
@@ -60,31 +61,30 @@ class CompleteCV:
     per_item : ndarray of shape (n_items,)
         A_x, the expected score of every sample when it is tested; NaN for a sample that never is.
     weights : ndarray of shape (n_items,)
-        How much every sample counts; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
+        The weights of the samples; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
     error_bound : float
-        Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` could not change
-        the score by more, and rounding is allowed for. 0 in exact mode; infinite where ``certified`` is
-        False.
+        Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` cannot change the score
+        by more, rounding errors included. 0 in exact mode; infinite where ``certified`` is False.
     n_train_sets : int
-        How many different training sets are averaged; an exact integer, computed when first asked for. As
-        text it is ``3.2e+6018`` where it is long; ``f"{n:d}"`` has all digits.
+        Number of different training sets; an exact integer, computed at the first access. A long one is
+        shown as ``3.2e+6018``; ``f"{n:d}"`` has all digits.
     log10_n_train_sets : float
         Its decimal logarithm.
     kinds : tuple of TrainingSets
-        The kinds of training sets that the design has; those of `LeaveGroupsOut` count groups.
+        The kinds of training sets of the design; those of `LeaveGroupsOut` count groups.
     depth : int
-        How many neighbors of a sample were looked at, at most.
+        The largest number of neighbors used for a sample.
     tied : int
-        Tested samples for which tied neighbors that matter have different labels. A group of tied neighbors
-        matters if, with a probability above ``tol / 2``, too few of those before it are in the training set
-        to decide. Counted among the neighbors that floating point looks at, with ``exact=True`` too; with
-        ``ties="index"`` these may end within a group.
+        Number of tested samples for which tied neighbors that matter have different labels. A tied group
+        matters if, with a probability above ``tol / 2``, too few of the neighbors before it are in the
+        training set to decide. Counted in the lists of the floating-point mode, with ``exact=True`` as
+        well; with ``ties="index"`` these may end within a group.
     exact : Fraction or None
         The score as a rational number, in exact mode.
     per_item_exact : tuple of (Fraction or None), or None
         ``per_item`` as rational numbers, in exact mode; None for a sample that is never tested.
     variant, design, ties, average : str
-        What was asked.
+        The arguments, as text.
     parameters : dict
         The variant's parameters.
     classes : ndarray of shape (n_classes,)
@@ -94,13 +94,12 @@ class CompleteCV:
     seconds : float
         Wall time.
     certified : bool
-        False where the neighbors are approximate: nobody knows which nearer samples they lack, so that
-        nothing bounds the error.
+        False for approximate neighbors: nearer samples may be missing, so the error has no bound.
     truncation_bound : float
-        What ``error_bound`` would be if the neighbor lists were right as far as they go: rounding, and
-        where lists end too early. The same as ``error_bound`` where that is certified.
+        ``error_bound`` under the assumption that the listed neighbors are correct: rounding, and lists that
+        end too early. Equal to ``error_bound`` where ``certified`` is True.
     measure : str
-        What the score is: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
+        The name of the score: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
     """
 
     score: float
@@ -123,21 +122,21 @@ class CompleteCV:
     certified: bool = True
     truncation_bound: float = 0.0
     measure: str = "score"
-    _evaluation: ClassVar[Evaluation | None] = None  # what `confusion` asks again; complete_cv sets it
+    _evaluation: ClassVar[Evaluation | None] = None  # for `confusion` and the like; set by complete_cv
 
     @functools.cached_property
     def n_train_sets(self) -> int:
-        """How many different training sets are averaged (for a million samples this takes a second)."""
+        """Number of different training sets (takes a second for a million samples)."""
         return TrainingSetCount(sum(kind.number for kind in self.kinds))
 
     @property
     def log10_n_train_sets(self) -> float:
-        """Decimal logarithm of `n_train_sets`, known at once for any number of samples."""
+        """Decimal logarithm of `n_train_sets`; fast for any number of samples."""
         logs = [kind.log10_number for kind in self.kinds]
-        most = max(logs)
-        if most < MOST_EXACT_LOG:
+        largest = max(logs)
+        if largest < MAX_EXACT_LOG:
             return math.log10(self.n_train_sets)
-        return most + math.log10(sum(10 ** (value - most) for value in logs))
+        return largest + math.log10(sum(10 ** (value - largest) for value in logs))
 
     def __float__(self) -> float:
         return self.score
@@ -146,20 +145,21 @@ class CompleteCV:
         return format(self.score, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        exactly = f", exactly {_short(self.exact)}" if self.exact is not None else ""
+        exact = f", exactly {_short(self.exact)}" if self.exact is not None else ""
         return (
-            f"<CompleteCV {self.score:.6g}{exactly}: {self.variant}{_listed(self.parameters)} over "
+            f"<CompleteCV {self.score:.6g}{exact}: {self.variant}{_listed(self.parameters)} over "
             f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
-            f"{len(self.per_item)} samples, {error_line(self)}, {self.tied} samples tied (ties={self.ties!r})>"
+            f"{len(self.per_item)} samples, {error_line(self)}, {self.tied} samples tied "
+            f"(ties={self.ties!r})>"
         )
 
     def _magnitude(self) -> str:
-        """As `magnitude` of the number, without the number where that has too many digits."""
+        """`magnitude` of the number; a number of too many digits is not computed."""
         log = self.log10_n_train_sets
-        return magnitude(self.n_train_sets) if log < MOST_EXACT_LOG else magnitude_of_log10(log)
+        return magnitude(self.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the data."""
+        """Return the fields without the data."""
         return {
             name: value
             for name, value in self.__dict__.items()
@@ -172,8 +172,8 @@ class CompleteCV:
         Returns
         -------
         dict
-            From every label, in sorted order, to the mean of its items' scores: for accuracy its recall.
-            NaN for a class that is never tested.
+            Every label, in sorted order, with the mean score of its samples; for accuracy this is the
+            recall. NaN for a class that is never tested.
 
         Raises
         ------
@@ -197,22 +197,22 @@ class CompleteCV:
         sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0))
         means = np.full(len(self.classes), np.nan)
         np.divide(sums, weights, out=means, where=weights > 0)
-        dated = self.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
-        names = list(self.classes) if dated else self.classes.tolist()
+        is_date = self.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
+        names = list(self.classes) if is_date else self.classes.tolist()
         return dict(zip(names, means.tolist(), strict=True))
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean of `per_class` over the classes that are tested: of accuracy, the mean recall.
+        """Mean of `per_class` over the classes that are tested: the mean recall.
 
-        It is the score under ``average="class"``, except that where folds differ in size a sample counts in
-        them as `average` says.
+        It equals the score under ``average="class"``, unless folds differ in size: samples are then
+        weighted over the folds as `average` says.
 
         Raises
         ------
         ValueError
-            If the score is no plain accuracy: with a loss, for "rank", "confidence", "regression", and for
-            other rules that do not say that it is one.
+            If the score is not an accuracy: with a loss, for "rank", "confidence", "regression", and for
+            other rules whose measure is not accuracy.
         """
         if self.measure not in ("accuracy", "balanced accuracy"):
             mean = (
@@ -226,26 +226,26 @@ class CompleteCV:
         return math.fsum(tested) / len(tested)
 
     def confusion(self, normalize: str | None = None) -> Array:
-        """Expected confusion matrix: how often a class is predicted for samples of another.
+        """Expected confusion matrix: how often each class is predicted for the samples of each class.
 
-        Computed when asked for, from the data, to which the result refers until it is pickled or copied;
-        it takes a run of `complete_cv` with a loss per class, and with two classes none, or one where there
-        is a loss. Asked again, with another `normalize` too, it is there.
+        Computed at the first call, from the data, to which the result refers until it is pickled or copied.
+        This takes a run of `complete_cv` for each class; with two classes none, or one if there is a loss.
+        Later calls, with another `normalize` as well, use the same matrix.
 
         Parameters
         ----------
         normalize : {None, "true", "pred", "all"}, default None
             Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
-            ``confusion_matrix`` does. A row or column without any weight is then NaN. None is not as there:
-            it gives shares, no counts, and differs from "all" only where neighbor lists end too early.
+            ``confusion_matrix`` does. A row or column without any weight is then NaN. Unlike there, None
+            gives shares, not counts; it differs from "all" only where neighbor lists end too early.
 
         Returns
         -------
         ndarray of shape (n_classes, n_classes)
             Rows: true class, columns: predicted class, in the order of ``classes``. Without `normalize` an
             entry is the share of all weight, so that the diagonal sums to the accuracy, and the matrix
-            times the loss to the expected loss. It sums to 1, less what neighbor lists that end too
-            early leave open. Fractions (dtype object) in exact mode.
+            times the loss to the expected loss. The sum is 1, or less where neighbor lists end too early.
+            Fractions (dtype object) in exact mode.
 
         Raises
         ------
@@ -271,10 +271,10 @@ class CompleteCV:
         return self._reference().confusion(self)
 
     def tie_report(self) -> TieReport:
-        """How many samples have ties that matter, and how much of the score is at stake.
+        """Number of samples with ties that matter, and the range of scores that they allow.
 
-        Computed when asked for, from the data, to which the result refers until it is pickled or copied; it
-        takes two runs of `complete_cv`.
+        Computed at every call, from the data, to which the result refers until it is pickled or copied.
+        This takes two runs of `complete_cv`.
 
         Returns
         -------
@@ -299,17 +299,16 @@ class CompleteCV:
     def bias2(self) -> Array:
         """Regression: squared bias of every sample, ndarray of shape (n_items,).
 
-        The squared difference of the mean prediction, `prediction`, and the item's targets. With `variance`
-        it adds up to ``per_item``. Both are over all training sets that test the sample, which count as in
-        ``per_item``: all alike, or where folds differ in size, as `average` says. Like `prediction` it is
-        computed when first asked for, from the data; a copied or unpickled result leaves those behind and
-        raises ValueError.
+        The squared difference of the mean prediction, `prediction`, and the sample's targets. The sum of
+        `bias2` and `variance` is ``per_item``. All three are means over the training sets that test the
+        sample, with equal weights, or where folds differ in size, weighted as `average` says. Computed at
+        the first access, from the data; a copied or unpickled result has no data and raises ValueError.
         """
         return self._part("bias2").per_item
 
     @functools.cached_property
     def variance(self) -> Array:
-        """Regression: variance of every item's prediction, ndarray of shape (n_items,); see `bias2`."""
+        """Regression: variance of every sample's prediction, ndarray of shape (n_items,); see `bias2`."""
         return self._part("variance").per_item
 
     @functools.cached_property
@@ -326,23 +325,23 @@ class CompleteCV:
         return self._again(part=part, output=output)
 
     def _again(self, **parameters: Any) -> CompleteCV:
-        """The answer to the same question with other parameters."""
+        """The result of the same problem with other parameters."""
         return self._reference().again(**parameters)
 
     def _reference(self) -> Evaluation:
-        """What was asked of which neighbors, to ask again; ValueError for a copy."""
+        """The evaluation that made this result; ValueError for a copy."""
         if self._evaluation is None:
             msg = (
-                "this asks the neighbors once more, but the result is a copy or was pickled and leaves "
-                "the data behind; call complete_cv again, or ask before"
+                "this needs the neighbors once more, but the result was copied or pickled and has no "
+                "data; call complete_cv again, or compute this before copying"
             )
             raise ValueError(msg)
         return self._evaluation
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per sample: label, score and weight, as a pandas DataFrame.
+        """Return one row per sample: label, score and weight, as a pandas DataFrame.
 
-        Several targets have a column each, label_0, label_1, …
+        Several targets have a column each: label_0, label_1, …
 
         Raises
         ------
@@ -363,42 +362,3 @@ def _short(value: Fraction) -> str:
             f"a fraction of {n_digits(abs(value.numerator) or 1)} by {n_digits(value.denominator)} digits"
         )
     return str(value)
-
-
-@dataclass(frozen=True, eq=False)
-class TieReport:
-    """What ties in the similarity leave open; from `CompleteCV.tie_report`.
-
-    Attributes
-    ----------
-    n_items, n_tied : int
-        Samples in all, and those within whose neighbor lists equally similar samples differ in their
-        labels.
-    score : float
-        The score, by the tie rule that was asked for.
-    lowest, highest : float
-        The lowest and the highest score found, for every sample by itself: with those samples first, within
-        each group of equally similar ones, that score lowest or highest if they decide alone.
-    exact_range : bool
-        Whether no order gives less or more. True for one nearest neighbor, votes of two classes, "rank"
-        and the confidence's share; for votes of several classes, other orders may go farther.
-    per_item, per_item_lowest, per_item_highest : ndarray of shape (n_items,)
-        The same for every sample.
-    error_bound : float
-        How much each of the three scores may be off, as in `CompleteCV`: neighbor lists that end too early
-        leave more open than any order. Infinite for approximate neighbors.
-    measure : str
-        What the scores are.
-    """
-
-    n_items: int
-    n_tied: int
-    score: float
-    lowest: float
-    highest: float
-    exact_range: bool
-    per_item: Array = field(repr=False)
-    per_item_lowest: Array = field(repr=False)
-    per_item_highest: Array = field(repr=False)
-    error_bound: float = 0.0
-    measure: str = "score"

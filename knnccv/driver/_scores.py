@@ -1,70 +1,75 @@
-"""Blocks of samples: neighbor order, kernel, score; deepened until the tolerance holds."""
+"""Blocks of samples: neighbor lists, kernels, scores; deeper lists until the tolerance holds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._parallel import ExecutorLike, WorkerPool, stop_flag
+from .._parallel import ExecutorLike, WorkerPool
 from .._typing import Array, Kernel
 from ..designs import LeaveGroupsOut
-from ..kernel import Constraints, Labels, compile_driver, compile_kernel, jit
+from ..kernel import Labels, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._depth import first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
-from ._group_scores import group_plan
-from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
+from ._group_scores import group_scorer
+from ._kind_scorer import KindScorer
+from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
+from ._light_kernels import compile_first, light_kernels
 from ._problem import ScoringProblem
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._summary import Scores
-from ._tails import fill_tails, ties_that_matter
 
 
 @jit
 def no_score(order, labels, target, constraints):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """A kernel for those who want to know no more than which samples are tied."""
+    """A kernel for callers that need only the ties."""
     return 0.0
 
 
 @dataclass(frozen=True)
 class BlockScorer:
-    """What a block of samples needs; sent to the workers."""
+    """Everything a worker needs to score a block of samples."""
 
     neighbors: Neighbors
     labels: Labels
-    kernels: tuple[Kernel, ...]
-    light: tuple[Kernel | None, ...]
-    constraints: tuple[Constraints, ...]
-    nearest: tuple[int, ...]
-    fixed_tails: tuple[Array | None, ...]
-    untested: Array
+    kinds: tuple[KindScorer, ...]
     average_ties: bool
     tol: float
     tie_order: int = 0
     losses: Array | None = None
 
     def compile(self) -> None:
-        """Compile what the blocks call, or load it from the cache; every process needs it once."""
-        compile_first(self.light, self.kernels, "the plan")
+        """Compile the functions that blocks call, or load them from the cache; once per process."""
+        compile_first(
+            [kind.light for kind in self.kinds], [kind.kernel for kind in self.kinds], "the scorer"
+        )
         compile_driver(score_rows, SCORE_ROWS)
-        if any(table is None for table in self.fixed_tails):
+        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+        if any(tail is None for tail in self.fixed_tails):
             compile_driver(stratified_tails, STRATIFIED_TAILS)
+
+    @property
+    def fixed_tails(self) -> tuple[Array | None, ...]:
+        """The `fixed_tail` of every kind."""
+        return tuple(kind.fixed_tail for kind in self.kinds)
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which are tied."""
-        lists, lengths = self.known(rows, depth)
-        scores, tied = self.scores(lists, lengths, rows)
+        """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which rows are tied."""
+        lists, lengths = self.lists_of(rows, depth)
+        scores = self.scores(lists, lengths, rows)
         tails = self.tails(lists, lengths, rows)
-        return lists if keep_lists else None, scores, tails, tied
+        return lists if keep_lists else None, scores, tails, self._tied(lists, lengths, rows)
 
-    def known(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
-        """The rows' lists, and how far they tell what the tie rule needs."""
-        lists = self.neighbors.search(rows, depth)
+    def lists_of(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
+        """The rows' lists, and the lengths up to which the tie rule can use them."""
+        lists = self.neighbors.block(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
         if self.losses is not None:
             from ._tie_order import order_ties_by_score
@@ -72,93 +77,67 @@ class BlockScorer:
             lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
         return lists, lengths
 
-    def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
-        """Scores (n_kinds, n_rows), NaN where a sample is never tested, and which rows are tied."""
-        scores = np.zeros((len(self.kernels), len(rows)))
-        ties = np.full(len(rows), -1)  # what follows reads it, also where `score_rows` was told to stop
-        tied = np.zeros(len(rows), bool)
-        for j, kernel in enumerate(self.kernels):
-            first = first_kernel(self.light[j], kernel)
-            self._score(first, j, lists, lengths, rows, scores[j], ties)
-            left = not_served(scores[j]) if first is not kernel else rows[:0]
-            if len(left):
-                rest = lists.cut(left, lists.items.shape[1])
-                found = np.empty(len(left))
-                full = compile_kernel(kernel, "the plan")
-                self._score(full, j, rest, lengths[left], rows[left], found, np.empty(len(left), np.int64))
-                scores[j, left] = found
-            untested = self.untested[j, self.labels.classes[rows]]
-            scores[j, untested] = np.nan
-            tied |= ties_that_matter(lists.items, ties, rows, *self._kind(j), self.tol) & ~untested
-        return scores, tied
+    def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """Scores (n_kinds, n_rows), NaN where a sample is never tested."""
+        return np.array(
+            [kind.scores(lists, lengths, rows, self.labels, self.average_ties) for kind in self.kinds]
+        )
 
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """How much of every score the lists leave open, shape (n_kinds, n_rows)."""
-        tails = np.empty((len(self.kernels), len(rows)))
-        for j in range(len(self.kernels)):
-            fill_tails(lists.items, lengths, rows, *self._kind(j), tails[j])
-            tails[j, self.untested[j, self.labels.classes[rows]]] = 0.0
-        return tails
+        """The share of every score that the lists leave open, shape (n_kinds, n_rows)."""
+        return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
 
-    def _kind(self, j: int) -> tuple[Labels, Constraints, int, Array | None]:
-        """What decides how likely a position is to matter in training sets of kind j."""
-        return self.labels, self.constraints[j], self.nearest[j], self.fixed_tails[j]
-
-    def _score(
-        self,
-        kernel: Kernel,
-        j: int,
-        lists: NeighborLists,
-        lengths: Array,
-        rows: Array,
-        out: Array,
-        ties: Array,
-    ) -> None:
-        """Have the kernel score the rows as training sets of kind j."""
-        args = lists.items, lists.values, lengths, rows, self.average_ties, self.labels, self.constraints[j]
-        score_rows(kernel, *args, out, ties, stop_flag())
+    def _tied(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        mixed = np.empty(len(rows), np.int64)
+        first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
+        tied = np.zeros(len(rows), bool)
+        for kind in self.kinds:
+            tied |= kind.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
+        return tied
 
 
 def float_scores(
-    question: ScoringProblem,
+    problem: ScoringProblem,
     neighbors: Neighbors,
     tol: float,
     *,
     n_jobs: int | None,
     tie_order: int,
-    keep: bool,
-    executor: ExecutorLike | None,
-    progress: bool,
+    keep: bool = False,
+    executor: ExecutorLike | None = None,
+    progress: bool = False,
     kernel: Kernel | None = None,
 ) -> Scores:
-    """A_x of every sample in floating point, in lists that are deepened until the tolerance holds.
+    """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
 
     The variant's kernels are used unless another `kernel` is given.
     """
-    plan: Any
-    if isinstance(question.design, LeaveGroupsOut):
-        plan = group_plan(question, neighbors, tol, kernel=kernel)
+    scorer: Any
+    if isinstance(problem.design, LeaveGroupsOut):
+        scorer = group_scorer(problem, neighbors, tol, kernel=kernel)
     else:
-        plan = _plan(question, neighbors, tol, tie_order, kernel)
-    depth = first_depth(question, neighbors, tol, plan.fixed_tails)
+        scorer = block_scorer(problem, neighbors, tol, tie_order, kernel)
+    depth = first_depth(
+        problem, neighbors, tol, scorer.fixed_tails if isinstance(scorer, BlockScorer) else None
+    )
     if executor is not None:
-        plan = replace(plan, neighbors=neighbors.for_workers(depth))
-    n_kinds, n_items = len(question.kinds), neighbors.n_items
+        scorer = replace(scorer, neighbors=neighbors.without_lists_below(depth))
+    n_kinds, n_items = len(problem.training_sets), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     rows = np.arange(n_items)
     deepest = depth
-    cache = neighbors.room(depth) if keep else None
-    with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
-        announced = tie_order != 0 or kernel is not None or not isinstance(plan, BlockScorer)
+    cache = neighbors.new_cache(depth) if keep else None
+    with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+        announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
         while len(rows):
-            # Of rows that are asked again, tied groups may go on to the very end.
+            # In a later round a tied group may go on to the end of the list.
             reach = depth if depth == deepest else neighbors.max_depth
             deepest = depth
-            if not announced and may_be_long(question, reach, len(rows)):
-                announced = announce_scores(plan, question, rows, depth, tol, workers.n_workers)
-            if hardest(question, depth) > HARD:
+            if not announced and may_be_long(problem, reach, len(rows)):
+                announced = announce_scores(scorer, problem, rows, depth, tol, workers.n_workers)
+            if hardest(problem, depth) > HARD:
                 workers.stand_apart()
             neighbors.prepare(depth)
             if executor is None and len(rows) == n_items:
@@ -180,33 +159,31 @@ def float_scores(
     return Scores(scores, tails, tied, deepest)
 
 
-def _plan(
-    question: ScoringProblem, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
+def block_scorer(
+    problem: ScoringProblem, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
 ) -> BlockScorer:
-    tasks = [question.task(kind) for kind in question.kinds]
-    kernels = tuple(kernel or question.variant.kernel_for(task) for task in tasks)
-    constraints = tuple(question.constraints(task) for task in tasks)
-    light: tuple[Kernel | None, ...] = (None,) * len(tasks)
+    """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
+    tasks = [problem.task(kind) for kind in problem.training_sets]
+    kernels = [kernel or problem.variant.kernel_for(task) for task in tasks]
+    constraints = [problem.constraints(task) for task in tasks]
+    light: Sequence[Kernel | None] = [None] * len(tasks)
     if kernel is None:
-        light = light_kernels(question.variant, tasks, constraints)
-    compile_first(light, kernels, f"variant {question.variant.name!r}")
-    nearest = tuple(question.nearest(kind) for kind in question.kinds)
-    plan = BlockScorer(
+        light = light_kernels(problem.variant, tasks, constraints)
+    compile_first(light, kernels, f"variant {problem.variant.name!r}")
+    nearest = [problem.nearest(kind) for kind in problem.training_sets]
+    tails = [
+        None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
+        for task, k in zip(tasks, nearest, strict=True)
+    ]
+    parts = zip(kernels, light, constraints, nearest, tails, problem.never_tested(), strict=True)
+    scorer = BlockScorer(
         neighbors,
-        question.kernel_labels(),
-        kernels,
-        light,
-        constraints,
-        nearest,
-        tuple(
-            None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
-            for task, k in zip(tasks, nearest, strict=True)
-        ),
-        question.never_tested(),
-        question.ties == "random" and not tie_order,
+        problem.kernel_labels(),
+        tuple(KindScorer(*each) for each in parts),
+        problem.ties == "random" and not tie_order,
         tol,
         tie_order,
-        question.single_neighbor_scores() if tie_order else None,
+        problem.single_neighbor_scores() if tie_order else None,
     )
-    plan.compile()
-    return plan
+    scorer.compile()
+    return scorer

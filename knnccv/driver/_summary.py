@@ -1,4 +1,4 @@
-"""From the scores of the samples to the answer."""
+"""Summary of the samples' scores: mean, error bound and the other fields of a `CompleteCV`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from ._result import CompleteCV
 
 @dataclass(frozen=True)
 class Scores:
-    """A_x of every sample under every kind of training sets.
+    """A_x of every sample for every kind of training sets.
 
-    ``scores`` (n_kinds, n_items), floats or Fractions; ``tails`` (n_kinds, n_items): the probability
-    that the listed neighbors did not decide.
+    ``scores`` (n_kinds, n_items) are floats or Fractions, ``tails`` (n_kinds, n_items) the probabilities
+    that the listed neighbors did not decide. ``tied`` (n_items,) marks samples whose ties matter; ``depth``
+    is the largest depth used.
     """
 
     scores: Array
@@ -29,19 +30,19 @@ class Scores:
     depth: int
 
 
-def summarize_scores(question: ScoringProblem, found: Scores) -> CompleteCV:
-    """The mean score, and all that goes with it."""
-    labels = question.labels
-    by_class = np.array([[float(w) for w in row] for row in question.item_weights])
+def summarize_scores(problem: ScoringProblem, found: Scores) -> CompleteCV:
+    """Return the mean score with its bound and the samples' scores."""
+    labels = problem.labels
+    by_class = np.array([[float(w) for w in row] for row in problem.item_weights])
     weights = by_class[:, labels.codes]  # (n_kinds, n_items)
     total = weights.sum(axis=0)
     exact = per_item_exact = None
     if found.scores.dtype == object:
-        per_item_exact = _exact_per_item(question, found)
+        per_item_exact = _exact_per_item(problem, found)
         exact = sum(
             (
                 score * weight[c]
-                for row, weight in zip(found.scores, question.item_weights, strict=True)
+                for row, weight in zip(found.scores, problem.item_weights, strict=True)
                 for score, c in zip(row, labels.codes, strict=True)
                 if score is not None
             ),
@@ -54,12 +55,16 @@ def summarize_scores(question: ScoringProblem, found: Scores) -> CompleteCV:
         score = math.fsum(parts.ravel())
         per_item = np.full(len(total), np.nan)
         np.divide(parts.sum(axis=0), total, out=per_item, where=total > 0)
-        if len(question.kinds) == 1:  # without the detour by the weights, to the last bit
+        if len(problem.training_sets) == 1:  # without the weights, which would change the last bit
             per_item = np.where(total > 0, found.scores[0], np.nan)
-        missed = question.largest * float((weights * found.tails).sum())
+        truncated = problem.largest * float((weights * found.tails).sum())
         underflow = weights.size * float(np.finfo(float).smallest_subnormal)
-        bound = missed + underflow + max(_rounding(question, kind, found.depth) for kind in question.kinds)
-        if not np.isfinite(score):  # a kernel's fault; nothing is certain then
+        bound = (
+            truncated
+            + underflow
+            + max(_rounding(problem, kind, found.depth) for kind in problem.training_sets)
+        )
+        if not np.isfinite(score):  # an error of the kernel: nothing is certain
             bound = math.inf
     return CompleteCV(
         score=score,
@@ -67,55 +72,55 @@ def summarize_scores(question: ScoringProblem, found: Scores) -> CompleteCV:
         weights=total,
         error_bound=bound,
         truncation_bound=bound,
-        kinds=question.kinds,
+        kinds=problem.training_sets,
         depth=found.depth,
         tied=int(found.tied.sum()),
         exact=exact,
         per_item_exact=per_item_exact,
-        variant=question.variant.name,
-        design=repr(question.design),
-        ties=question.ties,
-        average=question.average,
-        parameters=question.parameters,
-        measure=question.measure,
-        classes=labels.classes if question.variant.target == "classes" else np.empty(0),
-        labels=question.targets,
+        variant=problem.variant.name,
+        design=repr(problem.design),
+        ties=problem.ties,
+        average=problem.average,
+        parameters=problem.parameters,
+        measure=problem.measure,
+        classes=labels.classes if problem.variant.target == "classes" else np.empty(0),
+        labels=problem.targets,
     )
 
 
-def kind_weights(question: ScoringProblem, exact: bool) -> Array:
-    """What every kind of training sets counts for a sample, (n_kinds, n_items): 1 over all kinds.
+def kind_weights(problem: ScoringProblem, exact: bool) -> Array:
+    """Weight of every kind of training sets for a sample, (n_kinds, n_items); 1 in sum over the kinds.
 
-    0 for a sample that is never tested; Fractions where `exact`.
+    0 for a sample that is never tested. Fractions where `exact`.
     """
-    by_class = np.array(question.item_weights, dtype=object)
+    by_class = np.array(problem.item_weights, dtype=object)
     total = by_class.sum(axis=0)
     total[total == 0] = Fraction(1)
     shares = by_class / total
-    weights: Array = (shares if exact else shares.astype(float))[:, question.labels.codes]
+    weights: Array = (shares if exact else shares.astype(float))[:, problem.labels.codes]
     return weights
 
 
-def _rounding(question: ScoringProblem, kind: TrainingSets, depth: int) -> float:
-    """What rounding may do to the score, for one kind of training sets.
+def _rounding(problem: ScoringProblem, kind: TrainingSets, depth: int) -> float:
+    """Bound of the rounding error of the score, for one kind of training sets.
 
     Fixed-size weights are most accurate where they are large, so the mean position of the K-th nearest
-    training sample counts; a product along a stratified walk takes two roundings at every step, and one
-    over tied groups of samples six.
+    training sample decides. A product along a stratified walk is rounded twice at every step, one over tied
+    groups six times.
     """
-    k = question.nearest(kind)
+    k = problem.nearest(kind)
     walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)
     if kind.stratified:
         walked += depth / 8
-    elif isinstance(kind, GroupTrainingSets) and question.ties == "random":
+    elif isinstance(kind, GroupTrainingSets) and problem.ties == "random":
         walked += depth / 2
-    return rounding_allowance(k, walked, question.largest)
+    return rounding_allowance(k, walked, problem.largest)
 
 
-def _exact_per_item(question: ScoringProblem, found: Scores) -> tuple[Fraction | None, ...]:
+def _exact_per_item(problem: ScoringProblem, found: Scores) -> tuple[Fraction | None, ...]:
     answers: list[Fraction | None] = []
-    for x, c in enumerate(question.labels.codes):
-        weights = [row[c] for row in question.item_weights]
+    for x, c in enumerate(problem.labels.codes):
+        weights = [row[c] for row in problem.item_weights]
         total = sum(weights, Fraction(0))
         if total == 0:
             answers.append(None)

@@ -1,4 +1,4 @@
-"""Neighbor lists whose tied samples are ordered by what they score."""
+"""Neighbor lists whose tied samples are ordered by their single scores."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 def order_ties_by_score(
-    lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, losses: Array, which: int
+    lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, scores: Array, order: int
 ) -> NeighborLists:
-    """The lists with what scores lowest (LOW) or highest first within each tied group.
+    """The lists with the lowest (`order` -1) or highest (1) single score first in each tied group.
 
-    ``losses[own, c]`` is what a sample of class c scores if it decides alone.
+    ``scores[own_class, c]`` is the single score of a sample of class c: the score if it alone decides.
     """
     items = lists.items.copy()
-    _order_ties(items, lists.values, lengths, rows, labels.classes, labels.values, losses, which)
+    _order_ties(items, lists.values, lengths, rows, labels.classes, labels.values, scores, order)
     return replace(lists, items=items)
 
 
 @jit
-def _order_ties(items, distances, lengths, rows, classes, values, losses, which):  # type: ignore[no-untyped-def]
-    """Sort every tied group, stably, by what its samples would score alone; O(b^2) for b tied samples."""
+def _order_ties(items, distances, lengths, rows, classes, values, scores, order):  # type: ignore[no-untyped-def]
+    """Sort every tied group, stably, by the single scores of its samples; O(b^2) for b tied samples."""
     keys = np.empty(items.shape[1])
     for r in range(len(rows)):
-        own = classes[rows[r]]
+        own_class = classes[rows[r]]
         for i in range(lengths[r]):
             item = items[r, i]
-            key = losses[own, classes[item]]
+            key = scores[own_class, classes[item]]
             for output in range(values.shape[1]):
                 gap = values[item, output] - values[rows[r], output]
                 key += gap * gap
-            key *= which
+            key *= order
             at = i
             while at > 0 and distances[r, at - 1] == distances[r, i] and keys[at - 1] < key:
                 keys[at] = keys[at - 1]

@@ -1,46 +1,46 @@
-"""How much of a score is at stake where tied samples have different labels."""
+"""The result of `CompleteCV.tie_report`."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from ..designs import LeaveGroupsOut
-from ._result import CompleteCV, Evaluation, TieReport
-
-LOW, HIGH = -1, 1
+from .._typing import Array
 
 
-def tie_report(result: CompleteCV, evaluation: Evaluation) -> TieReport:
-    """The report of `CompleteCV.tie_report`.
+@dataclass(frozen=True, eq=False)
+class TieReport:
+    """The range of scores that the order of tied samples allows; from `CompleteCV.tie_report`.
 
-    Raises
-    ------
-    ValueError
-        For `LeaveGroupsOut`, whose ties are between groups.
+    Attributes
+    ----------
+    n_items, n_tied : int
+        Number of samples, and of those with tied neighbors of different labels.
+    score : float
+        The score under the tie rule of the result.
+    lowest, highest : float
+        Means of the lowest and the highest score found for every sample. Each tied group is ordered by the
+        score that each of its samples would give if it alone decided, lowest or highest first.
+    exact_range : bool
+        Whether no order gives a lower or a higher score. True for one nearest neighbor, votes of two
+        classes, "rank" and the confidence's share; for votes of several classes other orders may exceed the
+        range.
+    per_item, per_item_lowest, per_item_highest : ndarray of shape (n_items,)
+        The three scores of every sample.
+    error_bound : float
+        Certified bound of the error of each of the three scores, as in `CompleteCV`. Infinite for
+        approximate neighbors.
+    measure : str
+        The name of the score.
     """
-    question = evaluation.question
-    if isinstance(question.design, LeaveGroupsOut):
-        msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
-        raise ValueError(msg)
-    low, high = (evaluation.with_tie_order(order) for order in (LOW, HIGH))
-    # Where right samples first are not sure to be best, what was asked for may lie outside.
-    seen = np.array([low.per_item, result.per_item, high.per_item])
-    lowest, highest = seen.min(axis=0), seen.max(axis=0)
-    tested = result.weights > 0
-    weights = result.weights[tested]
-    n_classes = len(question.labels.classes)
-    return TieReport(
-        n_items=len(result.per_item),
-        n_tied=result.tied,
-        score=result.score,
-        lowest=math.fsum(weights * lowest[tested]),
-        highest=math.fsum(weights * highest[tested]),
-        exact_range=question.variant.range_is_exact(n_classes, **question.parameters),
-        per_item=result.per_item,
-        per_item_lowest=lowest,
-        per_item_highest=highest,
-        error_bound=max(result.error_bound, low.error_bound, high.error_bound),
-        measure=result.measure,
-    )
+
+    n_items: int
+    n_tied: int
+    score: float
+    lowest: float
+    highest: float
+    exact_range: bool
+    per_item: Array = field(repr=False)
+    per_item_lowest: Array = field(repr=False)
+    per_item_highest: Array = field(repr=False)
+    error_bound: float = 0.0
+    measure: str = "score"

@@ -288,7 +288,7 @@ def _plan(question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array
         tasks = [question.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
-        tasks = [_trial_task(question, kind) for kind in question.kinds]
+        tasks = [_trial_task(question, kind) for kind in question.training_sets]
     kernels = tuple(question.variant.kernel_for(task) for task in tasks)
     constraints = tuple(question.constraints(task) for task in tasks)
     light = light_kernels(question.variant, tasks, constraints)
@@ -313,8 +313,8 @@ def _plan(question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array
 def item_shares(question: ScoringProblem, n_folds: int) -> Array:
     """What a tested sample of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
     n_classes = len(question.labels.classes)
-    shares = np.zeros((len(question.kinds), n_classes))
-    for j, (kind, weights) in enumerate(zip(question.kinds, question.item_weights, strict=True)):
+    shares = np.zeros((len(question.training_sets), n_classes))
+    for j, (kind, weights) in enumerate(zip(question.training_sets, question.item_weights, strict=True)):
         # A sample counts its weight over the probability of being tested; a run has several folds.
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:

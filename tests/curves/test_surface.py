@@ -193,7 +193,7 @@ def test_fair_ties_go_cell_by_cell():
 def test_more_neighbors_than_the_profile_serves(monkeypatch):
     asked = (X3, Y3, [1, 4, 6], [20, 70])
     expected = surface(*asked, tol=0)
-    monkeypatch.setattr("knnccv.curves._surface.MOST_NEIGHBORS", 5)
+    monkeypatch.setattr("knnccv.curves._profile_surface.MAX_NEIGHBORS", 5)
     np.testing.assert_allclose(surface(*asked, tol=0).scores, expected.scores, rtol=0, atol=1e-13)
 
 

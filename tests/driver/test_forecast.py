@@ -105,7 +105,7 @@ def told_by(ask):
 def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     X, y = tied()
     told, answer = told_by(lambda: complete_cv(X, y, "knn", 5, n_jobs=2))
-    assert "with 2 workers: some 200 samples have up to 199 equally similar neighbors" in told
+    assert "with 2 workers: some 200 samples have up to 199 tied neighbors" in told
     assert "ties='index'" in told
     assert "cv=KFold(5) or Subsample(160) fixes" in told
     assert "tol=" not in told  # the group must be seen to its end in any case

@@ -96,7 +96,7 @@ def test_a_light_kernel_leaves_what_it_cannot_do():
     for rule, parameters in RULES:
         for stratified, cv in enumerate((KFold(4), StratifiedKFold(3))):
             question = validate_problem(y, len(X), rule, cv, None, "pooled", parameters)
-            tasks = [question.task(kind) for kind in question.kinds]
+            tasks = [question.task(kind) for kind in question.training_sets]
             light = light_kernels(question.variant, tasks, [question.constraints(task) for task in tasks])
             chosen[rule, parameters.get("vote_ties"), bool(stratified)] = light[0] is not None
     assert chosen["nn", None, True]

@@ -346,7 +346,7 @@ def test_a_copy_leaves_the_data_behind():
         assert other.score == found.score
         assert other.per_class() == found.per_class()
         assert other.n_train_sets == found.n_train_sets
-        with pytest.raises(ValueError, match=r"was pickled and leaves the data behind; call complete_cv"):
+        with pytest.raises(ValueError, match=r"was copied or pickled and has no data; call complete_cv"):
             other.confusion()
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0

@@ -1,0 +1,98 @@
+"""Passes over chunks of samples, summed in a fixed order whatever the threads and blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._parallel import ExecutorLike, WorkerPool
+from .._typing import Array
+from ..driver import ScoringProblem, announce_profile
+from ..neighbors import NeighborLists, Neighbors
+
+CHUNK = 128
+
+
+class Execution(NamedTuple):
+    """Whether the neighbors keep their lists, and the options of `WorkerPool`."""
+
+    keep: bool
+    n_jobs: int | None
+    executor: ExecutorLike | None
+    progress: bool
+
+
+@dataclass(frozen=True)
+class ChunkPass(ABC):
+    """Everything a worker needs to add up one chunk of samples.
+
+    Attributes
+    ----------
+    rows : int64 ndarray of shape (n_rows,)
+        The samples, in the order in which they are cut into chunks.
+    depth : int
+        Depth of the lists; 0 where none are used.
+    average_ties : bool
+        Whether the tie rule is the mean over all orders.
+    """
+
+    neighbors: Neighbors
+    rows: Array
+    depth: int
+    average_ties: bool
+
+    @abstractmethod
+    def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
+        """The lists of a chunk, or None, its share of the sum, and something about its samples."""
+
+    def compile(self) -> None:  # noqa: B027
+        """Do nothing: functions are compiled when they are called."""
+
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
+        """`add_up` for one chunk, whose number is in `rows`; lists if wanted."""
+        lists, share, remarks = self.add_up(self.chunk(int(rows[0])))
+        return lists if keep_lists else None, share, remarks
+
+    def chunk(self, number: int) -> Array:
+        """The rows of one chunk."""
+        return self.rows[number * CHUNK : (number + 1) * CHUNK]
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return -(-len(self.rows) // CHUNK)
+
+
+def run_chunks(
+    work: ChunkPass,
+    problem: ScoringProblem,
+    how: Execution,
+    collect: Callable[[Array, Array, Array], None],
+    first: bool = True,
+) -> None:
+    """Call `collect` with the rows, the share and the remarks of each chunk, in order.
+
+    The `first` pass, over all samples, announces a long run time and lets the neighbors keep their lists.
+    """
+    neighbors, depth = work.neighbors, work.depth
+    cache = neighbors.new_cache(depth) if how.keep and depth and first else None
+    if how.executor is not None:
+        work = replace(work, neighbors=neighbors.without_lists_below(max(depth, 1)))
+    with WorkerPool(
+        work, n_jobs=how.n_jobs, executor=how.executor, progress=how.progress, unit="chunk"
+    ) as workers:
+        if work.average_ties:
+            if first:
+                announce_profile(work, problem, workers.n_workers)
+            workers.stand_apart()
+        for number, (lists, share, remarks) in workers.map(np.arange(work.n_chunks), 1, cache is not None):
+            chunk = work.chunk(int(number[0]))
+            if cache is not None and lists is not None:
+                cache.put(chunk, lists)
+            collect(chunk, share, remarks)
+    if cache is not None:
+        neighbors.keep(cache)
