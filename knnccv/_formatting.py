@@ -1,4 +1,4 @@
-"""How results are shown: large counts, error bounds, data frames."""
+"""Presentation of results: error bounds, parameters, data frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
-    """A pandas DataFrame of these columns; ImportError if pandas is missing."""
+    """Return a pandas DataFrame of these columns; ImportError if pandas is missing."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -28,7 +28,7 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
 
 
 def error_line(result: Any) -> str:
-    """What is known of the error, for people to read."""
+    """Return the error bound as text."""
     bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
     if result.certified:
         return f"error at most {bound:.1e}"
@@ -36,10 +36,10 @@ def error_line(result: Any) -> str:
 
 
 def uncertified(result: Result) -> Result:
-    """A result of approximate neighbors: the same, and nothing is promised of its error."""
+    """Return a result of approximate neighbors: the same, marked as not certified."""
     given: Any = result
-    none = np.full_like(given.truncation_bound, np.inf)
-    marked: Result = replace(given, certified=False, error_bound=none if none.ndim else math.inf)
+    bound = np.full_like(given.truncation_bound, np.inf)
+    marked: Result = replace(given, certified=False, error_bound=bound if bound.ndim else math.inf)
     return marked
 
 

@@ -1,4 +1,4 @@
-"""Class labels as users give them, checked and coded."""
+"""Labels y as users give them: checks, codes of class labels, real targets."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class EncodedLabels(NamedTuple):
 
 
 def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
-    """Check class labels and code them.
+    """Check class labels and encode them.
 
     Raises
     ------
     ValueError
         If their shape or number is wrong, or one is missing or not finite.
     TypeError
-        If they are no labels: real numbers with fractions, or things that cannot be sorted together.
+        If they are not labels: numbers that are not whole, or objects that cannot be sorted together.
     """
     if np.ma.is_masked(y):
-        msg = "y holds masked entries; complete cross-validation needs a label for every item"
+        msg = "y holds masked entries; complete cross-validation needs a label for every sample"
         raise ValueError(msg)
     labels = _one_kind(y)
     if labels.ndim != 1:
@@ -74,17 +74,17 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
 
 
 def single_class(n_items: int) -> EncodedLabels:
-    """All samples in one class, where there are no labels."""
+    """Return all samples as one class, for rules without class labels."""
     return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
 
 
 def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
-    """Check real targets; as float64 (n_items, n_outputs), and in the shape given.
+    """Check real targets; return them as float64 (n_items, n_outputs), and in the given shape.
 
     Raises
     ------
     ValueError, TypeError
-        If their shape or number is wrong, one is missing or not finite, or they are no real numbers.
+        If their shape or number is wrong, one is missing or not finite, or they are not real numbers.
     """
     given = as_reals("y", y, "y must hold real numbers, (n_items,) or (n_items, n_outputs)")
     if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] == 0):
@@ -96,7 +96,7 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
     if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
         msg = f"targets must not exceed {LARGEST_TARGET:g} in size, got {np.abs(given).max():g}"
         raise ValueError(msg)
-    given = given.copy()  # the caller may change theirs
+    given = given.copy()  # the caller may change the original
     return np.ascontiguousarray(given.reshape(n_items, -1)), given
 
 
@@ -117,7 +117,7 @@ def _check_whole(labels: Array) -> None:
 
 
 def _one_kind(y: Any) -> Array:
-    """The labels as an array; a list of mixed types is not let NumPy turn into text."""
+    """The labels as an array of one type; NumPy would turn a list of mixed types into text."""
     if isinstance(y, (list, tuple)):
         labels = np.empty(len(y), dtype=object)
         for i, label in enumerate(y):
@@ -152,7 +152,7 @@ def _one_kind(y: Any) -> Array:
     if any(type(label) not in _PLAIN for label in labels):
         return labels
     plain = np.array(labels.tolist())
-    # NumPy makes doubles of large integers, and cuts NULs off the end of text: labels could merge.
+    # NumPy turns large integers into doubles, and drops NULs at the end of text: labels could merge.
     return plain if len(set(plain.tolist())) == len(set(labels.tolist())) else labels
 
 
@@ -164,13 +164,13 @@ def _kind(label: Any) -> str:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether it stands for nothing: None, NaN, NaT, pandas.NA."""
+    """Whether the object is a missing value: None, NaN, NaT, pandas.NA."""
     # pandas.NA compares to neither True nor False; NaN, NaT and Decimal("nan") are unequal to themselves.
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True
     try:
         return not isinstance(label, (str, bytes)) and bool(label != label)
-    except ArithmeticError:  # a signalling Decimal
+    except ArithmeticError:  # a signaling Decimal
         return True
-    except ValueError:  # an array: something, though no label
+    except ValueError:  # an array: not a label, but not missing
         return False

@@ -1,4 +1,4 @@
-"""How many training sets there are: integers that may be too long to be read."""
+"""Numbers of training sets: exact integers, with a short form for long ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ SHORT = 10**15
 
 
 class TrainingSetCount(int):
-    """How many training sets there are: an integer that shows itself as people read it.
+    """A number of training sets: an exact integer with a short form.
 
-    Python refuses to print integers of more than 4300 digits, and nobody reads them. As text it is
-    ``3.2e+6018`` where it has more than 15 digits. It is exact: arithmetic gives plain integers,
-    ``f"{n:d}"`` and ``f"{n:,}"`` have all digits, and the formats "e", "f", "g" and "n" serve, whatever the
-    length. ``"%d" % n``, ``"%g" % n``, ``json.dumps`` and ``float`` see the integer itself, and refuse
-    where it is too long; so do plain integers computed from it. There is `log10_n_train_sets` for these.
+    Python refuses to print integers of more than 4300 digits. This one is shown as ``3.2e+6018`` if it has
+    more than 15 digits. Arithmetic gives plain integers. ``f"{n:d}"`` and ``f"{n:,}"`` have all digits, and
+    the formats "e", "f", "g" and "n" work for any length. ``"%d" % n``, ``"%g" % n``, ``json.dumps`` and
+    ``float`` use the plain integer and raise if it is too long; use `log10_n_train_sets` there.
 
     Examples
     --------
@@ -38,19 +37,19 @@ class TrainingSetCount(int):
         try:
             return int.__format__(self, spec)
         except (OverflowError, ValueError):
-            if self.bit_length() < 1000:  # no matter of its length
+            if self.bit_length() < 1000:  # the length is not the reason
                 raise
         return _format_long(int(self), spec)
 
 
 def _format_long(number: int, spec: str) -> str:
-    """What `format` would give for an integer that it refuses."""
+    """The text that `format` would return if it accepted long integers."""
     kind = spec[-1] if spec[-1].isalpha() else ""
     rest = spec.removesuffix(kind) if kind else spec
     if kind in ("", "d", "n"):
         if not kind and "," not in rest and "_" not in rest:
             return format(magnitude(number), rest)
-        # Decimals know no underscores.
+        # Decimals have no underscores.
         shown = format(Decimal(number), rest.replace("_", ",") + "f")
         return shown.replace(",", "_") if "_" in rest else shown
     if "." not in rest:
@@ -65,7 +64,7 @@ def _format_long(number: int, spec: str) -> str:
 
 
 def magnitude(number: int) -> str:
-    """A count for people to read: as it is while short, else as a power of ten.
+    """Return a count as text: all digits if it is short, otherwise as a power of ten.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def magnitude(number: int) -> str:
 
 
 def magnitude_of_log10(log: float) -> str:
-    """The same of a count of which only the decimal logarithm is known, and large.
+    """Return a large count as text, from its decimal logarithm.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def magnitude_of_log10(log: float) -> str:
 
 
 def n_digits(number: int) -> int:
-    """Decimal digits of a positive integer, also where str() would refuse its length."""
+    """Return the number of decimal digits of a positive integer of any length."""
     guess = int(number.bit_length() * 0.30102999566398120) - 1
     digits = max(guess, 0)
     power = 10**digits

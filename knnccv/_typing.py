@@ -1,4 +1,4 @@
-"""Types that every module uses."""
+"""Type aliases for all modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of arguments that several modules share; every message says the value and what is allowed."""
+"""Checks of arguments, shared by all modules; every message names the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ._typing import Array
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None = None, limit: str = "") -> int:
-    """The value as a Python integer; `limit` says in words what `most` is.
+    """Return the value as a Python integer; `limit` describes the largest allowed value in words.
 
     Raises
     ------
     TypeError
-        If it is no integer; booleans are none.
+        If it is not an integer; booleans are refused.
     ValueError
         If it is below `least` or above `most`.
     """
@@ -36,12 +36,12 @@ def check_integer(name: str, value: Any, least: int, most: int | None = None, li
 
 
 def check_real(name: str, value: Any) -> float:
-    """The value as a Python float.
+    """Return the value as a Python float.
 
     Raises
     ------
     TypeError
-        If it is no real number; booleans are none.
+        If it is not a real number; booleans are refused.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         msg = f"{name} must be a real number, got {value!r}"
@@ -53,7 +53,7 @@ def check_real(name: str, value: Any) -> float:
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """The value as a bool.
+    """Return the value as a bool.
 
     Raises
     ------
@@ -67,30 +67,30 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def check_tol(tol: Any) -> None:
-    """Raise ValueError or TypeError if `tol` is no admissible error."""
+    """Raise ValueError or TypeError unless `tol` is a number in [0, 1)."""
     if not 0 <= check_real("tol", tol) < 1:
         msg = f"tol must be in [0, 1), got {tol}"
         raise ValueError(msg)
 
 
 def as_reals(name: str, values: Any, must: str) -> Array:
-    """The values as a C-contiguous float64 array: no text, no rounded integers, nothing missing.
+    """Return the values as a C-contiguous float64 array; refuse text, large integers and missing values.
 
-    What is finer than float64 (long doubles, Fractions) is rounded to it.
+    Long doubles and Fractions are rounded to float64.
 
     Parameters
     ----------
     name : str
-        What the values are called in messages about one of them.
+        The name of the values in messages about one of them.
     values : array_like
         Any number of dimensions.
     must : str
-        What they must be, the beginning of a message.
+        The requirement, as the beginning of a message.
 
     Raises
     ------
     TypeError
-        If they are no real numbers.
+        If they are not real numbers.
     ValueError
         If they are ragged or masked, one is not finite, or an integer is not exact in float64.
     """
@@ -122,7 +122,7 @@ def as_reals(name: str, values: Any, must: str) -> Array:
 
 
 def rectangular(values: Any, must: str) -> Array:
-    """The values as an array of whatever type; ValueError, beginning with `must`, if they are ragged."""
+    """Return the values as an array of any type; ValueError, beginning with `must`, if they are ragged."""
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -132,7 +132,7 @@ def rectangular(values: Any, must: str) -> Array:
 
 def check_finite(name: str, data: Array, first_row: int = 0) -> None:
     """Raise ValueError at the first value that is not finite; `data` starts at row `first_row`."""
-    # In pieces: the data may be a file larger than the memory.
+    # In pieces, because the data may be a file larger than the memory.
     step = max(2**20 * len(data) // max(data.size, 1), 1) if data.ndim else 1
     for start in range(0, len(data), step) if data.ndim else (0,):
         piece = data[start : start + step] if data.ndim else data
@@ -140,7 +140,7 @@ def check_finite(name: str, data: Array, first_row: int = 0) -> None:
         if not finite.all():
             at = tuple(int(i) for i in np.argwhere(~finite)[0])
             shown = (at[0] + start + first_row, *at[1:])
-            # Missing features have distances of their own; missing distances or costs have no remedy.
+            # Distances exist for missing features, but not for missing distances or costs.
             is_feature = name == "X" and np.isnan(piece[at])
             hint = "; knnccv.hvdm.HEOM measures tables with missing values" if is_feature else ""
             msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite{hint}"
@@ -148,7 +148,7 @@ def check_finite(name: str, data: Array, first_row: int = 0) -> None:
 
 
 def _inexact(raw: Array) -> tuple[int, ...] | None:
-    """Where an integer is that float64 does not hold exactly, as all up to 2**53 are."""
+    """The place of an integer that is not exact in float64 (beyond 2**53), or None."""
     if raw.dtype.kind == "O":
         large = (
             at for at in np.ndindex(raw.shape) if isinstance(raw[at], Integral) and abs(raw[at]) > 2**53
@@ -165,19 +165,19 @@ def _place(name: str, at: tuple[int, ...]) -> str:
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError if `value` is none of the allowed words."""
+    """Raise ValueError if `value` is not one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
         raise ValueError(msg)
 
 
 def check_random_state(random_state: Any) -> np.random.Generator:
-    """The random numbers that a seed or a generator stands for.
+    """Return the generator for a seed, or the given generator.
 
     Raises
     ------
     TypeError, ValueError
-        If it is neither None, a non-negative integer nor a numpy Generator.
+        If it is not None, a non-negative integer or a numpy Generator.
     """
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
@@ -195,11 +195,12 @@ RIGHT_WAY = "knnccv.screened_cv fits it to every training set anew"
 
 
 def refuse_fitted(name: str, value: Any) -> None:
-    """Raise TypeError if `value` is an estimator, where data or a metric are asked for."""
+    """Raise TypeError if `value` is an estimator where data or a metric is expected."""
     # A table may have a column of that name.
     if callable(getattr(value, "fit", None)) and not callable(value):
         msg = (
-            f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on the "
-            f"split, and what looks at the labels must not see the tested ones ({WRONG_WAY}): {RIGHT_WAY}"
+            f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on "
+            f"the split, and a step that uses the labels must not see the tested samples ({WRONG_WAY}): "
+            f"{RIGHT_WAY}"
         )
         raise TypeError(msg)

@@ -1,7 +1,7 @@
 """Designs: which training sets are admissible, and how likely each is.
 
 A *design* turns class counts into one or more kinds of equally likely training sets (`TrainingSets`).
-Designs know nothing about distances or about the rule that is judged. A new design belongs here.
+Designs know nothing about distances or rules. A new design belongs here.
 
 - `_base` defines `Design` and `TrainingSets`.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from ._base import Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut
-from ._splits import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample, as_design
+from ._splits import (
+    KFold,
+    LeaveOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    as_design,
+    merge_folds,
+)
 
 __all__ = [
     "Design",
@@ -26,4 +34,5 @@ __all__ = [
     "Subsample",
     "TrainingSets",
     "as_design",
+    "merge_folds",
 ]

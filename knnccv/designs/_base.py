@@ -1,4 +1,4 @@
-"""What a design is, and its training sets."""
+"""The base class of designs, `Design`, and the training sets that a design returns, `TrainingSets`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .._typing import Array
 
 @dataclass(frozen=True)
 class TrainingSets:
-    """All training sets of one size (or of one size per class), equally likely.
+    """One kind of training sets: all of one size (or of one size per class), equally likely.
 
     Attributes
     ----------
     probability : Fraction
         Share of the design's splits that are of this kind.
     n_train, counts : tuple of int
-        Per stratum, samples in the training set and samples in all. The strata are the classes where
-        `stratified`, else there is one.
+        Per stratum: samples in the training set, and all samples. The strata are the classes if
+        `stratified`; otherwise there is one stratum.
     stratified : bool
         Whether the strata are the classes.
     extra : tuple of int
-        Strata of which `n_extra`, any of them alike, have one sample more in the training set than
-        `n_train` says; usually none.
+        Strata of which a random choice of `n_extra` has one sample more in the training set than `n_train`;
+        usually empty.
     n_extra : int
-        How many of them.
+        The number of strata with an extra sample.
     """
 
     probability: Fraction
@@ -42,8 +42,8 @@ class TrainingSets:
 
     @property
     def number(self) -> int:
-        """How many such training sets there are."""
-        ways = [1] + [0] * self.n_extra  # with so many strata that have one more
+        """Number of these training sets."""
+        ways = [1] + [0] * self.n_extra  # by the number of strata with an extra sample
         for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True)):
             plain = math.comb(count, n_train)
             more = math.comb(count, n_train + 1) if stratum in self.extra else 0
@@ -62,16 +62,16 @@ class TrainingSets:
 
     @property
     def most_train(self) -> int:
-        """Items in the largest training set."""
+        """Size of the largest training set."""
         return sum(self.n_train) + self.n_extra
 
     @property
     def n_test(self) -> int | Fraction:
-        """Items that every such training set leaves for testing."""
+        """Number of samples that each of these training sets leaves for testing."""
         return sum(self.counts) - self.most_train
 
     def tested_share(self, n_classes: int) -> list[Fraction]:
-        """Per class, the share of the training sets that leave a sample of it for testing."""
+        """Per class, the probability that a given sample of it is tested."""
         more = Fraction(self.n_extra, max(len(self.extra), 1))
         shares = [
             (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count)
@@ -81,7 +81,7 @@ class TrainingSets:
 
 
 class Design(ABC):
-    """A random way to split the samples; see the subclasses."""
+    """A random split of the samples into training and test sets; see the subclasses."""
 
     @abstractmethod
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
@@ -90,34 +90,34 @@ class Design(ABC):
         Raises
         ------
         ValueError
-            If the data cannot be split so.
+            If the data cannot be split in this way.
         """
 
     @abstractmethod
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One random run of the design.
+        """Return one random run of the design.
 
         Returns
         -------
         fold : int32 ndarray of shape (n_items,)
-            The fold in which the sample is tested, -1 where it never is.
+            The fold in which the sample is tested, -1 if it never is.
         kind : ndarray of shape (n_folds,)
-            For every fold, which of `training_sets` it is.
+            For every fold, the index of its kind in `training_sets`.
         """
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
-        """What a sample of a class counts in the score, where the training sets do not tell.
+        """Return the weights of samples in the score, if the training sets do not determine them.
 
         Returns
         -------
         tuple of tuple of Fraction, shape (n_kinds, n_classes), or None
-            For each of `training_sets` and each class; summed over kinds and samples they make 1. None, the
-            default, if all samples that a training set leaves are tested.
+            The weight of a sample, for each of `training_sets` and each class; over kinds and samples they
+            sum to 1. None, the default, if all samples outside the training set are tested.
         """
         return None
 
     def n_train_sets(self, labels: EncodedLabels) -> int:
-        """How many different training sets are admissible, exactly."""
+        """Return the exact number of different training sets."""
         return sum(kind.number for kind in self.training_sets(labels))
 
 

@@ -18,39 +18,39 @@ from ._base import Design, TrainingSets
 class GroupTrainingSets(TrainingSets):
     """All training sets of a fixed number of whole groups, equally likely.
 
-    ``n_train`` and ``counts`` are numbers of groups; the samples that they hold may differ in number.
+    ``n_train`` and ``counts`` are numbers of groups; groups may differ in size.
 
     Attributes
     ----------
     sizes : tuple of int
-        How many samples every group has, in the order of the group codes.
+        Number of samples of every group, in the order of the group codes.
     """
 
     sizes: tuple[int, ...] = ()
 
     @property
     def n_test(self) -> Fraction:
-        """Items that a training set leaves for testing, on average."""
+        """Mean number of samples that a training set leaves for testing."""
         return Fraction(sum(self.sizes) * self.n_test_groups, len(self.sizes))
 
     @property
     def n_test_groups(self) -> int:
-        """Groups that every training set leaves for testing."""
+        """Number of groups that every training set leaves for testing."""
         return sum(self.counts) - sum(self.n_train)
 
     @property
     def most_train(self) -> int:
-        """Items in the largest training set."""
+        """Size of the largest training set."""
         return sum(self.sizes) - sum(sorted(self.sizes)[: self.n_test_groups])
 
     @property
     def train_sizes(self) -> tuple[int, ...]:
-        """All sizes of training sets if one group is tested, else the smallest and the largest."""
+        """All sizes of training sets if one group is tested; otherwise the smallest and the largest."""
         n_items = sum(self.sizes)
         if self.n_test_groups == 1:
             return tuple(sorted({n_items - size for size in self.sizes}))
-        least = n_items - sum(sorted(self.sizes)[-self.n_test_groups :])
-        return tuple(sorted({least, self.most_train}))
+        smallest = n_items - sum(sorted(self.sizes)[-self.n_test_groups :])
+        return tuple(sorted({smallest, self.most_train}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,37 +58,34 @@ class LeaveGroupsOut(Design):
     """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
 
     Samples of one group (a patient, a speaker, a photograph's subject) are tested together or train
-    together.
-    Every rule that has a kernel for fixed sizes is served. With ``p > 1`` there is one limit: for rules of
-    several nearest training samples `complete_cv` goes through the sets of groups, of which there may be
-    20,000 ("nn", and "knn" and "rank" with K or R of 1, take any number; so does `monte_carlo_cv`).
+    together. Every rule that has a kernel for fixed sizes is supported. With ``p > 1`` there is one limit:
+    for rules of several nearest training samples `complete_cv` enumerates the sets of groups, at most
+    20,000 ("nn", "knn" and "rank" with K or R of 1, and `monte_carlo_cv` have no limit).
 
     Parameters
     ----------
     groups : array of shape (n_items,)
-        The group of every sample: labels of any kind (numbers, text, dates, tuples, …), at least two
+        The group of every sample: labels of any type (numbers, text, dates, tuples, …), at least two
         different ones. Copied.
     p : int, default 1
-        Number of tested groups, 1 to n_groups - 1.
+        Number of groups that are tested, 1 to n_groups - 1.
 
     Raises
     ------
     TypeError, ValueError
         If `groups` or `p` is not as above.
 
-    Notes
-    -----
-    Every sample is tested by the same share of the splits, p / n_groups. ``average="pooled"`` counts all
-    classifications of all splits alike, and so all samples: the share of right answers among all that are
-    ever given, to which a split adds as many as its test set has samples. ``average="item"`` is the same.
+    Notes ----- Every sample is tested in the same share of the splits, p / n_groups. With
+    ``average="pooled"`` all classifications of all splits have equal weight, and hence all samples: the
+    score is the share of correct answers among all answers. ``average="item"`` is the same.
 
-    The mean of the splits' scores (``cross_val_score(...).mean()``) is something else unless groups have
-    equal sizes: a mean of ratios, in which a sample of a small group counts more. For ``p=1`` it follows
-    from the items' scores, see the example. GroupShuffleSplit and shuffled GroupKFold draw from the same
-    test sets: what they say of each sample has the same mean, where as many groups are tested.
+    The mean of the splits' scores (``cross_val_score(...).mean()``) differs unless groups have equal sizes.
+    It is a mean of ratios, in which a sample of a small group has more weight. For ``p=1`` it follows from
+    the samples' scores, see the example. GroupShuffleSplit and shuffled GroupKFold draw from the same test
+    sets: with the same number of tested groups, the mean score of each sample is the same.
 
-    With ``p > 1`` and ``ties="random"``, tied groups of unequal sizes cost their number times the smaller
-    of p and n_groups - p times their samples, for every tested sample: much, where most distances are
+    With ``p > 1`` and ``ties="random"``, tied groups of unequal sizes cost, for every tested sample, their
+    number times the smaller of p and n_groups - p times their samples. This is slow if most distances are
     equal.
 
     Examples
@@ -110,12 +107,12 @@ class LeaveGroupsOut(Design):
     p: int = 1
 
     def __post_init__(self) -> None:
-        groups, codes = _coded(self.groups)
+        groups, codes = _encode(self.groups)
         n_groups = int(codes.max()) + 1 if len(codes) else 0
         if n_groups < 2:
             msg = f"groups must hold at least two different labels, got {n_groups}"
             raise ValueError(msg)
-        p = check_integer("p", self.p, 1, n_groups - 1, "one less than there are groups")
+        p = check_integer("p", self.p, 1, n_groups - 1, "one less than the number of groups")
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "_codes", codes)
@@ -131,7 +128,7 @@ class LeaveGroupsOut(Design):
 
     @property
     def sizes(self) -> Array:
-        """int64 (n_groups,): how many samples every group has."""
+        """int64 (n_groups,): the number of samples of every group."""
         return np.bincount(self.codes)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
@@ -151,12 +148,12 @@ class LeaveGroupsOut(Design):
         return np.where(np.isin(self.codes, tested), 0, -1).astype(np.int32), np.zeros(1, np.int64)
 
 
-def _coded(groups: Any) -> tuple[Array, Array]:
-    """The groups as an array of its own, and as codes int64 (n_items,)."""
+def _encode(groups: Any) -> tuple[Array, Array]:
+    """A copy of the groups as an array, and their codes, int64 (n_items,)."""
     if np.ma.is_masked(groups):
         msg = "groups holds masked entries; every sample needs a group"
         raise ValueError(msg)
-    if isinstance(groups, (list, tuple)):  # NumPy would turn mixed ones into text, and tuples into rows
+    if isinstance(groups, (list, tuple)):  # NumPy would turn mixed types into text, and tuples into rows
         labels = np.empty(len(groups), dtype=object)
         for i, label in enumerate(groups):
             labels[i] = label
@@ -166,7 +163,7 @@ def _coded(groups: Any) -> tuple[Array, Array]:
         msg = f"groups must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
     if labels.dtype.kind in "OT":
-        return labels, _coded_one_by_one(labels)
+        return labels, _encode_objects(labels)
     missing = labels != labels
     if missing.any():
         at = int(np.argmax(missing))
@@ -176,7 +173,7 @@ def _coded(groups: Any) -> tuple[Array, Array]:
     return labels, np.ascontiguousarray(codes.reshape(-1), dtype=np.int64)
 
 
-def _coded_one_by_one(labels: Array) -> Array:
+def _encode_objects(labels: Array) -> Array:
     codes: dict[Any, int] = {}
     listed = np.empty(len(labels), np.int64)
     for at, label in enumerate(labels.tolist()):

@@ -1,4 +1,4 @@
-"""The designs, from random subsamples to stratified k-fold cross-validation."""
+"""The designs of single samples, from random subsamples to stratified k-fold cross-validation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ARGUMENTS = {
     "LeaveOut": "1",
     "LeaveGroupsOut": "groups",
 }
-"""By class of design, the arguments that an error shows as an example."""
+"""For each design, the arguments of the example in an error message."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Subsample(Design):
     ----------
     train_size : int or float
         Number of training samples (1 to n_items - 1), or a fraction in (0, 1) of all samples, rounded down
-        as scikit-learn does.
+        as in scikit-learn.
     """
 
     train_size: int | float
@@ -44,7 +44,7 @@ class Subsample(Design):
         _check_size("train_size", self.train_size)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind: the samples are one stratum."""
+        """Return one kind, with all samples as one stratum."""
         n_items = len(labels.codes)
         size = _count(self.train_size, n_items)
         if not 1 <= size <= n_items - 1:
@@ -57,7 +57,7 @@ class Subsample(Design):
         return (TrainingSets(Fraction(1), (size,), (n_items,), stratified=False),)
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """A training set drawn without replacement."""
+        """Return a training set drawn without replacement."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
@@ -78,7 +78,7 @@ class LeaveOut(Design):
         check_integer("p", self.p, 1)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind: n_items - p samples."""
+        """Return one kind, of n_items - p samples."""
         n_items = len(labels.codes)
         if self.p > n_items - 1:
             msg = f"p must be between 1 and {n_items - 1} for {n_items} samples, got {self.p}"
@@ -86,7 +86,7 @@ class LeaveOut(Design):
         return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One test set of p samples."""
+        """Return one test set of p samples."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
@@ -102,12 +102,13 @@ class StratifiedSubsample(Design):
     train_size : float, optional
         Fraction in (0, 1) of every class, rounded down.
     per_class : int or mapping of label to int, optional
-        The same number from every class, or a number (0 to the size of the class) for every label.
+        Number of samples of every class, or a mapping with a number (0 to the size of the class) for every
+        label.
 
     Raises
     ------
     TypeError, ValueError
-        Unless exactly one of the two is given, and is of the right kind.
+        Unless exactly one of the two is given, with a value of the type above.
     """
 
     train_size: float | None = None
@@ -135,7 +136,9 @@ class StratifiedSubsample(Design):
                 raise TypeError(msg)
             _check_size("train_size", self.train_size)
         elif isinstance(self.per_class, Mapping):
-            object.__setattr__(self, "per_class", dict(self.per_class))  # the caller may change theirs
+            object.__setattr__(
+                self, "per_class", dict(self.per_class)
+            )  # the caller may change the original
             for label, count in self.per_class.items():
                 check_integer(f"per_class[{label!r}]", count, 0)
         elif isinstance(self.per_class, Integral):
@@ -145,7 +148,7 @@ class StratifiedSubsample(Design):
             raise TypeError(msg)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind: the classes are the strata."""
+        """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
         n_train = tuple(self._sizes(labels))
         if sum(n_train) == 0:
@@ -165,12 +168,12 @@ class StratifiedSubsample(Design):
                 if count == 0:
                     msg = (
                         f"train_size={self.train_size} leaves no training sample of class {name!r} "
-                        f"({size} samples); use per_class={{label: count}} to say what it should have"
+                        f"({size} samples); use per_class={{label: count}} to choose the number"
                     )
                     raise ValueError(msg)
             return wanted
         if isinstance(self.per_class, Mapping):
-            keys = list(labels.classes)  # NumPy's scalars are equal to Python's, and keep dates
+            keys = list(labels.classes)  # NumPy's scalars equal Python's, and keep dates
             known = set(keys)
             missing = [name for name, key in zip(names, keys, strict=True) if key not in self.per_class]
             unknown = [name for name in self.per_class if name not in known]
@@ -184,13 +187,13 @@ class StratifiedSubsample(Design):
             if count > size:
                 msg = (
                     f"per_class must be at most the size of the class: class {name!r} has {size} "
-                    f"items, got {count}"
+                    f"samples, got {count}"
                 )
                 raise ValueError(msg)
         return wanted
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Training samples drawn without replacement from every class."""
+        """Return training samples drawn without replacement from every class."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
@@ -199,8 +202,8 @@ class StratifiedSubsample(Design):
 class KFold(Design):
     """K-fold cross-validation over all shuffles (scikit-learn's ``KFold(k, shuffle=True)``).
 
-    Where k does not divide N, the first N mod k folds have one sample more. The score is then the mean
-    over folds of the fold's score (``cross_val_score(...).mean()``).
+    If k does not divide N, the first N mod k folds have one sample more. The score is then the mean of the
+    folds' scores (``cross_val_score(...).mean()``).
 
     Parameters
     ----------
@@ -214,19 +217,19 @@ class KFold(Design):
         check_integer("n_splits", self.n_splits, 2)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind of training set, or two where k does not divide N."""
+        """Return one kind of training sets, or two if k does not divide N."""
         n_items = len(labels.codes)
         if self.n_splits > n_items:
             msg = f"n_splits must be between 2 and {n_items} for {n_items} samples, got {self.n_splits}"
             raise ValueError(msg)
-        return _group((n_items,), [(n_items - size,) for size in self._test_sizes(n_items)], False)
+        return merge_folds((n_items,), [(n_items - size,) for size in self._test_sizes(n_items)], False)
 
     def _test_sizes(self, n_items: int) -> list[int]:
         small, larger = divmod(n_items, self.n_splits)
         return [small + 1] * larger + [small] * (self.n_splits - larger)
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One partition into folds."""
+        """Return one partition into folds."""
         kinds = self.training_sets(labels)
         sizes = self._test_sizes(len(labels.codes))
         folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), sizes)
@@ -238,8 +241,8 @@ class KFold(Design):
 class StratifiedKFold(Design):
     """Stratified k-fold cross-validation over all shuffles (scikit-learn's ``StratifiedKFold``).
 
-    Every fold tests the number of samples of each class that scikit-learn allots to it; these numbers
-    depend on the order in which the classes first appear.
+    Every fold tests as many samples of each class as in scikit-learn; these numbers depend on the order in
+    which the classes first appear.
 
     Parameters
     ----------
@@ -253,12 +256,12 @@ class StratifiedKFold(Design):
         check_integer("n_splits", self.n_splits, 2)
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """At most k kinds of training sets, usually one to three."""
+        """Return at most k kinds of training sets, usually one to three."""
         counts = tuple(int(count) for count in labels.counts)
-        return _group(counts, self._n_train(labels), True)
+        return merge_folds(counts, self._n_train(labels), True)
 
     def _allocation(self, labels: EncodedLabels) -> Array:
-        """Shape (n_splits, n_classes): tested samples of each class in each fold, as scikit-learn deals."""
+        """Tested samples of each class in each fold, as in scikit-learn; shape (n_splits, n_classes)."""
         largest = int(labels.counts.max())
         if largest < 2:
             msg = "stratified folds need a class of at least two samples, but all labels differ"
@@ -281,7 +284,7 @@ class StratifiedKFold(Design):
         return [tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)]
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One stratified partition into folds."""
+        """Return one stratified partition into folds."""
         allocation = self._allocation(labels)
         kinds = self.training_sets(labels)
         fold = np.empty(len(labels.codes), np.int32)
@@ -292,12 +295,12 @@ class StratifiedKFold(Design):
 
 
 def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKFold) -> Design:
-    """`cv` as users give it: a design, or a number of folds of that kind.
+    """Return the design that `cv` stands for: itself, or `folds` with this number of folds.
 
     Raises
     ------
     TypeError, ValueError
-        If it is neither.
+        If `cv` is neither a design nor an integer.
     """
     if isinstance(cv, Design):
         return cv
@@ -317,17 +320,17 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
 
 
 def _shown(cv: Any) -> str:
-    """What was given as a design; where it is the class of one, with how a design is made of it."""
+    """The given object, as text; for a class of designs, with an example of how to make a design."""
     if not (isinstance(cv, type) and issubclass(cv, Design)):
         return repr(cv)
     arguments = _ARGUMENTS.get(cv.__name__, "...")
     return f"the class {cv.__name__}; give one of its designs, such as {cv.__name__}({arguments})"
 
 
-def _group(
+def merge_folds(
     counts: tuple[int, ...], n_trains: list[tuple[int, ...]], stratified: bool
 ) -> tuple[TrainingSets, ...]:
-    """Folds with equal training sizes as one kind, in order of first appearance."""
+    """Merge folds of equal training sizes into one kind, in order of first appearance."""
     folds: dict[tuple[int, ...], int] = {}
     for n_train in n_trains:
         folds[n_train] = folds.get(n_train, 0) + 1
@@ -354,5 +357,5 @@ def _check_size(name: str, size: Any) -> None:
 
 
 def _count(size: int | float, n_items: int) -> int:
-    """A number of samples as it is, a fraction rounded down as scikit-learn does."""
+    """The number of samples; a fraction is rounded down, as in scikit-learn."""
     return int(size) if isinstance(size, Integral) else math.floor(float(size) * n_items)

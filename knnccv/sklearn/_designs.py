@@ -13,8 +13,7 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, TrainingSets
-from ..designs._splits import _group
+from ..designs import Design, TrainingSets, merge_folds
 from ._estimators import InexactError
 
 MOST_PATTERNS = 1_000
@@ -49,7 +48,7 @@ class Folds(Design):
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind for each combination of sizes."""
         counts = labels.counts if self.stratified else [len(labels.codes)]
-        return _group(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
+        return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
         """Those of the mean over classes within each fold, where `balanced`."""
