@@ -281,7 +281,7 @@ WRONG = [
     (
         {"train_sizes": [0.001]},
         ValueError,
-        r"between 1 and 89 for 90 samples, got 0.001 \(0 items",
+        r"between 1 and 89 for 90 samples, got 0.001 \(0 samples",
     ),
     ({"train_sizes": [1.5]}, ValueError, r"train_size as a fraction must be in \(0, 1\), got 1.5"),
     ({"train_sizes": [True]}, TypeError, "train_size must be a number of samples or a fraction"),

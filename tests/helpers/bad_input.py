@@ -1,0 +1,170 @@
+"""Bad inputs that must be refused: shared values, calls and the test that every table of them goes through.
+
+A row of a table ``ARGUMENTS`` holds arguments that `complete_cv` and `monte_carlo_cv` share, and is passed
+to both. A row of a table ``CALLS`` is a call by itself. Each row has the error, of exactly this type, and a
+pattern of its message.
+"""
+
+# Metrics and kernels take the arguments that they are called with, used or not.
+# ruff: noqa: ARG001, ARG002, ARG004, ARG005
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from knnccv import Neighbors, Subsample, complete_cv, monte_carlo_cv
+from knnccv.kernel import Variant, jit
+
+NAN, INF = float("nan"), float("inf")
+DATA = np.random.default_rng(0).normal(size=(12, 2))
+LABELS = np.repeat([0, 1, 2], 4)
+DISTANCES = np.abs(DATA[:, None] - DATA[None]).sum(axis=-1)
+LOSS = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
+NEAR = np.argsort(DISTANCES + np.diag(np.full(12, INF)), axis=1)[:, :3]
+FAR = np.take_along_axis(DISTANCES, NEAR, axis=1)
+
+
+def changed(array, at, value, dtype=None):
+    """A copy of the array with one other value."""
+    copy = np.array(array, dtype=dtype)
+    copy[at] = value
+    return copy
+
+
+def objects(*values):
+    """One-dimensional array of any objects."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def masked(array, at):
+    """The array with one entry masked."""
+    mask = np.zeros(np.shape(array), bool)
+    mask[at] = True
+    return np.ma.masked_array(array, mask)
+
+
+def graph(array=None):
+    """Every item's three nearest, as a CSR matrix of distances."""
+    rows = np.repeat(np.arange(12), 3)
+    return sp.csr_matrix((FAR.ravel() if array is None else array, (rows, NEAR.ravel())), shape=(12, 12))
+
+
+def duplicated(container):
+    """A graph that gives one pair of samples two distances."""
+    rows, columns = np.append(np.repeat(np.arange(12), 3), 0), np.append(NEAR.ravel(), NEAR[0, 0])
+    values = np.append(FAR.ravel(), 0.25)
+    if container is sp.coo_matrix:
+        return sp.coo_matrix((values, (rows, columns)), shape=(12, 12))
+    order = np.argsort(rows, kind="stable")
+    indptr = np.searchsorted(rows[order], np.arange(13))
+    return sp.csr_matrix((values[order], columns[order], indptr), shape=(12, 12))
+
+
+def returning(value):
+    """A metric that always returns this."""
+    return lambda tested, other: value
+
+
+def raising(error):
+    """A metric that always fails."""
+
+    def metric(tested, other):
+        raise error
+
+    return metric
+
+
+class NotAVariant:
+    name = "nn"
+
+
+class NoKernel(Variant):
+    name = "no-kernel"
+
+    def n_nearest(self, **parameters):
+        return 1
+
+
+class Abstract(Variant):
+    name = "abstract"
+
+
+class WrongKernel(NoKernel):
+    name = "wrong-kernel"
+    fixed = jit(lambda order, labels: 0.0)
+
+
+class PlainKernel(NoKernel):
+    name = "plain-kernel"
+
+    @staticmethod
+    def fixed(order, labels, target, constraints):
+        return 0.0
+
+
+class Untypable(NoKernel):
+    name = "untypable"
+    fixed = jit(lambda order, labels, target, constraints: "right")
+
+
+class Nameless(Variant):
+    fixed = jit(lambda order, labels, target, constraints: 0.0)
+
+    def n_nearest(self, **parameters):
+        return 1
+
+
+class SecondNN(Nameless):
+    name = "nn"
+
+
+NEED_COMPILER = {"variant-plain-kernel", "variant-kernel-returns-text", "register-untypable"}
+
+
+def complete(X=DATA, y=LABELS, variant="nn", cv=None, **more):
+    return complete_cv(X, y, variant, cv, **more)
+
+
+def sampled(X=DATA, y=LABELS, variant="nn", cv=None, **more):
+    return monte_carlo_cv(X, y, variant, cv, **{"n_repeats": 3, "random_state": 0, **more})
+
+
+def short(**more):
+    """Exact mode with three neighbors of every sample, where seven may matter."""
+    return complete_cv(Neighbors.from_lists(NEAR, FAR), LABELS, "nn", Subsample(6), exact=True, **more)
+
+
+def marks(name):
+    """Skip rows about the type of a kernel if nothing is compiled."""
+    unjitted = bool(getattr(numba.config, "DISABLE_JIT", False)) and name in NEED_COMPILER
+    return [pytest.mark.skip("nothing is compiled: NUMBA_DISABLE_JIT")] if unjitted else []
+
+
+def rows(arguments, calls):
+    """The parameters of the test; the design is Subsample(6) unless a row has another."""
+    for name, (given, error, message) in arguments.items():
+        for function in (complete, sampled):
+
+            def call(function=function, given=given):
+                return function(**{"cv": Subsample(6), **given()})
+
+            yield pytest.param(call, error, message, id=f"{function.__name__}-{name}", marks=marks(name))
+    for name, row in calls.items():
+        yield pytest.param(*row, id=name, marks=marks(name))
+
+
+def refusal_test(arguments, calls):
+    """A test that every row is refused with its error and message, and writes no file."""
+
+    @pytest.mark.parametrize(("call", "error", "message"), list(rows(arguments, calls)))
+    def test_bad_input_is_refused(call, error, message, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(error, match=message) as caught:
+            call()
+        assert caught.type in (error if isinstance(error, tuple) else (error,))
+        assert not list(tmp_path.iterdir())
+
+    return test_bad_input_is_refused
