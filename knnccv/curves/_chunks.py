@@ -79,9 +79,9 @@ def run_chunks(
     The `first` pass, over all samples, announces a long run time and lets the neighbors keep their lists.
     """
     neighbors, depth = work.neighbors, work.depth
-    cache = neighbors.new_cache(depth) if how.keep and depth and first else None
+    cache = neighbors.room(depth) if how.keep and depth and first else None
     if how.executor is not None:
-        work = replace(work, neighbors=neighbors.without_lists_below(max(depth, 1)))
+        work = replace(work, neighbors=neighbors.for_workers(max(depth, 1)))
     with WorkerPool(
         work, n_jobs=how.n_jobs, executor=how.executor, progress=how.progress, unit="chunk"
     ) as workers:
@@ -95,4 +95,4 @@ def run_chunks(
                 cache.put(chunk, lists)
             collect(chunk, share, remarks)
     if cache is not None:
-        neighbors.keep(cache)
+        neighbors.store(cache)

@@ -37,9 +37,9 @@ class ProfilePass(ChunkPass):
 
     def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
         """The lists of a chunk, its share of the profile, and the lengths of its lists."""
-        size = self.neighbors.block_size(self.depth)
+        size = self.neighbors.rows_at_once(self.depth)
         blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
-        parts = [self.neighbors.block(block, self.depth) for block in blocks]
+        parts = [self.neighbors.search(block, self.depth) for block in blocks]
         lists = _joined(parts)
         known = np.concatenate([usable_lengths(part, self.neighbors, self.average_ties) for part in parts])
         profile = np.zeros((2, self.depth + 1, self.spec.max_k + 1))
@@ -59,11 +59,11 @@ class ProfilePass(ChunkPass):
         waiting = np.arange(len(rows))
         while len(waiting):
             depth = min(2 * depth, self.neighbors.max_depth)
-            size = self.neighbors.block_size(depth)
+            size = self.neighbors.rows_at_once(depth)
             left = []
             for start in range(0, len(waiting), size):
                 block = waiting[start : start + size]
-                lists = self.neighbors.block(rows[block], depth)
+                lists = self.neighbors.search(rows[block], depth)
                 known = usable_lengths(lists, self.neighbors, average_ties=True)
                 done = (known >= self.depth) | ~lists.may_tie_beyond | (depth == self.neighbors.max_depth)
                 self._add_ties(
@@ -121,7 +121,7 @@ def profile_surface(
     if how.executor is None:
         neighbors.search_all(depth, n_jobs=how.n_jobs, progress=how.progress)
     # Sums are taken in this order, in which samples of one class are adjacent.
-    near = neighbors.sorted(np.arange(neighbors.n_items), depth)
+    near = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     rows = near[np.argsort(codes[near], kind="stable")]
     work = ProfilePass(
         neighbors, rows, depth, problem.ties == "random", weights, spec, np.unique(grid.nearest)

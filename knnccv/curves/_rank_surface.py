@@ -220,7 +220,7 @@ def rank_surface(
         max(tol, 1e-15) * 1e-8 / (max_rank * (1 + len(labels.counts))),
     )
     depth = _first_depth(problems, neighbors, nearest, tol)
-    rows = neighbors.sorted(np.arange(n_items), max(depth, 1))
+    rows = neighbors.visiting_order(np.arange(n_items), max(depth, 1))
     work = RankPass(
         neighbors,
         rows,

@@ -43,7 +43,7 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
     untested = problem.never_tested()
     score_rows_exactly = as_python(score_rows)
     scores = np.full((len(problem.training_sets), n_items), None, dtype=object)
-    size = neighbors.block_size(depth)
+    size = neighbors.rows_at_once(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
         lists = neighbors.search(rows, depth)

@@ -94,7 +94,7 @@ class GroupScorer:
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
         """The rows' lists, if wanted, scores and tails (1, n_rows), and which rows are tied."""
-        lists = self.neighbors.block(rows, depth)
+        lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         scores = np.zeros(len(rows), object if self.exact else float)
         if self.n_train == self.n_groups - 1:

@@ -69,7 +69,7 @@ class BlockScorer:
 
     def lists_of(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
         """The rows' lists, and the lengths up to which the tie rule can use them."""
-        lists = self.neighbors.block(rows, depth)
+        lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
         if self.losses is not None:
             from ._tie_order import order_ties_by_score
@@ -121,14 +121,14 @@ def float_scores(
         problem, neighbors, tol, scorer.fixed_tails if isinstance(scorer, BlockScorer) else None
     )
     if executor is not None:
-        scorer = replace(scorer, neighbors=neighbors.without_lists_below(depth))
+        scorer = replace(scorer, neighbors=neighbors.for_workers(depth))
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     rows = np.arange(n_items)
     deepest = depth
-    cache = neighbors.new_cache(depth) if keep else None
+    cache = neighbors.room(depth) if keep else None
     with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
         while len(rows):
