@@ -1,4 +1,7 @@
-"""Build with ``sphinx-build -W --keep-going -b html docs docs/_build/html`` (extra ``[docs]``)."""
+"""The settings of the site.
+
+Build it with ``sphinx-build -W --keep-going -b html docs docs/_build/html`` (extra ``[docs]``).
+"""
 
 import re
 import sys
@@ -18,6 +21,8 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "performance_history",
+    "source_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
@@ -41,7 +46,7 @@ html_math_renderer = "mathml"
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
-# In docstrings `name` is a name of the library; what is none is left as code.
+# In docstrings `name` refers to a name of the library; other names are shown as code.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -68,7 +73,7 @@ sphinx_gallery_conf = {
 
 
 def find_short_name(app, env, node, contnode):
-    """`complete_cv` for `knnccv.complete_cv`, also in the docstrings of the modules."""
+    """Resolve `complete_cv` as `knnccv.complete_cv`, also in the docstrings of the modules."""
     target = node.get("reftarget", "")
     if node.get("refdomain") != "py" or target.startswith("knnccv."):
         return None
@@ -77,13 +82,13 @@ def find_short_name(app, env, node, contnode):
 
 
 def keep_literals_whole(_app, _what, _name, _obj, _options, lines):
-    """Lists of functions end a description at the first full stop, also at one within a literal."""
+    """Protect full stops within literals, since lists of functions cut a description at the first one."""
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is not None:
         lines[first] = re.sub("``[^`]*``", lambda literal: literal[0].replace(" .. ", " … "), lines[first])
 
 
 def setup(app):
-    """Let docstrings call things as users do."""
+    """Resolve short names in docstrings."""
     app.connect("missing-reference", find_short_name)
     app.connect("autodoc-process-docstring", keep_literals_whole)

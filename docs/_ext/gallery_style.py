@@ -33,7 +33,7 @@ class Order:
 
 
 def reset(_gallery_conf, _file_name):
-    """Before every example, after matplotlib's own defaults."""
+    """Set the style before every example, after matplotlib's own defaults."""
     import matplotlib as mpl
 
     mpl.rcParams.update(STYLE)

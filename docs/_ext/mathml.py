@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no network."""
+"""Formulas as MathML, which browsers draw without a script and without a network."""
 
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -26,11 +26,11 @@ def visit_block(translator, node):
 
 
 def depart(_translator, _node):
-    """Nothing is left to write: the text of the node is the formula's source."""
+    """Write nothing: the formula is written, and the text of the node is its source."""
 
 
 def skipping(visit):
-    """The visitor, which leaves out the children."""
+    """A visitor that leaves out the children of a node."""
     from docutils import nodes
 
     def visit_and_skip(translator, node):
