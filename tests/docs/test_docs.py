@@ -1,4 +1,4 @@
-"""What the documents show must run: the README's blocks in order, and every docstring's example."""
+"""Code in documents runs: the blocks of the README and of every page in order, and every docstring's example."""
 
 import doctest
 import importlib
@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SCRIPTS = ("approximate.md", "cluster.md")
 """Pages whose blocks are scripts of their own."""
+DOWNLOADS = ("guide/data_sets.md",)
+"""Pages whose blocks fetch data."""
 BUILT = ("_build", "auto_gallery")
 PAGES = [page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md"))]
 PAGES = [page.as_posix() for page in PAGES if page.parts[0] not in BUILT]
@@ -30,23 +32,23 @@ def blocks(name, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def test_the_readme_runs(mirror, monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
-    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
-    scope = {}
-    for block in blocks("README.md"):
-        exec(compile(block, "README.md", "exec"), scope)
+def test_the_readme_runs(capsys):
+    assert "fetch_" not in "".join(blocks("README.md"))
+    run_page((ROOT / "README.md").read_text(encoding="utf-8"), "README.md")
     shown = capsys.readouterr().out
-    assert "0.712135" in shown
-    assert "CompleteCV 0.606935: nn over Subsample(train_size=172)" in shown
+    assert shown.startswith("0.712135")
+    assert " 2.1e-13" in (ROOT / "README.md").read_text(encoding="utf-8").replace("`", " ")
+    assert "n_neighbors" in shown
 
 
-def test_the_readme_runs_without_downloads(capsys):
-    scope = {}
-    for block in blocks("README.md"):
-        if "fetch_" not in block:
-            exec(compile(block, "README.md", "exec"), scope)
-    assert "0.712135" in capsys.readouterr().out
+def test_the_readme_is_short_and_its_first_blocks_are_the_main_uses():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 200
+    first, second, *_ = blocks("README.md")
+    assert "complete_cv(" in first
+    assert "expected_score(" in second
+    order = ["](docs/spread.png)", "## Install", first, second, "## Literature"]
+    assert sorted(order, key=text.index) == order
 
 
 @pytest.mark.parametrize("block", blocks("docs/cluster.md"))
@@ -82,7 +84,7 @@ def test_the_page_on_approximate_neighbors_runs(tmp_path):
 
 
 def run_page(text, name):
-    """Run the blocks of a page one after the other, some of them sessions that show what comes out."""
+    """Run the blocks of a page in order; sessions must show what they return."""
     scope = {"__name__": "page"}
     outputs = io.StringIO()
     runner = doctest.DocTestRunner()
@@ -100,10 +102,18 @@ def run_page(text, name):
     return n_blocks
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in SCRIPTS])
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in SCRIPTS + DOWNLOADS])
 def test_the_pages_of_the_site_run(name):
     text = (DOCS / name).read_text(encoding="utf-8")
     assert run_page(text, name) > 0 or ">>>" not in text
+
+
+@pytest.mark.parametrize("name", DOWNLOADS)
+def test_the_pages_that_fetch_data_run(name, mirror, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
+    assert run_page((DOCS / name).read_text(encoding="utf-8"), name) > 0
+    assert "CompleteCV 0.606935: nn over Subsample(train_size=172)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -120,7 +130,7 @@ def test_a_page_that_is_wrong_is_found(text, error):
 
 
 def test_the_statements_of_the_mathematics_are_checked():
-    """What has a displayed formula ends with a block that asserts something."""
+    """After the last displayed formula of a section there is a block that asserts something."""
     text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
     sections = [section for section in re.split(r"^## ", text, flags=re.MULTILINE) if "$$\n" in section]
     assert len(sections) > 5
@@ -131,7 +141,7 @@ def test_the_statements_of_the_mathematics_are_checked():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_is_not_run_can_at_least_be_read(name):
+def test_blocks_that_are_not_run_compile(name):
     for block in blocks(f"docs/{name}", "py"):
         compile(block, name, "exec")
 
@@ -143,7 +153,7 @@ def test_the_readme_names_every_built_in_variant():
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/guide/ties.md", "docs/getting_started.md"])
-def test_the_default_of_ties_is_told_as_it_is(name):
+def test_no_text_calls_another_tie_rule_the_default(name):
     """Texts that were right when ``"index"`` was the default."""
     text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
     for outdated in ('`"index"` (default)', '`ties="random"` for', "Missing so far: `ties"):
@@ -159,9 +169,10 @@ def test_the_defaults_in_signatures_and_docstrings_agree():
 
 
 def test_the_readme_shows_the_two_commands():
-    commands = blocks("README.md", "bash")
-    assert commands[0] == "pip install . && knnccv score\n"
-    assert commands[1] == 'pip install ".[test]" && pytest -n 2\n'
+    assert blocks("README.md", "bash")[0] == "pip install . && knnccv score\n"
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tested,) = re.findall(r"<!-- test-command -->\s+```bash\n(.*?)```", text, re.DOTALL)
+    assert tested.startswith('pip install ".[test]" && pytest')
 
 
 def test_links_of_the_readme_lead_somewhere():
