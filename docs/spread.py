@@ -1,4 +1,4 @@
-"""Draw the README's figure: what random splits say of 1-NN on liver-disorders, and what is true.
+"""Draw the figure of the README: scores of random splits of 1-NN on liver-disorders, and the exact score.
 
 Run it with ``python docs/spread.py`` (needs matplotlib, and the data or the network).
 """

@@ -43,17 +43,20 @@ def draw(levels):
             top += HEIGHT + GAP
         top += GAP
     left = MARGIN + NUMBERS
-    shapes.append(_box("knnccv_variants: found by entry points", left, top, WIDTH - left - MARGIN, "registry"))
-    top += HEIGHT + GAP + 14
     shapes.append(
-        f'<text class="note" x="{left}" y="{top}">Imports go down only. Dark: the path of every score.</text>'
+        _box("knnccv_variants: found by entry points", left, top, WIDTH - left - MARGIN, "registry")
     )
+    top += HEIGHT + GAP + 14
+    note = "Imports go down only. Dark: the path of every score."
+    shapes.append(f'<text class="note" x="{left}" y="{top}">{note}</text>')
     height = top + MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" role="img">\n<title>Layers of the package knnccv</title>\n'
         f"<style>{STYLE}</style>\n"
-        f'<rect class="page" width="{WIDTH}" height="{height}" rx="8"/>\n' + "\n".join(shapes) + "\n</svg>\n"
+        f'<rect class="page" width="{WIDTH}" height="{height}" rx="8"/>\n'
+        + "\n".join(shapes)
+        + "\n</svg>\n"
     )
 
 

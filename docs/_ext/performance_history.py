@@ -155,13 +155,15 @@ def picture(commits, cases):
 def can_publish(folder):
     """Whether ``asv publish`` can run: asv is installed, the repository is there, and so are results."""
     published = (folder / "asv.conf.json").is_file() and (folder.parent / ".git").exists()
-    return published and importlib.util.find_spec("asv") is not None and bool(read_history(folder / "results")[0])
+    return (
+        published
+        and importlib.util.find_spec("asv") is not None
+        and bool(read_history(folder / "results")[0])
+    )
 
 
 def publish(app, error):
     """Write asv's own pages into the site."""
-    from sphinx.util import logging
-
     folder = benchmarks_folder(app.srcdir)
     if error or app.builder.format != "html" or not can_publish(folder):
         return
@@ -169,6 +171,8 @@ def publish(app, error):
     command += ["--html-dir", str(Path(app.outdir, "performance").resolve())]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
+        from sphinx.util import logging
+
         logging.getLogger(__name__).warning("asv publish failed:\n%s", done.stdout + done.stderr)
 
 
@@ -191,7 +195,9 @@ def content(folder):
     )
     found = [nodes.paragraph("", text)]
     if can_publish(folder):
-        link = '<p><a href="performance/index.html">All benchmarks, interactively</a>, as asv shows them.</p>'
+        link = (
+            '<p><a href="performance/index.html">All benchmarks, interactively</a>, as asv shows them.</p>'
+        )
         found.append(nodes.raw("", link, format="html"))
     for name, members in by_file(cases).items():
         title = TITLES.get(name, name)

@@ -40,8 +40,8 @@ def test_every_package_has_a_paragraph():
 
 @pytest.mark.parametrize(("page", "path", "name"), REFERENCES)
 def test_every_function_that_is_named_exists(page, path, name):
-    assert LINKS["line_of"](path, name) > 0
-    assert (ROOT / path).is_file()
+    assert LINKS["line_of"](path, name) > 0, page
+    assert (ROOT / path).is_file(), page
 
 
 def test_references_that_lead_nowhere_are_found():

@@ -1,4 +1,4 @@
-"""Code in documents runs: the blocks of the README and of every page in order, and every docstring's example."""
+"""Code in documents runs: the blocks of the README and of every page, and every docstring's example."""
 
 import doctest
 import importlib

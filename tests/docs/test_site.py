@@ -20,8 +20,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = sorted((DOCS / "gallery").glob("*/plot_*.py"))
 BUILT = ("_build", "auto_gallery", "generated")
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not set(BUILT) & set(page.parts)]
-TEXTS = [*PAGES, *EXAMPLES, *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
-TEXTS = [path for path in TEXTS if path.exists()]  # some are left out of sdists
+TEXTS = [*PAGES, *EXAMPLES, *sorted(DOCS.parent.glob("[A-Z]*.md"))]
+TEXTS = [path for path in TEXTS if path.name != "CHANGELOG.md"]
 MODULES = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
 MODULES |= {"kernel", "sampling"}
 UNCLEAR = (

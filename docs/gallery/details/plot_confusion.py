@@ -2,12 +2,12 @@
 An exact confusion matrix
 =========================
 
-Which classes are mistaken for which, averaged over all splits, and what mistakes cost.
+Which classes are confused, averaged over all splits, and the expected cost of mistakes.
 """
 
 # %%
-# The expected confusion matrix of three neighbors over all shuffled fivefold cross-validations. It comes
-# from a result, after the fact:
+# The expected confusion matrix of three neighbors over all shuffled fivefold cross-validations. It is
+# computed from a result:
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,8 +2,8 @@
 Suspicious labels
 =================
 
-A sample that hardly any training set gets right may have a wrong label. Complete cross-validation scores
-every sample over all training sets, so that the list of suspects does not depend on a seed.
+A sample that hardly any training set classifies correctly may have a wrong label. Complete cross-validation
+scores every sample over all training sets, so the list of suspects does not depend on a seed.
 """
 
 # %%
@@ -52,7 +52,7 @@ ax.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# The wrong labels stand at the front of the list:
+# The wrong labels are at the front of the list:
 
 print("eight worst:", np.sort(order[:8]))
 print("flipped:    ", flipped)

@@ -2,8 +2,8 @@
 Rank curves, as in retrieval
 ============================
 
-Search engines and face recognition show a list and ask whether the right answer is among the first R. The
-curve of that share over R, the cumulative match characteristic (CMC), is exact here as well.
+Search engines and face recognition show a list. It is correct if the right answer is among the first R. The
+share of correct lists over R, the cumulative match characteristic (CMC), is exact here as well.
 """
 
 # %%
@@ -21,8 +21,8 @@ noise = np.where(rng.random(400) < 0.25, 1.6, 0.8)
 X = rng.normal(size=(40, 12))[person] + noise[:, None] * rng.normal(size=(400, 12))
 
 # %%
-# With n enrolled pictures per person, chosen in every possible way: how often is the right person among
-# those of the R nearest pictures?
+# With n enrolled pictures per person, chosen in every possible way, how often does one of the R nearest
+# pictures show the right person?
 
 near = Neighbors.from_data(X)
 ranks = [1, 2, 3, 5, 8, 12, 20, 30]
@@ -41,8 +41,8 @@ for enrolled, scores in curves.items():
     print(enrolled, "enrolled: rank 1", round(scores[0], 4), "rank 5", round(scores[3], 4))
 
 # %%
-# Which people are hard to find? The samples' own scores say it, without the luck of which pictures were
-# enrolled:
+# Which people are hard to find? The scores of their pictures show it, averaged over all choices of enrolled
+# pictures:
 
 result = complete_cv(near, person, "rank", StratifiedSubsample(per_class=3), rank=5)
 by_person = result.per_item.reshape(40, 10)

@@ -2,12 +2,12 @@
 Ties between neighbors
 =======================
 
-Coarse measurements give many samples the same distance. If the first one wins, the score depends on the
-order of the rows, which has no meaning.
+Coarse measurements give many samples the same distance. If the first of tied samples wins, the score
+depends on the order of the rows, which has no meaning.
 """
 
 # %%
-# Of the wines we keep three columns, rounded as a cheap instrument would round them:
+# Three columns of the wine data, rounded to integers:
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,34 +41,34 @@ for _ in range(300):
 
 # %%
 # The default, ``ties="random"``, is the exact mean over all orders of tied samples, and does not depend
-# on the rows' order:
+# on the order of the rows:
 
-fair = complete_cv(coarse, wine.y, "nn", design)
-ax = plot.luck(scores, fair, label="300 random orders of the rows")
+all_orders = complete_cv(coarse, wine.y, "nn", design)
+ax = plot.luck(scores, all_orders, label="300 random orders of the rows")
 ax.set_xlabel("score of one order of the rows")
 
 # %%
 # The order of the file is no better than any other:
 
-print(f"file order {by_index.score:.4f}, fair {fair.score:.4f}")
+print(f"order of the file {by_index.score:.4f}, mean over all orders {all_orders.score:.4f}")
 print(f"shuffled rows {min(scores):.4f} to {max(scores):.4f}")
 
 # %%
-# Which classes gain? The neighbors are searched once for both scores:
+# Which classes gain? One search of the neighbors serves both scores:
 
 near = Neighbors.from_data(coarse)
 index = complete_cv(near, wine.y, "nn", design, ties="index").per_item
 random = complete_cv(near, wine.y, "nn", design, ties="random").per_item
 moved = index - random
 for name, label in zip(wine.target_names, np.unique(wine.y), strict=True):
-    own = moved[wine.y == label]
-    print(f"{name}: {own.mean():+.3f} on average, {own.min():+.3f} to {own.max():+.3f}")
+    change = moved[wine.y == label]
+    print(f"{name}: {change.mean():+.3f} on average, {change.min():+.3f} to {change.max():+.3f}")
 
 # %%
 # What is the largest possible effect of the order? The report finds the worst and the best order for each
 # sample:
 
-report = fair.tie_report()
+report = all_orders.tie_report()
 print(f"between {report.lowest:.4f} and {report.highest:.4f}")
 _, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
 plot.tie_report(report, ax=ax)

@@ -2,8 +2,8 @@
 Molecules by Tanimoto distance
 ==============================
 
-Binary fingerprints are compared by the share of common bits. Any such matrix goes in, and its many ties
-are averaged over.
+Binary fingerprints are compared by the share of common bits. Any matrix of such distances is accepted, and
+scores are means over the orders of its many ties.
 """
 
 # %%
@@ -34,8 +34,8 @@ for question, labels in (("series", series), ("activity", active)):
     print(question, complete_cv(near, labels, "knn", Subsample(0.5), n_neighbors=3))
 
 # %%
-# Ratios of small integers are often equal. The default averages over all orders of tied molecules
-# exactly. The report says how far a single order could be from that:
+# Ratios of small integers are often equal. The default is the exact mean over all orders of tied molecules.
+# The report says how far a single order could be from it:
 
 result = complete_cv(near, active, "nn", StratifiedSubsample(0.5))
 report = result.tie_report()

@@ -7,7 +7,7 @@ Here the samples are strings.
 """
 
 # %%
-# Sequences of three families: each is an ancestor's, with letters replaced, lost and gained on the way.
+# Sequences of three families. Each descends from an ancestor, with letters replaced, deleted and inserted.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -69,9 +69,9 @@ ax.set(xlabel="known sequences per family", ylabel="accuracy of the nearest neig
 plt.show()
 
 # %%
-# A row of the matrix belongs to the tested sample. Asymmetric dissimilarities therefore keep their
-# meaning: if deletions are cheap and insertions are expensive, the distance from the tested to the known
-# sequence differs from the distance back.
+# A row of the matrix belongs to the tested sample, so dissimilarities may be asymmetric. If deletions are
+# cheap and insertions are expensive, the distance from the tested to the known sequence differs from the
+# distance in the other direction.
 
 
 def one_way(tested, known):

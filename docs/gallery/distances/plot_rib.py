@@ -2,9 +2,9 @@
 Tuned votes, and the leak of a supervised distance
 ==================================================
 
-A table of numeric and categorical columns, with a distance that is learned from the labels: the landscape
-that a search for vote weights explores, and the effect on a score if a sample's own label enters its
-distances.
+A table of numeric and categorical columns, with a distance that is learned from the labels. The first
+picture shows the settings of the vote weights, the second how a score changes if a sample's own label
+enters its distances.
 """
 
 # %%
@@ -24,7 +24,7 @@ species = np.array(["agaric", "bolete", "parasol"])[code]
 
 
 def informative(names, share):
-    """For a share of the samples the category that goes with the species, otherwise a random one."""
+    """Return the category of the species for a share of the samples, and a random one for the others."""
     return np.where(rng.random(n_samples) < share, np.array(names)[code], rng.choice(names, n_samples))
 
 
@@ -40,21 +40,21 @@ rib = RIBClassifier(random_state=0).fit(mushrooms, species)
 print(rib.best_params_)
 
 # %%
-# Leave-one-out accuracy (colors) is a landscape of terraces: many settings have equally many samples
-# right. The mean confidence in the samples' own classes (lines) is smooth. CVC takes the highest terrace,
-# and on it the highest confidence. The numbered circles are the improving steps of the greedy search, one
-# parameter each:
+# Leave-one-out accuracy (colors) has plateaus: many settings have the same number of correct samples. The
+# mean confidence, the share of the votes for the sample's class (lines), is smooth. CVC takes the highest
+# plateau, and the highest confidence on it. The numbered circles are the improving steps of the greedy
+# search, one parameter each:
 
 ks = np.arange(2, 31)
 w_ks = np.arange(0, 16) / 15
 kernels = ("linear", "gaussian", "exponential")
 accuracy = np.empty((3, len(w_ks), len(ks)))
 confidence = np.empty((3, len(w_ks), len(ks)))
-own = np.searchsorted(rib.classes_, species)
+own_class = np.searchsorted(rib.classes_, species)
 for at in np.ndindex(accuracy.shape):
     votes = loo_votes(rib.neighbors_, species, ks[at[2]], kernels[at[0]], w_k=w_ks[at[1]])
     accuracy[at] = lcv_score(species, votes)
-    confidence[at] = votes[np.arange(n_samples), own].mean()
+    confidence[at] = votes[np.arange(n_samples), own_class].mean()
 
 path = pd.DataFrame(rib.search_path_).query("improved")
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained", sharex=True, sharey=True)
@@ -83,9 +83,9 @@ fig.colorbar(mesh, ax=axes, label="correct when left out, %", extend="min")
 plt.show()
 
 # %%
-# Now labels that nothing can predict: coin flips. Each of 200 people lives in one of some towns, drawn at
-# random, and has two measurements of noise. Five neighbors vote. With ``leave_one_out="fixed"``, as in
-# the paper, a person's own label enters the statistics of the town; with "exact" it does not.
+# Now the labels are coin flips, which nothing can predict. Each of 200 people lives in a random town and
+# has two measurements of noise. Five neighbors vote. With ``leave_one_out="fixed"``, as in the paper, a
+# person's own label enters the statistics of the town; with "exact" it does not.
 
 n_towns = [2, 5, 10, 20, 40, 60, 100]
 tries = range(10)
@@ -115,9 +115,9 @@ ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# The more towns there are, the larger is the tested person's share of the own town. The points scatter as
-# means of 200 coin flips do. "exact" is a little below one half, as leave-one-out is: without a sample,
-# its class is somewhat rarer.
+# The more towns there are, the larger is the tested person's share in the statistics of the town. The
+# points scatter like means of 200 coin flips. "exact" is slightly below one half, as usual for
+# leave-one-out: without a sample, its class is slightly rarer.
 
 for how, scores in found.items():
     few, many = scores[0].mean(), scores[-1].mean()

@@ -2,8 +2,8 @@
 What cross_val_score estimates
 ==============================
 
-The same call as scikit-learn's, and the mean over all of the splitter's random numbers in place of one of
-them.
+The arguments are those of scikit-learn's ``cross_val_score``. The result is the exact mean over all random
+states of the splitter.
 """
 
 # %%
@@ -24,7 +24,7 @@ exact = expected_score(rule, wine.X, wine.y, cv=splitter)
 print(exact)
 
 # %%
-# Other seeds give other numbers. All of them estimate the line:
+# Other seeds give other scores. All of them estimate the vertical line:
 
 runs = [
     cross_val_score(rule, wine.X, wine.y, cv=KFold(10, shuffle=True, random_state=seed)).mean()

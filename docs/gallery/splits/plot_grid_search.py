@@ -31,7 +31,7 @@ print(f"scores of one candidate differ by up to {np.ptp(curves, axis=0).max():.3
 
 # %%
 # The same search by exact scores. The scorer reads K and the metric from each candidate; ``WholeData``
-# hands it all samples once, so nothing else in the search has to change:
+# passes all samples once, so nothing else in the search has to change:
 
 search = GridSearchCV(
     KNeighborsClassifier(),
@@ -53,7 +53,7 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# Several parameters are no problem; each candidate is one exact score:
+# A grid may have several parameters. Each candidate has one exact score:
 
 both = GridSearchCV(
     KNeighborsClassifier(),

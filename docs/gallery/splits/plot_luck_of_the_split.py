@@ -2,8 +2,8 @@
 The luck of the split
 =====================
 
-How much do random splits scatter about the number that they estimate? Here half of the wines train, the
-other half is tested, and the nearest neighbor decides.
+How much do random splits scatter about the number that they estimate? Here half of the wines are the
+training set, the other half is tested, and the nearest neighbor decides.
 """
 
 # %%
