@@ -153,13 +153,10 @@ def picture(commits, cases):
 
 
 def can_publish(folder):
-    """Whether ``asv publish`` can run: asv is installed, the repository is there, and so are results."""
-    published = (folder / "asv.conf.json").is_file() and (folder.parent / ".git").exists()
-    return (
-        published
-        and importlib.util.find_spec("asv") is not None
-        and bool(read_history(folder / "results")[0])
-    )
+    """Whether ``asv publish`` can run: it needs asv, the repository and results."""
+    in_repository = (folder / "asv.conf.json").is_file() and (folder.parent / ".git").exists()
+    installed = importlib.util.find_spec("asv") is not None
+    return in_repository and installed and bool(read_history(folder / "results")[0])
 
 
 def publish(app, error):
