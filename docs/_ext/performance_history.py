@@ -125,6 +125,7 @@ def picture(commits, cases):
     """Values relative to each case's first one, over the commits; an SVG as bytes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     places = range(len(commits))
     with mpl.rc_context({"svg.hashsalt": "knnccv", "font.size": 9}):
@@ -143,6 +144,8 @@ def picture(commits, cases):
         axes.set_yscale("log", base=2)
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, 0.7), max(high, 1.4))
+        subdivisions = (1, 1.25, 1.5, 1.75) if high < 4 * low else (1,)
+        axes.yaxis.set_major_locator(LogLocator(base=2, subs=subdivisions))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xticks(places, [commit.hash[:7] for commit in commits], rotation=60, ha="right")
         axes.set_ylabel("relative to the first commit")
@@ -186,7 +189,7 @@ def content(folder):
         return [nodes.note("", nodes.paragraph("", text))]
     first, last = commits[0], commits[-1]
     text = (
-        f"{len(commits)} commits from {first.date:%Y-%m-%d} to {last.date:%Y-%m-%d}, recorded on the machine "
+        f"{len(commits)} commits from {first.date:%Y-%m-%d} to {last.date:%Y-%m-%d}, recorded on "
         f"{first.machine}. Thin lines are single cases (a benchmark with its parameters), the red line is "
         "their median. Tables give the newest value divided by the oldest: smaller is faster."
     )
