@@ -1,7 +1,7 @@
 """The command line: ``python -m knnccv``, or ``knnccv`` where the package is installed.
 
-Exit status: 0 when all is well, 1 when part of a table could not be reproduced, 2 when a question cannot
-be answered as it was asked, 130 when interrupted, 141 when nobody reads the output any more.
+Exit status: 0 for success, 1 if part of a table could not be reproduced, 2 for an error in the arguments or
+the data, 130 after an interrupt, 141 if the reader of the output is gone.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ UNREAD = 141
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; every command brings its function as ``run``."""
+    """Return the parser of all commands; each command sets its function as ``run``."""
     parser = argparse.ArgumentParser(
         prog="knnccv",
         description="Complete cross-validation of nearest-neighbor rules: the exact mean score over "
-        "all test/train splits, where others average a few random ones.",
+        "all test/train splits, instead of an average over a few random ones.",
         epilog="'knnccv COMMAND --help' explains a command. Try 'knnccv score', which needs no file.",
     )
     parser.add_argument("--version", action="version", version=f"knnccv {__version__}")
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments. Default: those of the process.
+        The arguments. Default: the arguments of the process.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _write_anything() -> None:
-    """A terminal without ± shall show a question mark, not end the program."""
+    """Let a terminal without ± show a question mark instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
             with contextlib.suppress(AttributeError):
@@ -95,7 +95,7 @@ def _write_anything() -> None:
 
 
 def _discard_output() -> None:
-    """Let Python's own flush at exit find somebody who reads."""
+    """Redirect stdout to the null device, so that Python's flush at exit succeeds."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

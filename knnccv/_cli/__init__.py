@@ -1,7 +1,8 @@
 """The command line: ``python -m knnccv``.
 
-- `commands` defines the commands and their options.
-- `score` computes and shows an answer; `input_table` reads the table.
+- `commands` defines the commands and their options; `options` checks and interprets them.
+- `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them.
+- `score` computes an answer; `score_answer` and `score_details` print it.
 """
 
 from __future__ import annotations

@@ -9,15 +9,16 @@ import argparse
 import json
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 from ..reproduce import REPRODUCTIONS, reproduce
-from .options import check_file_options, choose_design, natural, parameters, size
+from .options import check_file_options, check_metric_options, choose_design, natural, parameters, size
 
-Commands = Any  # argparse names the type of add_subparsers() in private
+Commands = Any  # the type that add_subparsers() returns is private
 
 EPILOG_SCORE = """\
-designs (one of them; the answer is the mean over all splits that the design admits):
+designs (give one; the answer is the mean over all splits that the design admits):
   --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
                                classes); the default, with K = 5
   --train-size 100             all training sets of 100 samples
@@ -36,31 +37,35 @@ examples:
   knnccv score iris.csv --target species --n-neighbors 3 --cv 10
   knnccv score - --target -1 --no-header --variant nn --ties index --train-size 0.5 < iris.data
   knnccv score iris.csv --target species --standardize --confusion --per-item items.csv
+  knnccv score patients.xlsx --target outcome --metric heom --categorical ward
   knnccv score scans.csv --target diagnosis --groups patient --variant nn
   knnccv score homes.csv --target price --variant regression --n-neighbors 7 --train-size 0.8
 """
 
 EPILOG_JSON = """\
-n_train_sets in JSON is a number up to 2**53, and beyond a string such as "3.2e+6018"; log10_n_train_sets is
+n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
-and a matrix whose rows, the true classes, sum to 1. What is not defined (the deviation of a single run), or
-was not asked for, is null."""
+and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
+run) or were not asked for are null."""
 
 
 def add_score(commands: Commands) -> None:
     """Add ``score``."""
     parser = commands.add_parser(
         "score",
-        help="exact score of a rule on a table, beside what a few random runs would have said",
-        description="Exact mean score of a nearest-neighbor rule over all splits of a table, beside "
-        "what a few random runs of the same experiment would have said. Without a file: the bundled "
-        "wine data, standardized.",
+        help="exact score of a rule on a table, beside a few random runs",
+        description="Exact mean score of a nearest-neighbor rule over all splits of a table, beside a few "
+        "random runs of the same experiment. Without a file: the bundled wine data, standardized.",
         epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     data = parser.add_argument_group("the table")
     data.add_argument(
-        "file", nargs="?", metavar="FILE", help="delimited text, one sample per row; - reads standard input"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="delimited text, parquet or Excel (.xlsx), one sample per row, possibly compressed (gz, bz2, "
+        "xz, zip); - reads standard input. Parquet and Excel need: pip install 'knnccv[cli]'",
     )
     data.add_argument(
         "--target",
@@ -72,6 +77,14 @@ def add_score(commands: Commands) -> None:
     )
     data.add_argument(
         "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
+    )
+    data.add_argument("--sheet", metavar="NAME", help="sheet of an Excel file (default: the first)")
+    data.add_argument(
+        "--categorical",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)",
     )
     data.add_argument(
         "--header",
@@ -102,17 +115,23 @@ def add_score(commands: Commands) -> None:
         default=[],
         help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
     )
-    rule.add_argument("--metric", default="euclidean", metavar="NAME", help="distance (default: euclidean)")
+    rule.add_argument(
+        "--metric",
+        default="euclidean",
+        metavar="NAME",
+        help="distance (default: euclidean). heom and hvdm measure tables with categorical columns and "
+        "missing values; heom does not look at the labels, hvdm does, and its scores can be optimistic",
+    )
     rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
     rule.add_argument(
         "--ties",
         choices=("random", "index"),
-        help="equally near samples: the mean over all their orders (the default, where the variant has it), "
+        help="tied samples: the mean over all their orders (the default if the variant offers it), "
         "or in the order of the rows",
     )
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
-    design.add_argument("--train-size", type=size, metavar="SIZE", help="items, or a fraction of them")
+    design.add_argument("--train-size", type=size, metavar="SIZE", help="samples, or a fraction of them")
     design.add_argument("--per-class", metavar="N", help="training samples of every class")
     design.add_argument(
         "--leave-out", type=int, metavar="P", help="leave P samples out, or P groups with --groups"
@@ -120,22 +139,24 @@ def add_score(commands: Commands) -> None:
     design.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="leave whole groups out: samples with the same text or number in this column, which is then no "
-        "feature, are tested together or train together",
+        help="leave whole groups out: samples with the same text or number in this column, which is then "
+        "no feature, are tested together or train together",
     )
     design.add_argument(
         "--stratify",
         action=argparse.BooleanOptionalAction,
-        help="every class alike (default: with --cv, where there are classes)",
+        help="the same share of every class (default: with --cv, if there are classes)",
     )
     design.add_argument(
         "--average",
         choices=("pooled", "item", "class"),
         default="pooled",
-        help="what counts alike: the classifications of a split (default), the samples, the classes",
+        help="what has equal weight: the classifications of a split (default), the samples, the classes",
     )
     runs = parser.add_argument_group("the computation")
-    runs.add_argument("--exact", action="store_true", help="rational numbers: slow, for small tables")
+    runs.add_argument(
+        "--exact", action="store_true", help="compute with rational numbers: slow, for small tables"
+    )
     runs.add_argument(
         "--repeats", type=natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
     )
@@ -150,8 +171,8 @@ def add_score(commands: Commands) -> None:
     runs.add_argument(
         "--per-item",
         metavar="FILE",
-        help="also write a CSV file with the number (from 0), label, score and weight of every sample; no "
-        "score where a sample is never tested",
+        help="also write a CSV file with the number (from 0), label, score and weight of every sample; "
+        "samples that are never tested have no score",
     )
     runs.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_score)
@@ -179,8 +200,8 @@ def add_reproduce(commands: Commands) -> None:
     parser = commands.add_parser(
         "reproduce",
         help="compute a table of the literature again, beside the printed one",
-        description="Compute a table of the literature again and set it beside the printed one. The data "
-        "are downloaded where they are not on this disk (see 'knnccv datasets').",
+        description="Compute a table of the literature again and show it beside the printed one. The data "
+        "are downloaded if they are not on this disk (see 'knnccv datasets').",
         epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -190,9 +211,9 @@ def add_reproduce(commands: Commands) -> None:
     parser.add_argument(
         "--out",
         metavar="FOLDER",
-        help="also write NAME.md, NAME.csv and pictures there; of all a report.html",
+        help="also write NAME.md, NAME.csv and pictures there; for all also report.html",
     )
-    parser.add_argument("--fresh", action="store_true", help="compute it even if the answer was kept")
+    parser.add_argument("--fresh", action="store_true", help="compute again even if the report is cached")
     parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
     parser.set_defaults(run=run_reproduce)
 
@@ -201,10 +222,10 @@ def add_warm(commands: Commands) -> None:
     """Add ``warm``."""
     parser = commands.add_parser(
         "warm",
-        help="compile all kernels ahead of the first question",
-        description="Compile what the built-in variants, all engines and all kinds of questions need, once "
-        "per installation: minutes, which the first questions then need not spend. The kernels are kept "
-        "where the package is, or in NUMBA_CACHE_DIR, and serve processors of the same type.",
+        help="compile all kernels ahead of the first use",
+        description="Compile the kernels of all built-in variants and engines, once per installation. It "
+        "takes minutes, which first uses are then spared. The kernels are cached in the package's folder, "
+        "or in NUMBA_CACHE_DIR, and serve processors of the same type.",
     )
     parser.set_defaults(run=run_warm)
 
@@ -213,12 +234,10 @@ COMMANDS = (add_score, add_datasets, add_reproduce, add_warm)
 
 
 def run_score(args: argparse.Namespace) -> int:
-    """Print the exact score and what random runs say."""
+    """Print the exact score beside random runs."""
     cv = choose_design(args)
     check_file_options(args)
-    if args.p is not None and args.metric != "minkowski":
-        msg = f"--p belongs to --metric minkowski, not to {args.metric}"
-        raise ValueError(msg)
+    check_metric_options(args)
     from . import score, score_details
     from .score_data import read_data
 
@@ -228,17 +247,22 @@ def run_score(args: argparse.Namespace) -> int:
         score_details.check_confusion(rule)
     with score_details.items_file(args.per_item, args.file) as items:
         data = read_data(args, rule)
-        for note in data.notes:
-            print(f"knnccv: note: {note}", file=sys.stderr)
+        _print_notes(data.notes)
         answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+        _print_notes(answer.notes)
         if items is not None:
             score_details.write_items(items, answer.complete)
     print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
     return 0
 
 
+def _print_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"knnccv: note: {note}", file=sys.stderr)
+
+
 def run_datasets(args: argparse.Namespace) -> int:
-    """Print what data sets there are."""
+    """Print the list of data sets."""
     from ..datasets import list_datasets, uci_names
 
     found = list_datasets()
@@ -250,18 +274,18 @@ def run_datasets(args: argparse.Namespace) -> int:
     for info in found:
         classes = "-" if info.n_classes is None else info.n_classes
         cached = "yes" if info.cached else "no"
-        licence = info.licence.partition(";")[0]  # the first clause says what is allowed
+        licence = info.licence.partition(";")[0]  # the first clause names the license
         print(f"{info.name:<17}{info.n_items:>8}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
         print(f"    {info.address}")
-    names = [name.replace(" ", "\xa0") for name in uci_names()]  # no name shall be cut at a line's end
+    names = [name.replace(" ", "\xa0") for name in uci_names()]  # no line break within a name
     listed = textwrap.fill(", ".join(names), 96, initial_indent="    ", subsequent_indent="    ")
-    print(f"\nfetch_uci(NAME): {len(names)} sets of UCI, those of Wilson & Martinez (1999)")
+    print(f"\nfetch_uci(NAME): {len(names)} sets of UCI, used by Wilson & Martinez (1999)")
     print(listed.replace("\xa0", " "))
     return 0
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
-    """Print a table of the literature beside ours."""
+    """Print a table of the literature beside its reproduction."""
     report = reproduce(
         args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
     )
@@ -271,8 +295,8 @@ def run_reproduce(args: argparse.Namespace) -> int:
     return 1 if report.failures else 0
 
 
-def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (there are none)
-    """Compile everything, and say where it is kept."""
+def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (the command has none)
+    """Compile all kernels, and print the folder of the cache."""
     from .._warmup import kept_in, warm
     from .compiling import Compiling
 

@@ -1,4 +1,4 @@
-"""Saying that kernels are being compiled, where somebody waits at a terminal."""
+"""A message while kernels are compiled, and the time that compiling takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 from numba.core import event
 
-COMPILES = "numba:compile"  # what a cache holds is loaded without this event
+COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 
 
 class Compiling(event.Listener):
@@ -18,9 +18,9 @@ class Compiling(event.Listener):
     Attributes
     ----------
     seconds : float
-        What compiling has taken so far, by the clock.
+        Wall time of compiling so far.
     functions : int
-        How many functions were compiled, those that others call included.
+        Number of compiled functions, including those that others call.
     """
 
     def __init__(self, message: str) -> None:
@@ -39,18 +39,18 @@ class Compiling(event.Listener):
     ) -> None:
         event.unregister(COMPILES, self)
 
-    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (Numba gives it)
-        """Note when it began, and say so the first time."""
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (Numba passes it)
+        """Start the clock, and print the message the first time."""
         if self._depth == 0:
             self._started = time.perf_counter()
         if self.functions == 0 and sys.stderr is not None:
-            with contextlib.suppress(OSError, ValueError):  # nobody reads
+            with contextlib.suppress(OSError, ValueError):  # stderr is closed
                 print(self.message, file=sys.stderr, flush=True)
         self._depth += 1
         self.functions += 1
 
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002
-        """Add what the outermost function took."""
+        """Add the time of the outermost function."""
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._started

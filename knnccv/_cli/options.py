@@ -1,6 +1,6 @@
-"""What the options of the command ``score`` mean.
+"""The options of the command ``score``: what they mean, and which contradict each other.
 
-All of it is checked before a file is read, and nothing heavy is imported for ``--help``.
+Everything is checked before a file is read. ``--help`` imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import argparse
 import ast
 from typing import Any
 
+MIXED_METRICS = ("heom", "hvdm")
+"""Distances that measure categorical and missing values; the others measure numbers."""
+
 
 def choose_design(args: argparse.Namespace) -> Any:
     """The design that the options describe; class labels of --per-class are still text.
 
-    With --groups it says how many are left out, as LeaveOut: which groups there are is not read yet.
+    With --groups it is a LeaveOut with the number of groups, as the groups themselves are not read yet.
 
     Raises
     ------
@@ -44,7 +47,7 @@ def choose_design(args: argparse.Namespace) -> Any:
         return LeaveOut(args.leave_out)
     n_splits = 5 if args.cv is None else args.cv
     if args.stratify is None:  # complete_cv knows which rules are stratified by default
-        StratifiedKFold(n_splits)  # to check the number before any file is read
+        StratifiedKFold(n_splits)  # checks the number before any file is read
         return n_splits
     return StratifiedKFold(n_splits) if args.stratify else KFold(n_splits)
 
@@ -78,6 +81,7 @@ def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
 
 
 def check_file_options(args: argparse.Namespace) -> None:
+    """Raise ValueError if an option describes a file and there is none."""
     if args.file is not None:
         return
     needless = {
@@ -86,6 +90,8 @@ def check_file_options(args: argparse.Namespace) -> None:
         "--delimiter": args.delimiter is not None,
         "--header/--no-header": args.header is not None,
         "--groups": args.groups is not None,
+        "--sheet": args.sheet is not None,
+        "--categorical": bool(args.categorical),
     }
     for option, present in needless.items():
         if present:
@@ -93,8 +99,21 @@ def check_file_options(args: argparse.Namespace) -> None:
             raise ValueError(msg)
 
 
+def check_metric_options(args: argparse.Namespace) -> None:
+    """Raise ValueError if an option does not suit the metric."""
+    if args.p is not None and args.metric != "minkowski":
+        msg = f"--p belongs to --metric minkowski, not to {args.metric}"
+        raise ValueError(msg)
+    if args.categorical and args.metric not in MIXED_METRICS:
+        msg = f"--categorical belongs to --metric heom or hvdm, not to {args.metric}"
+        raise ValueError(msg)
+    if args.standardize and args.metric in MIXED_METRICS:
+        msg = f"--standardize cannot be given with --metric {args.metric}, which scales every column itself"
+        raise ValueError(msg)
+
+
 def parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
-    """By name, the option that gave a parameter of the variant, and its value."""
+    """The parameters of the variant: for each name the option that gave it, and its value."""
     given: dict[str, tuple[str, Any]] = {}
     for name in ("n_neighbors", "rank"):
         value = getattr(args, name)
@@ -142,6 +161,7 @@ def _count(number: str, text: str) -> int:
 
 
 def size(text: str) -> int | float:
+    """A training size: a number of samples, or a fraction."""
     try:
         return int(text)
     except ValueError:
@@ -154,6 +174,7 @@ def size(text: str) -> int | float:
 
 
 def natural(text: str) -> int:
+    """An integer of at least 0."""
     number = int(text) if text.isascii() and text.isdigit() else -1
     if number < 0:
         msg = f"must be an integer of at least 0, got {text!r}"

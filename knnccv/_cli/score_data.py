@@ -1,37 +1,46 @@
-"""What the command ``score`` scores: a table that the options name, or the bundled one."""
+"""The data of the command ``score``: a table from a file, or the bundled wine data."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._typing import Array
 from ..kernel import Variant
 from .input_table import Table, read_table
+from .options import MIXED_METRICS
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is scored.
+    """Features, targets and groups to score.
 
     Attributes
     ----------
     source : str
-        Where it came from.
+        The name of the file, or a description of the bundled data.
     X : float64 ndarray of shape (n_items, n_features)
-        The features, scaled where `standardized`.
+        The features, scaled if `standardized`. In a mixed table NaN for missing values, and codes from 0 in
+        categorical columns.
     y : ndarray of shape (n_items,)
         The targets.
     notes : tuple of str
-        What the user should know.
+        Remarks for the user.
     groups : ndarray of shape (n_items,), or None
-        The group of every sample, where a column of groups was named.
+        The group of every sample, if a column of groups was named.
     groups_name : str or None
         The name of that column.
     standardized : bool
         Whether the features have zero mean and unit standard deviation over all samples.
+    categorical : tuple of bool, of length n_features or empty
+        Which features are categorical; empty if none can be.
+    categorical_names : tuple of str
+        The names of the categorical columns.
+    missing : mapping of str to int
+        How often each mark of a missing value occurs in the features.
     """
 
     source: str
@@ -41,6 +50,9 @@ class Data:
     groups: Array | None = None
     groups_name: str | None = None
     standardized: bool = False
+    categorical: tuple[bool, ...] = ()
+    categorical_names: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_data(args: argparse.Namespace, rule: Variant) -> Data:
@@ -49,16 +61,19 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     Raises
     ------
     ValueError
-        If the table cannot be used, or the rule wants numbers for a target that is text.
+        If the table cannot be used, or the rule needs numbers and the target is text.
     """
+    is_mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
     if args.file is None:
         from ..datasets import load_wine
 
         wine = load_wine()
-        # The raw columns differ in scale by thousands: one of them alone would decide who is near.
-        scale = args.standardize is not False
+        # The raw columns differ in scale by thousands: a single one would determine the distances.
+        scale = args.standardize is not False and not is_mixed
         X = standardized(wine.X) if scale else wine.X
-        return Data("wine (bundled; no file was given)", X, wine.y, standardized=scale)
+        return Data(
+            "wine (bundled; no file was given)", X, wine.y, standardized=scale, categorical=(False,) * 13
+        )
     table = read_table(
         args.file,
         args.target,
@@ -66,17 +81,35 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         header=args.header,
         drop=args.drop,
         groups=args.groups,
+        sheet=args.sheet,
+        mixed=is_mixed,
+        categorical=args.categorical,
     )
     y = table.y
-    if rule.target == "values" and y.dtype.kind == "U":  # large numbers are kept as text, lest labels merge
+    if (
+        rule.target == "values" and y.dtype.kind == "U"
+    ):  # large numbers are text, so that labels do not merge
         y = _numbers(y, rule, table)
     scale = bool(args.standardize)
     X = standardized(table.X) if scale else table.X
-    return Data(table.source, X, y, table.notes, table.groups, table.groups_name, scale)
+    pairs = zip(table.feature_names, table.categorical, strict=True)
+    names = tuple(name for name, is_categorical in pairs if is_categorical)
+    return Data(
+        table.source,
+        X,
+        y,
+        table.notes,
+        table.groups,
+        table.groups_name,
+        scale,
+        table.categorical,
+        names,
+        table.missing,
+    )
 
 
 def standardized(X: Array) -> Array:
-    """The columns with zero mean and unit standard deviation (that of all samples); constant ones are 0.
+    """The columns scaled to zero mean and unit standard deviation over all samples; constant ones are 0.
 
     Parameters
     ----------
@@ -91,7 +124,7 @@ def standardized(X: Array) -> Array:
     exponents = np.frexp(np.abs(X).max(axis=0))[1]
     scaled = np.ldexp(X, -exponents)
     centered = scaled - scaled.mean(axis=0)
-    varies = X.max(axis=0) > X.min(axis=0)  # a mean is rounded, so that constants may seem to deviate
+    varies = X.max(axis=0) > X.min(axis=0)  # rounding of the mean can make constants seem to vary
     out: Array = np.zeros_like(X)
     np.divide(centered, scaled.std(axis=0), out=out, where=varies)
     return out
@@ -105,9 +138,9 @@ def _numbers(cells: Array, rule: Variant, table: Table) -> Array:
         except ValueError:
             remedy = "choose another by --target, or a variant for classes, such as knn"
             if i == 0 and not table.has_header:
-                remedy = f"--header if the first line names the columns; else {remedy}"
+                remedy = f"--header if the first line names the columns; otherwise {remedy}"
             msg = (
-                f"variant {rule.name!r} needs a number as every item's target, but column "
+                f"variant {rule.name!r} needs a number as every sample's target, but column "
                 f"{table.target_name!r} holds {cell!r}; {remedy}"
             )
             raise ValueError(msg) from None

@@ -1,4 +1,4 @@
-"""What the command ``score`` tells beyond the score: confusions of classes, and the score of every sample."""
+"""The confusion matrix and the file of per-sample scores of the command ``score``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def confusion_as_json(names: list[str], matrix: Array) -> dict[str, Any]:
 
 
 def scores_as_json(scores: dict[Any, float]) -> dict[str, float | None]:
-    """Scores by class; that of a class that is never tested is null."""
+    """The scores of the classes; null for a class that is never tested."""
     return {str(name): _known(score) for name, score in scores.items()}
 
 
@@ -41,7 +41,7 @@ def _known(value: float) -> float | None:
 
 
 def confusion_lines(names: list[str], matrix: Array, margin: int) -> list[str]:
-    """The matrix in percent as lines of text; the names of the rows take `margin` columns at least."""
+    """The matrix in percent as lines of text; the rows' names take at least `margin` characters."""
     cells = [["-" if share != share else f"{100 * float(share):.2f}" for share in row] for row in matrix]
     table = [names, *cells]
     widths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]
@@ -55,21 +55,21 @@ def confusion_lines(names: list[str], matrix: Array, margin: int) -> list[str]:
 
 @contextlib.contextmanager
 def items_file(name: str | None, table: str | None) -> Iterator[Path | None]:
-    """The file for the scores of the samples; that it can be written is found before anything is computed.
+    """The file for the scores of the samples, checked to be writable before anything is computed.
 
-    What it holds is left alone until there is an answer, and a new file is removed if there is none.
+    An existing file keeps its content until there is an answer. A new file is removed if there is none.
 
     Parameters
     ----------
     name : str or None
-        What the user asked for; None gives None.
+        The argument of ``--per-item``; None gives None.
     table : str or None
         The file of the data, which must not be overwritten.
 
     Raises
     ------
     ValueError
-        If it is no name of a file, or that of the data.
+        If it is not the name of a file, or is the file of the data.
     OSError
         If it cannot be written.
     """

@@ -1,0 +1,78 @@
+"""Cells of a table: missing values and numbers, and columns of cells as numbers, labels or categories."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._typing import Array
+
+Cells = Any
+"""A column: a list of str, or a float64 array with NaN for missing values."""
+
+MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
+"""Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
+
+
+def is_missing(cell: object) -> bool:
+    """Whether the cell stands for a missing value."""
+    return str(cell).lower() in MISSING
+
+
+def number(cell: str) -> float | None:
+    """The number in a cell; None if it is missing or no number. Python's 1_000 is no number in a table."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return None if math.isnan(value) or "_" in cell else value
+
+
+def looks_numeric(cell: str) -> bool:
+    """Whether the cell is a number, possibly with a decimal comma, about which a message then complains."""
+    return number(cell.replace(",", ".", 1)) is not None
+
+
+def numbers(cells: Cells) -> Array:
+    """A column as float64; NaN where a cell is missing or no number."""
+    import numpy as np
+
+    if isinstance(cells, np.ndarray):
+        return cells
+    values = (number(cell) for cell in cells)
+    return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+def missing_marks(cells: Cells) -> Counter[str]:
+    """How often each mark of a missing value occurs in a column."""
+    import numpy as np
+
+    if isinstance(cells, np.ndarray):
+        return Counter({"": n} if (n := int(np.isnan(cells).sum())) else {})
+    return Counter(cell for cell in cells if is_missing(cell))
+
+
+def labels(cells: Cells) -> Array:
+    """A column without missing values: numbers if all are, so that 1 and 1.0 are one class."""
+    import numpy as np
+
+    values = numbers(cells)
+    if not np.isfinite(values).all():
+        return np.array([str(cell) for cell in cells])
+    if np.abs(values).max() >= 2**53:  # numbers as names, which float64 would merge
+        return np.array([f"{cell:.0f}" if isinstance(cell, float) else cell for cell in cells])
+    return values.astype(np.int64) if (values == np.floor(values)).all() else values
+
+
+def codes(cells: Cells) -> Array:
+    """A column of categories as float64 codes from 0; NaN where a value is missing."""
+    import numpy as np
+
+    known = np.array([not is_missing(cell) for cell in cells])
+    out = np.full(len(known), np.nan)
+    if known.any():
+        kept = cells[known] if isinstance(cells, np.ndarray) else [c for c in cells if not is_missing(c)]
+        out[known] = np.unique(labels(kept), return_inverse=True)[1]
+    return out

@@ -1,0 +1,310 @@
+"""What the command ``score`` prints: an exact score beside random runs, as text or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .._training_set_count import magnitude
+from .._typing import Array
+from .._version import __version__
+from ..designs import KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample
+from ..driver import CompleteCV, is_accuracy
+from ..kernel import Variant
+from ..montecarlo import MonteCarloCV
+from .score_data import Data
+from .score_details import confusion_as_json, confusion_lines, scores_as_json
+
+SAFE_INTEGER = 2**53
+"""Larger integers lose digits in most readers of JSON."""
+
+_LISTED = 4  # classes, or categorical columns, that the text names one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The exact score, and the random runs beside it."""
+
+    data: Data
+    complete: CompleteCV
+    runs: MonteCarloCV | None
+    rule: Variant
+    cv: Any
+    metric: str
+    seed: int
+    confusion: Array | None = None
+    per_item: str | None = None
+    notes: tuple[str, ...] = ()
+    is_optimistic: bool = False
+
+    @property
+    def measure(self) -> str:
+        """The name of the score."""
+        return self.complete.measure
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target is a class rather than a number."""
+        return self.rule.target == "classes"
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer in types that JSON has."""
+        found = self.complete
+        return {
+            "knnccv": __version__,
+            "data": self.data.source,
+            "n_items": len(self.data.X),
+            "n_features": self.data.X.shape[1],
+            "categorical_features": self.data.categorical_names,
+            "n_missing": sum(self.data.missing.values()),
+            "standardized": self.data.standardized,
+            "groups": self.data.groups_name,
+            "classes": _classes(self.data.y) if self.has_classes else None,
+            "variant": found.variant,
+            "parameters": {name: _plain(value) for name, value in found.parameters.items()},
+            "design": found.design,
+            "metric": self.metric,
+            "ties": found.ties,
+            "average": found.average,
+            "measure": self.measure,
+            "score": found.score,
+            "error_bound": found.error_bound,
+            "exact": None if found.exact is None else _ratio(found.exact),
+            "n_train_sets": (
+                int(found.n_train_sets) if found.n_train_sets <= SAFE_INTEGER else str(found.n_train_sets)
+            ),
+            "log10_n_train_sets": found.log10_n_train_sets,
+            "depth": found.depth,
+            "tied": found.tied,
+            "per_class": None if self.confusion is None else scores_as_json(found.per_class()),
+            "confusion": None if self.confusion is None else confusion_as_json(self._names, self.confusion),
+            "per_item": self.per_item,
+            "seconds": found.seconds,
+            "random_runs": None if self.runs is None else _runs_as_json(self.runs, self.seed),
+        }
+
+    def as_text(self) -> str:
+        """The answer as lines of text."""
+        found = self.complete
+        rule = found.variant + _listed(found.parameters)
+        ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
+        # With groups left out, "pooled" gives all classifications, and so all samples, equal weight.
+        average = "item" if self.data.groups is not None and found.average == "pooled" else found.average
+        lines = [
+            *self._data_lines(),
+            ("Rule", f"{rule}, {self.metric} distance,"),
+            *([("", "fitted to the labels of all samples: the score is optimistic;")] * self.is_optimistic),
+            ("", f"tied samples {ties[found.ties]}"),
+            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
+            ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
+            self._score_line(),
+        ]
+        if found.exact is not None:
+            ratio = _ratio(found.exact)
+            lines.append(("", f"exactly {ratio}" if len(ratio) <= 70 else _long_ratio(found.exact)))
+        if found.tied:
+            lines.append(("Ties", self._tied_line()))
+        timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
+        lines.append(("Time", timed))
+        if self.per_item is not None:
+            lines.append(("Items", f"the scores of all samples are in {self.per_item}"))
+        if self.runs is not None:
+            lines += self._runs_lines(self.runs)
+        shown = [f"{name:<15}{text}".rstrip() for name, text in lines]
+        if self.confusion is not None:
+            shown += ["", *confusion_lines(self._names, self.confusion, 15)]
+        return "\n".join(shown)
+
+    @property
+    def _names(self) -> list[str]:
+        return list(_classes(self.data.y))
+
+    def _data_lines(self) -> list[tuple[str, str]]:
+        data = self.data
+        lines = [("Data", _data_line(data))]
+        if data.standardized:
+            lines.append(("", "features standardized over all samples"))
+        lines += [("", line) for line in _mixed_lines(data)]
+        lines.append(("", _class_line(_classes(data.y)) if self.has_classes else _target_line(data.y)))
+        if data.groups is not None:
+            lines.append(("", _group_line(data.groups, data.groups_name)))
+        return lines
+
+    def _score_line(self) -> tuple[str, str]:
+        found = self.complete
+        certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
+        if is_accuracy(self.measure):
+            shown = f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
+        else:
+            shown = f"{found.score:.10g}  ({certified})"
+        if len(self.measure) < 15:
+            return self.measure[0].upper() + self.measure[1:], shown
+        return "Score", f"{self.measure} {shown}"
+
+    def _tied_line(self) -> str:
+        found = self.complete
+        differing = "classes" if self.has_classes else "targets"
+        start = f"{found.tied} of {len(self.data.X)} samples have tied neighbors of different {differing}"
+        if found.ties == "random":
+            return start
+        if "random" in self.rule.tie_rules:
+            return f"{start};\n{'':<15}without --ties index, the mean over all their orders is taken"
+        return f"{start};\n{'':<15}the score may depend on the order of the rows"
+
+    def _runs_lines(self, runs: MonteCarloCV) -> list[tuple[str, str]]:
+        percent = is_accuracy(self.measure)
+
+        def shown(value: float) -> str:
+            return f"{100 * value:.2f} %" if percent else f"{value:.4g}"
+
+        n_runs = len(runs.scores)
+        title = f"{n_runs} random run{'s' if n_runs > 1 else ''} of the same design (seed {self.seed})"
+        lines = [("", ""), (title, "")]
+        if self.data.groups is not None and len(set(_sizes(self.data.groups))) > 1:
+            over = "; one run can exceed 100 %" if percent else ""
+            lines.append(
+                (f"  weighted by the sizes of their test sets, so that their mean is unbiased{over}", "")
+            )
+        if n_runs == 1:
+            lines.append(("  score", shown(runs.score)))
+        else:
+            lines += [
+                ("  one run", f"{shown(runs.score)} ± {shown(runs.std)}  (mean ± standard deviation)"),
+                ("  their mean", f"{shown(runs.score)} ± {shown(runs.standard_error)}  (± standard error)"),
+            ]
+        off = runs.score - self.complete.score
+        difference = f"{100 * off:+.2f} points" if percent else f"{off:+.4g}"
+        lines.append(("  off by", f"{difference} from the exact {self.measure}"))
+        lines.append(("  time", f"{_seconds(runs.seconds)} in all (likewise)"))
+        return lines
+
+
+AVERAGED = {
+    "pooled": "all classifications of a split have equal weight",
+    "item": "all samples have equal weight",
+    "class": "all classes have equal weight",
+}
+
+
+def _classes(y: Array) -> dict[str, int]:
+    """The number of samples of every class."""
+    names, counts = np.unique(y, return_counts=True)
+    return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def _data_line(data: Data) -> str:
+    n_items, n_features = data.X.shape
+    return f"{data.source}: {n_items} samples, {_plural(n_features, 'feature')}"
+
+
+def _mixed_lines(data: Data) -> list[str]:
+    """Lines on the categorical columns and the missing values of a table."""
+    lines = []
+    names = data.categorical_names
+    if names:
+        listed = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+        n_numeric = data.X.shape[1] - len(names)
+        lines.append(f"{n_numeric} numeric, {len(names)} categorical ({listed})")
+    if data.missing:
+        n_missing = sum(data.missing.values())
+        marks = ", ".join(f"{mark or 'empty'}: {count}" for mark, count in sorted(data.missing.items()))
+        lines.append(f"{_plural(n_missing, 'missing value')} ({marks})")
+    return lines
+
+
+def _group_line(groups: Array, column: str | None) -> str:
+    sizes = _sizes(groups)
+    smallest, largest = min(sizes), max(sizes)
+    spread = f"{smallest} to {largest} samples" if smallest < largest else _plural(smallest, "sample")
+    return f"{len(sizes)} groups of {spread} (column {column!r})"
+
+
+def _sizes(groups: Array) -> list[int]:
+    """The number of samples of every group."""
+    sizes: list[int] = np.unique(groups, return_counts=True)[1].tolist()
+    return sizes
+
+
+def _target_line(y: Array) -> str:
+    return f"targets from {y.min():g} to {y.max():g}, mean {y.mean():g}, variance {y.var():g}"
+
+
+def _class_line(counts: Mapping[str, int]) -> str:
+    classes = f"{len(counts)} class{'' if len(counts) == 1 else 'es'}"
+    if len(counts) <= _LISTED:
+        return f"{classes} ({', '.join(f'{name}: {count}' for name, count in counts.items())})"
+    smallest, largest = min(counts.values()), max(counts.values())
+    sizes = str(smallest) if smallest == largest else f"{smallest} to {largest}"
+    return f"{classes} of {sizes} samples"
+
+
+def _describe(cv: Any, design: str) -> str:
+    """A design in words; `design` is its name in the library."""
+    if isinstance(cv, int):
+        stratified = "stratified " if design.startswith("Stratified") else ""
+        return f"{stratified}{cv}-fold cross-validation"
+    if isinstance(cv, StratifiedSubsample):
+        if isinstance(cv.per_class, Mapping):
+            listed = ", ".join(f"{count} of class {name}" for name, count in cv.per_class.items())
+            return f"training sets of {listed}"
+        if cv.per_class is not None:
+            return f"training sets of {_plural(cv.per_class, 'sample')} of every class"
+        return f"training sets of a share {cv.train_size:g} of every class"
+    if isinstance(cv, KFold | StratifiedKFold):
+        stratified = "stratified " if isinstance(cv, StratifiedKFold) else ""
+        return f"{stratified}{cv.n_splits}-fold cross-validation"
+    if isinstance(cv, LeaveGroupsOut):
+        return "leave one group out" if cv.p == 1 else f"leave {cv.p} groups out"
+    size = getattr(cv, "train_size", None)
+    if size is None:
+        return f"leave {cv.p} out"
+    if isinstance(size, float):
+        return f"training sets of a share {size:g} of the samples"
+    return f"training sets of {_plural(size, 'sample')}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
+    return f" ({shown})" if shown else ""
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def _ratio(value: Fraction) -> str:
+    # str() refuses integers of more than 4300 digits; Decimal prints them, and loses none.
+    return f"{Decimal(value.numerator)}/{Decimal(value.denominator)}"
+
+
+def _long_ratio(value: Fraction) -> str:
+    digits = [len(str(Decimal(abs(part)))) for part in (value.numerator, value.denominator)]
+    return f"exactly a fraction of {digits[0]} by {digits[1]} digits (--json prints them)"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, bool | int | float | str | list | None) else str(value)
+
+
+def _runs_as_json(runs: MonteCarloCV, seed: int) -> dict[str, Any]:
+    several = len(runs.scores) > 1
+    return {
+        "n_repeats": len(runs.scores),
+        "seed": seed,
+        "mean": runs.score,
+        "std": runs.std if several else None,
+        "standard_error": runs.standard_error if several else None,
+        "scores": runs.scores.tolist(),
+        "seconds": runs.seconds,
+    }
