@@ -1,28 +1,31 @@
-"""Public data sets, downloaded once and verified by sha256, and two bundled ones.
+"""The data sets of the literature on complete cross-validation, as arrays.
 
-- `_loaders` has the public functions; `_uci` the sets of Wilson and Martinez (1999).
-- `_manifest` reads the manifests (``datasets/*.toml``): addresses, hashes, licenses, columns.
-- `_download` fetches files; `_archive` verifies and unpacks them; `_csv` and `_orl` parse them.
-- `_dataset` defines `Dataset`.
+``load_*`` functions read tables that are part of the package. ``fetch_*`` functions download a file on
+first use, verify it by SHA-256 and keep it in a cache folder. Labels are those of the original files, rows
+are in the original order (which decides ties between neighbors), and no feature is scaled.
+
+Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
+``KNNCCV_DATA_URL``, a mirror that is asked before the public addresses.
+
+- One file per data set; `_uci` has the sets of Wilson and Martinez (1999).
+- `_listing` lists the data sets. `_dataset` defines `Dataset`.
+- `_manifest` reads the manifests (``datasets/*.toml``).
+- `_download` fetches and caches files; `_archive` verifies and unpacks them; `_csv` parses tables.
 """
 
 from __future__ import annotations
 
+from ._abalone import fetch_abalone
+from ._breast_cancer import fetch_breast_cancer
 from ._dataset import Dataset
+from ._diabetes import load_diabetes
 from ._download import DatasetError
-from ._loaders import (
-    DatasetInfo,
-    fetch_abalone,
-    fetch_breast_cancer,
-    fetch_liver_disorders,
-    fetch_orl,
-    fetch_uci,
-    list_datasets,
-    load_diabetes,
-    load_wine,
-    uci_names,
-)
+from ._listing import DatasetInfo, list_datasets
+from ._liver_disorders import fetch_liver_disorders
 from ._manifest import manifest_folder
+from ._orl import fetch_orl
+from ._uci import fetch_uci, uci_names
+from ._wine import load_wine
 
 __all__ = [
     "Dataset",

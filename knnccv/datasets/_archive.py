@@ -1,4 +1,4 @@
-"""Whether bytes are those of a manifest, also when they are an archive that anybody re-packed."""
+"""Verification of files by SHA-256, including archives that were packed anew, and bounded unpacking."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 from ._manifest import Manifest
 
 MAX_BYTES = 64 * 2**20
-"""No file of ours is near this size; what is larger is not ours, or is a decompression bomb."""
+"""Far more than any file of a manifest; larger content is wrong or a decompression bomb."""
 
 
 class WrongContentError(ValueError):
-    """Bytes that are not those of the manifest."""
+    """The content is not the one that the manifest records."""
 
 
 def verify(manifest: Manifest, blob: bytes) -> dict[str, bytes]:
-    """Return the content of `blob` if it is what the manifest records.
+    """The files in `blob` by name, if they are those that the manifest records.
 
     Raises
     ------
     ValueError
-        If it is not, saying what is wrong.
+        If they are not; the message gives the reason.
     """
     if not manifest.checksums:
         _check_sha256(blob, manifest.sha256)
@@ -49,7 +49,7 @@ def _check_sha256(blob: bytes, expected: str | None) -> None:
 
 
 def _matching_members(blob: bytes, checksums: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Map every listed name that the archive has to its content, or to None if no copy is right."""
+    """The content of every listed name in the archive; None if no copy of it has the right hash."""
     found: dict[str, bytes | None] = {}
     for name, content in _members(blob, checksums):
         if found.get(name) is None:
@@ -59,14 +59,14 @@ def _matching_members(blob: bytes, checksums: Mapping[str, str]) -> dict[str, by
 
 
 def _listed_name(member: str, listed: Mapping[str, str]) -> str | None:
-    """Return the listed name that a member's path ends with: archives differ in leading folders."""
+    """The listed name that a member's path ends with, since archives differ in leading folders."""
     parts = member.split("/")
     endings = ("/".join(parts[k:]) for k in range(len(parts)))
     return next((name for name in endings if name in listed), None)
 
 
 def _members(blob: bytes, listed: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the listed files in a zip, tar or tar.gz, MAX_BYTES at most."""
+    """Yield name and content of the listed files in a zip, tar or tar.gz, at most MAX_BYTES in all."""
     budget = MAX_BYTES
     if zipfile.is_zipfile(io.BytesIO(blob)):
         with archive_errors(), zipfile.ZipFile(io.BytesIO(blob)) as archive:
@@ -78,7 +78,7 @@ def _members(blob: bytes, listed: Mapping[str, str]) -> Iterator[tuple[str, byte
                     yield name, content
         return
     with archive_errors():
-        # Unpacked here, and not by tarfile, which would follow a bomb to its end.
+        # Unpacked here, because tarfile would unpack a decompression bomb to its end.
         if blob[:2] == b"\x1f\x8b":
             with gzip.open(io.BytesIO(blob)) as packed:
                 blob = bounded(packed.read(budget + 1), budget)
@@ -94,6 +94,7 @@ def _members(blob: bytes, listed: Mapping[str, str]) -> Iterator[tuple[str, byte
 
 @contextmanager
 def archive_errors() -> Iterator[None]:
+    """Turn the errors of a damaged archive into WrongContentError."""
     try:
         yield
     except (OSError, WrongContentError):
@@ -105,12 +106,14 @@ def archive_errors() -> Iterator[None]:
 
 
 def zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo | str, limit: int) -> bytes:
-    # The size that the archive declares may be a lie; what is read is bounded.
+    """The content of a member, of at most `limit` bytes."""
+    # The archive may declare a wrong size, so that the number of bytes read is bounded.
     with archive.open(member) as stream:
         return bounded(stream.read(limit + 1), limit)
 
 
 def bounded(content: bytes, limit: int) -> bytes:
+    """The content itself; WrongContentError if it is longer than `limit` bytes."""
     if len(content) > limit:
         msg = f"the content is larger than {MAX_BYTES} bytes"
         raise WrongContentError(msg)

@@ -1,4 +1,4 @@
-"""The data set that loaders return."""
+"""The class `Dataset`, which the loaders return."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of shape (n_items, n_features), float64, C-contiguous
-        The features, unscaled. In a nominal column: codes from 0, which mean nothing but the texts in
-        `categories`. Unknown values are NaN.
+        The features, unscaled. Categorical columns hold codes from 0 that stand for the texts in
+        `categories`. Missing values are NaN.
     y : ndarray of shape (n_items,), int64 or float64
         Class labels (int64), or the target of a regression (float64).
     feature_names : tuple of str, of length n_features
         The names of the columns of `X`.
     target_names : tuple of str
-        The names of the classes in the order of their sorted labels; for a regression the one
-        name of the target.
+        The names of the classes in the order of their sorted labels; for a regression the name of the
+        target.
     description : str
-        What the data are, how this function coded them, and what to beware of.
+        The data, how they were coded, and caveats.
     citation : str
         The source to cite.
     nominal : tuple of bool, of length n_features or empty
-        Which columns of `X` are nominal; empty if all are numeric.
+        Which columns of `X` are categorical; empty if all are numeric.
     categories : tuple of (tuple of str) or None, of length n_features or empty
-        For each nominal column the texts of its codes, for each numeric one None; empty if all are
-        numeric.
+        The texts of the codes of each categorical column, None for a numeric one; empty if all are numeric.
     """
 
     X: NDArray[np.float64]
@@ -63,8 +62,8 @@ class Dataset:
         Returns
         -------
         pandas.DataFrame of shape (n_items, n_features)
-            The columns of `X` by their names; nominal ones as unordered categoricals of their texts.
-            Unknown values are NaN. The target is not in it.
+            The columns of `X` by their names, categorical ones as unordered categoricals of their texts.
+            Missing values are NaN. The target is not included.
 
         Raises
         ------

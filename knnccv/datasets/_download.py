@@ -1,12 +1,11 @@
-"""Manifests, the cache folder and downloads: the bytes of a data set, verified, or one clear error.
+"""The cache folder and downloads: the verified bytes of a data set, or one clear error.
 
-A manifest (``datasets/*.toml``) says where a file comes from and how it is recognized. The cache
-folder and a mirror share one layout, so a folder filled by hand serves as either.
+A manifest gives the addresses of a file and its hash. The cache folder and a mirror have the same layout,
+so that a folder filled by hand serves as either.
 
-pooch's downloader does the transfer, into memory: the files are a few megabytes, and only bytes
-that were verified then reach the disk, in one rename. pooch's own registry does not fit, because
-a file may come from several addresses, out of an archive, or in an archive that is only
-recognizable by its members.
+pooch's downloader transfers a file into memory: the files have a few megabytes, and only verified bytes
+reach the disk, in one rename. pooch's own registry does not fit, because a file may have several addresses,
+be a member of an archive, or be an archive that only its members identify.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ READ_TIMEOUT = 30.0
 """Seconds that a server may stay silent."""
 
 DEADLINE = 600.0
-"""Seconds that one transfer may take in all, however steadily it drips."""
+"""Seconds that one transfer may take in all."""
 
 ATTEMPTS = 2
-"""How often an address is asked when the server breaks off or is overloaded."""
+"""Number of requests to an address whose server breaks off or is overloaded."""
 
 PAUSE = 1.0
 """Seconds between two requests for the same address."""
 
 
 class DatasetError(OSError):
-    """A data set could not be had: every address failed, or the cache folder cannot be used."""
+    """A data set is not available: every address failed, or the cache folder cannot be used."""
 
 
 def cache_folder() -> Path:
-    """Return the folder ``KNNCCV_DATA_DIR``, or else the user's cache folder."""
+    """The folder ``KNNCCV_DATA_DIR``, by default the user's cache folder."""
     folder = os.environ.get("KNNCCV_DATA_DIR")
     if folder:
         return Path(folder).expanduser()
@@ -57,18 +56,18 @@ def cache_folder() -> Path:
 
 
 def file_path(manifest: Manifest) -> Path:
-    """Return where the file of `manifest` is, or would be once fetched."""
+    """The path of the file of `manifest`, whether it has been fetched or not."""
     folder = manifest_folder() if manifest.bundled else cache_folder()
     return folder / manifest.path
 
 
 def sources(manifest: Manifest) -> list[Source]:
-    """Return the addresses to ask, in order: that of ``KNNCCV_DATA_URL``, then the public ones.
+    """The addresses to ask, in this order: the mirror ``KNNCCV_DATA_URL``, then the public ones.
 
     Raises
     ------
     ValueError
-        If ``KNNCCV_DATA_URL`` is no address of HTTP.
+        If ``KNNCCV_DATA_URL`` is not an HTTP address.
     """
     mirror = os.environ.get("KNNCCV_DATA_URL")
     if not mirror:
@@ -83,15 +82,15 @@ def sources(manifest: Manifest) -> list[Source]:
 
 
 def public_sources(manifest: Manifest) -> list[Source]:
-    """Return the public addresses; a function of its own so that tests can replace them."""
+    """The public addresses; a separate function, so that tests can replace it."""
     return list(manifest.sources)
 
 
 def fetch(manifest: Manifest) -> dict[str, bytes]:
-    """Return the contents of a data set's files, from the cache or else downloaded.
+    """The contents of a data set's files, from the cache or downloaded.
 
-    A cached file is verified each time. Otherwise every address is asked until one gives the
-    right content, which is then stored in the cache folder; nothing else is ever written there.
+    A cached file is verified each time. If there is none, the addresses are asked in order until one gives
+    the right content, which is then stored in the cache folder. Nothing else is ever written there.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
     DatasetError
         If no address gives the right content, or the cache folder cannot be written to.
     ValueError
-        If ``KNNCCV_DATA_URL`` is no address of HTTP.
+        If ``KNNCCV_DATA_URL`` is not an HTTP address.
     """
     path = file_path(manifest)
     failures: list[tuple[str, str]] = []
@@ -123,7 +122,7 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
         try:
             blob = _download(source)
             content = verify(manifest, blob)
-        except Exception as error:  # noqa: BLE001, RUF100 - broken archives raise all sorts of things
+        except Exception as error:  # noqa: BLE001, RUF100 - broken archives raise errors of many types
             failures.append((source.url, _reason(error)))
             continue
         _store(path, blob, manifest)
@@ -132,7 +131,7 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
 
 
 def is_cached(manifest: Manifest) -> bool:
-    """Return whether the file is on this disk and intact; asks no server."""
+    """Whether the file is on this disk and intact; asks no server."""
     try:
         verify(manifest, _read_bounded(file_path(manifest)))
     except (OSError, WrongContentError):
@@ -146,7 +145,7 @@ def _read_bounded(path: Path) -> bytes:
 
 
 class _Sink(io.BytesIO):
-    """A memory file that refuses what is too large or takes too long."""
+    """A memory file that refuses content that is too large or takes too long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -163,7 +162,7 @@ class _Sink(io.BytesIO):
 
 
 def _download(source: Source) -> bytes:
-    """Return the bytes at an address, asking again after a pause if the server broke off."""
+    """The bytes at an address; asks again after a pause if the server broke off."""
     import pooch
     import requests
 
@@ -187,9 +186,9 @@ def _download(source: Source) -> bytes:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Return whether asking again makes sense: a server that answered, then broke off or is busy.
+    """Whether a second request makes sense: the server answered, then broke off, or is busy.
 
-    Not so for refusals and silence, which would only double the wait of somebody without network.
+    Refusals and silence get no second request, which would only double the wait without a network.
     """
     import requests
 
@@ -199,7 +198,7 @@ def _is_passing(error: Exception) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """Say in a few words why an address failed."""
+    """A short reason why an address failed."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -207,7 +206,7 @@ def _reason(error: BaseException) -> str:
     root = error
     while isinstance(error, requests.RequestException) and root.__context__ is not None:
         root = root.__context__
-    # A silent server arrives as a timeout or wrapped in a connection error, by where it stopped.
+    # A silent server raises a timeout, or a connection error around one, depending on where it stopped.
     if isinstance(error, requests.Timeout) or (root is not error and isinstance(root, TimeoutError)):
         return f"no answer within {CONNECT_TIMEOUT:g} s to connect or {READ_TIMEOUT:g} s to read"
     if isinstance(root, WrongContentError):
@@ -217,7 +216,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Give a new file's path in `folder`, and see that the file is gone afterwards."""
+    """Yield the path of a new file in `folder`, and delete the file afterwards."""
     # tempfile's mode 0600 would hide the file from the other users of a shared folder.
     path = folder / f".knnccv-{uuid.uuid4().hex}.part"
     try:
@@ -227,10 +226,10 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _require_writable(path: Path, manifest: Manifest) -> None:
-    """Find out before a download, not after it, that it cannot be kept."""
+    """Raise DatasetError before a download that could not be stored."""
     folder = cache_folder()
     while not folder.exists() and folder != folder.parent:
-        folder = folder.parent  # it is made when there is something to put into it
+        folder = folder.parent  # it is created when there is a file to store
     try:
         with _scratch(folder) as probe:
             probe.touch()
@@ -239,14 +238,14 @@ def _require_writable(path: Path, manifest: Manifest) -> None:
 
 
 def _store(path: Path, blob: bytes, manifest: Manifest) -> None:
-    """Put the file in its place in one step, so that nobody ever sees a part of it."""
+    """Put the file in its place in one step, so that no other process reads a part of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _scratch(path.parent) as scratch:
             scratch.write_bytes(blob)
             os.replace(scratch, path)
     except OSError as error:
-        # Where an open file cannot be replaced, another process may have just stored the same.
+        # On systems that cannot replace an open file, another process may have just stored the same one.
         if not is_cached(manifest):
             raise DatasetError(_not_writable(path, manifest, error)) from error
 

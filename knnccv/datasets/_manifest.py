@@ -1,4 +1,4 @@
-"""Manifests: what is known of a data set without having it (``datasets/*.toml``)."""
+"""Manifests (``datasets/*.toml``): addresses, hashes, columns and descriptions of the data sets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Table:
-    """How a file of comma-separated values is to be read."""
+    """The columns of a file of comma-separated values, and how to read them."""
 
     fields: tuple[str, ...]
     target: str
@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a data set without having it; see ``datasets/README.md``."""
+    """The manifest of a data set; ``datasets/README.md`` explains the fields."""
 
     name: str
     title: str
@@ -54,15 +54,20 @@ class Manifest:
     table: Table | None
     sources: tuple[Source, ...]
 
+    def describe(self, note: str) -> str:
+        """The description for users, with a note on how the data were coded."""
+        parts = [self.title, self.description, note, *self.quirks]
+        return "\n\n".join(part for part in parts if part)
+
 
 def manifest_folder() -> Path:
-    """Return the folder of the manifests: beside this file when installed, else in the clone."""
+    """The folder of the manifests: beside this file in an installed package, otherwise in the clone."""
     installed = _HERE / "_manifests"
     return installed if installed.is_dir() else _HERE.parents[1] / "datasets"
 
 
 def manifest_names() -> list[str]:
-    """Return the names of all data sets, sorted."""
+    """The names of all data sets, sorted."""
     return sorted(path.stem for path in manifest_folder().glob("*.toml"))
 
 

@@ -1,9 +1,12 @@
-"""HTTP servers on this machine for the tests of the data layer: sound ones and broken ones."""
+"""HTTP servers on this machine for the tests of the data sets, sound and broken ones, and archives."""
 
 from __future__ import annotations
 
+import io
 import socket
+import tarfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +16,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Server(ThreadingHTTPServer):
-    """A server that remembers what it was asked and never prints."""
+    """A server that records its requests and never prints."""
 
     daemon_threads = True
 
@@ -36,7 +39,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Stay silent: a client that goes away is part of the tests."""
+        """Print nothing: clients that disconnect are part of the tests."""
 
 
 @contextmanager
@@ -78,7 +81,7 @@ def content(body: bytes) -> Answer:
 
 
 def status(code: int) -> Answer:
-    """Answer every request with an error of HTTP."""
+    """Answer every request with an HTTP error."""
     return lambda handler: handler.send_error(code)
 
 
@@ -88,12 +91,12 @@ def dropped(body: bytes) -> Answer:
 
 
 def hangup(handler: BaseHTTPRequestHandler) -> None:
-    """Close the connection without a word."""
+    """Close the connection without an answer."""
     handler.close_connection = True
 
 
 def silent(handler: BaseHTTPRequestHandler) -> None:
-    """Accept the request and say nothing until the server stops."""
+    """Accept the request and send nothing until the server stops."""
     handler.server.stopping.wait()  # type: ignore[attr-defined]
 
 
@@ -108,7 +111,29 @@ def stalled(body: bytes) -> Answer:
 
 
 def unused_url() -> str:
-    """Return an address at which nobody listens."""
+    """An address without a server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def pack_zip(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, blob in members.items():
+            archive.writestr(name, blob)
+    return buffer.getvalue()
+
+
+def pack_tar(members: dict[str, bytes], mode: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for name, blob in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(blob)
+            archive.addfile(info, io.BytesIO(blob))
+    return buffer.getvalue()
