@@ -1,4 +1,4 @@
-"""Compiling ahead of the first question."""
+"""`warm`: compile every function before its first use."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ METRICS: dict[str, dict[str, Any]] = {
     "mahalanobis": {"V": np.eye(2)},
     "haversine": {},
 }
-"""Metrics with compiled functions of their own."""
+"""Metrics that have their own compiled functions, with example parameters."""
 
 
 def warm() -> None:
-    """Compile what the built-in variants, designs, metrics and curves need, or load it from the cache.
+    """Compile what the built-in variants, designs, metrics and curves use, or load it from the cache.
 
-    Once per installation this takes minutes, later some seconds; ``knnccv warm`` on the command line does
-    the same. Without it, every question compiles what it needs when it is first asked. Tables with
-    categories (`knnccv.hvdm`, `knnccv.rib`) and GPUs are left out.
+    This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
+    Without it, every call compiles the functions that it is the first to need. Tables with categories
+    (`knnccv.hvdm`, `knnccv.rib`) and GPUs are not included.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def warm() -> None:
     >>> knnccv.warm()
     """
     X = np.arange(8.0)[:, None] ** 1.5
-    tied = np.arange(12.0)[:, None] // 6  # and different labels among the tied
+    tied = np.arange(12.0)[:, None] // 6  # tied samples of several classes
     labels = {2: np.arange(12) % 2, 3: np.arange(12) % 3}
     for name in BUILT_IN:
         rule = get_variant(name)
@@ -49,10 +49,10 @@ def warm() -> None:
         both = ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2)))
         designs = [cv for kernel, cv in both if kernel is not None]
         for cv in designs:
-            for y in labels.values():  # two classes have a way of their own
+            for y in labels.values():  # two classes have their own functions
                 complete_cv(X, y[:8], rule, cv, **parameters)
             monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)
-        for kernel in rule.kernels():  # after the light ones, which nobody would ask any more
+        for kernel in rule.kernels():  # last: once they are compiled the light kernels are not called
             compile_kernel(kernel, f"variant {name!r}")
         for cv in designs:
             complete_cv(tied, labels[2], rule, cv, **parameters)
@@ -72,7 +72,7 @@ def warm() -> None:
 
 
 def _warm_engines() -> None:
-    """The searches for many samples, in both precisions."""
+    """Compile the searches for many samples, in both precisions."""
     rng = np.random.default_rng(0)
     for precision in (np.float32, np.float64):
         for n_features in (1, MOST_FEATURES + 1):
@@ -81,7 +81,7 @@ def _warm_engines() -> None:
 
 
 def _warm_sources() -> None:
-    """Metrics, sparse data, given lists and graphs."""
+    """Compile the functions of metrics, sparse data, given lists and graphs."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (40, 2)) + np.arange(40)[:, None] / 64
     for metric, params in METRICS.items():
@@ -103,6 +103,6 @@ def _warm_sources() -> None:
 
 
 def kept_in() -> str:
-    """The folder of the compiled driver; the kernels are kept alike, beside their sources."""
-    stats = getattr(score_rows, "stats", None)  # there are none while NUMBA_DISABLE_JIT is set
+    """The folder in which Numba caches the compiled driver; kernels have caches beside their sources."""
+    stats = getattr(score_rows, "stats", None)  # missing while NUMBA_DISABLE_JIT is set
     return getattr(stats, "cache_path", None) or "the memory of this process only"

@@ -1,9 +1,9 @@
 """Sampling without replacement, as recurrences in which every term is positive.
 
-Walk along the neighbor order. Of a stratum with ``available`` samples, ``n_train`` of which are in the
-training set T, ``seen`` were passed and b of them are in T. The next one is in T with probability
-(n_train - b) / (available - seen). Every formula of the papers is a product of such steps; written this
-way no binomial coefficient is ever formed, nothing cancels and nothing overflows, and on Fractions the
+A kernel walks along the neighbor order. A stratum has ``available`` samples, of which ``n_train`` are in
+the training set T; the walk has passed ``seen`` of them, and b of these are in T. The next one is in T with
+probability (n_train - b) / (available - seen). Every formula of the papers is a product of such steps. In
+this form no binomial coefficient is needed, nothing cancels and nothing overflows, and on Fractions the
 same lines are exact.
 """
 
@@ -23,9 +23,10 @@ from .kernel import CONSTRAINTS, LABELS, as_python, jit
 
 @jit
 def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-untyped-def]
-    """Row[b] = P(b of the first `seen` samples of the stratum are in T), moved to ``seen + 1``.
+    """Advance ``row[b]`` = P(b of the first `seen` samples of the stratum are in T) to ``seen + 1``.
 
-    O(len(row)); mass beyond the row's end is let go. A hypergeometric law, built sample by sample.
+    It builds a hypergeometric distribution sample by sample; probability beyond the row's end is dropped.
+    O(len(row)).
     """
     left = available - seen
     for b in range(len(row) - 1, 0, -1):
@@ -35,10 +36,10 @@ def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-
 
 @jit
 def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
-    """Where class c is in ``seen[:n_seen]``, or `n_seen` if it is not; O(1) for any number of classes.
+    """The index of class c in ``seen[:n_seen]``, or `n_seen` if it is not there; O(1).
 
-    ``places[seen[p]] == p``; otherwise `places` may hold anything, and nobody need fill it for every sample
-    (Briggs & Torczon, "An efficient representation for sparse sets", 1993).
+    ``places[seen[p]] == p``; all other entries of `places` may hold any value, so that the array needs no
+    initialization (Briggs & Torczon, "An efficient representation for sparse sets", 1993).
     """
     place = places[c]
     if 0 <= place < n_seen and seen[place] == c:
@@ -48,11 +49,10 @@ def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
 
 @jit
 def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
-    """``rows[row, b]`` = weight of b of the samples so far being chosen, moved on by one sample, b up to
-    `top`.
+    """Advance ``rows[row, b]``, the weight of choosing b of the samples so far, by one sample; b <= `top`.
 
-    With ``miss = 1 - hit`` a binomial law; with both 1 the rows of Pascal's triangle. No slice is passed,
-    which would cost a counted reference in every step of a walk.
+    With ``miss = 1 - hit`` it builds a binomial distribution; with both 1, a row of Pascal's triangle. A
+    slice as argument would cost a counted reference in every step.
     """
     for b in range(top, 0, -1):
         rows[row, b] = rows[row, b] * miss + rows[row, b - 1] * hit
@@ -61,7 +61,7 @@ def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
 
 @jit
 def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
-    """Multiply the polynomial `product` in place by ``row[0] .. row[limit]``, cut at its own length."""
+    """Multiply the polynomial `product` in place by ``row[0] .. row[limit]``; it keeps its length."""
     for degree in range(len(product) - 1, -1, -1):
         coefficient = product[degree] * row[0]
         for b in range(1, min(degree, limit) + 1):
@@ -71,30 +71,30 @@ def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
 
 @jit
 def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[no-untyped-def]
-    """``law[w]`` = P(w of `marked` samples are in T), `n_train` of the `available` being drawn; O(marked).
+    """Fill ``law[w]`` = P(w of `marked` samples are in T), for `n_train` drawn of `available`; O(marked).
 
-    Started at the mode and scaled to sum 1, so that nothing vanishes that counts.
+    The recurrence starts at the mode and is scaled to sum 1, so that no relevant term underflows.
     """
-    least = max(0, n_train - (available - marked))
-    most = min(marked, n_train)
-    mode = min(max((marked + 1) * (n_train + 1) // (available + 2), least), most)
+    min_chosen = max(0, n_train - (available - marked))
+    max_chosen = min(marked, n_train)
+    mode = min(max((marked + 1) * (n_train + 1) // (available + 2), min_chosen), max_chosen)
     law[mode] = unit
     total = unit * 1
-    for w in range(mode, most):
+    for w in range(mode, max_chosen):
         rest = available - marked - n_train + w + 1
         law[w + 1] = law[w] * (marked - w) * (n_train - w) / (w + 1) / rest
         total += law[w + 1]
-    for w in range(mode, least, -1):
+    for w in range(mode, min_chosen, -1):
         rest = available - marked - n_train + w
         law[w - 1] = law[w] * w * rest / (marked - w + 1) / (n_train - w + 1)
         total += law[w - 1]
-    for w in range(least, most + 1):
+    for w in range(min_chosen, max_chosen + 1):
         law[w] = law[w] / total
 
 
 @jit
 def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
-    """P(b of ``len(law) - 1`` samples are taken, each at this rate), from the mode, scaled to sum 1."""
+    """Fill ``law[b]`` = P(b of ``len(law) - 1`` samples are taken, each at this rate), scaled to sum 1."""
     n = len(law) - 1
     mode = min(int((n + 1) * rate), n)
     odds = rate / (1 - rate)
@@ -110,9 +110,9 @@ def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
 
 @jit
 def _fill_position_law(law, n_available, n_train, k, unit):  # type: ignore[no-untyped-def]
-    """Pi_{K,alpha}(i) for i = 1 .. n_available in ``law[i - 1]``, up to a common factor.
+    """Fill ``law[i - 1]`` = Pi_{K,alpha}(i) for i = 1 .. n_available, up to a common factor.
 
-    Started at the mode: at the first position it may be too small for a double.
+    The recurrence starts at the mode: the first probability may be too small for a double.
     """
     last = n_available - n_train + k
     mode = k
@@ -148,7 +148,7 @@ def _gauss_legendre(n):  # type: ignore[no-untyped-def]
 
 @functools.lru_cache(maxsize=128)
 def _newton_cotes(size: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """An interpolating rule at `size` equidistant inner nodes of [0, 1], in rational numbers."""
+    """The interpolating quadrature at `size` equidistant inner nodes of [0, 1], in rational numbers."""
     nodes = [Fraction(i + 1, size + 1) for i in range(size)]
     weights = []
     for i, node in enumerate(nodes):
@@ -165,10 +165,10 @@ def _newton_cotes(size: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]
 
 
 def tie_times(size: int, unit: Any) -> tuple[Any, Any]:
-    """A rule that integrates every polynomial of degree below `size` over [0, 1] exactly.
+    """The quadrature that integrates every polynomial of degree below `size` over [0, 1] exactly.
 
-    Equally similar samples are ordered at random by giving each an independent, uniform time; what is
-    expected is then such an integral over the time of the sample that decides. Kernels call this too.
+    Independent uniform times order tied samples at random. An expected score is then such an integral over
+    the time of the sample that decides. Compiled kernels can call this function.
 
     Parameters
     ----------
@@ -193,16 +193,16 @@ def _tie_times_compiled(size, unit):  # type: ignore[no-untyped-def]  # noqa: AR
 
 
 def position_law(n_available: int, n_train: int, k: int, number: type = float) -> Array:
-    """Law of the position of the K-th nearest training sample.
+    """The distribution of the position of the K-th nearest training sample.
 
     Parameters
     ----------
     n_available : int
-        Samples that the training set is drawn from (M).
+        Number of samples that the training set is drawn from (M).
     n_train : int
         Size of the training set (alpha), at most `n_available`.
     k : int
-        Which of the nearest training samples, 1 to `n_train`.
+        Rank of the training sample (K), 1 to `n_train`.
     number : type
         float or Fraction.
 
@@ -222,13 +222,13 @@ def position_law(n_available: int, n_train: int, k: int, number: type = float) -
 
 
 def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
-    """How much the positions beyond a depth matter, for training sets of one fixed size.
+    """The probability that positions beyond a depth matter, for training sets of one fixed size.
 
     Returns
     -------
     ndarray of shape (n_available + 1,)
         At m the probability that fewer than `nearest` of the first m positions are in the training set.
-        Summed from the far end, so that small tails keep their relative accuracy.
+        The sums start at the far end, so that small tails keep their relative accuracy.
     """
     tail = np.zeros(n_available + 1)
     law = position_law(n_available, n_train, min(nearest, n_train))
@@ -238,35 +238,35 @@ def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
 
 @jit
 def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):  # type: ignore[no-untyped-def]
-    """P(fewer than `nearest` of the listed samples are in T) for every row, T stratified by class.
+    """Fill ``out[r]`` = P(fewer than `nearest` of the samples listed in row r are in T).
 
-    O(depth * nearest + classes seen * nearest^2) per row.
+    T is stratified by class. O(depth * nearest + classes seen * nearest^2) per row.
     """
     n_strata = len(constraints.counts)
     rows = np.zeros((n_strata, nearest))
     passed = np.zeros(n_strata, np.int64)
-    seen = np.empty(n_strata, np.int64)
+    seen_classes = np.empty(n_strata, np.int64)
     product = np.zeros(nearest)
     for r in range(len(targets)):
-        own = labels.classes[targets[r]]
-        n_seen = 0
+        own_class = labels.classes[targets[r]]
+        n_seen_classes = 0
         for position in range(lengths[r]):
             c = labels.classes[items[r, position]]
             available = constraints.counts[c]
-            if c == own:
+            if c == own_class:
                 available -= constraints.held_out
             if passed[c] == 0:
-                seen[n_seen] = c
-                n_seen += 1
+                seen_classes[n_seen_classes] = c
+                n_seen_classes += 1
                 rows[c, :] = 0.0
                 rows[c, 0] = 1.0
             step_without_replacement(rows[c], passed[c], constraints.n_train[c], available)
             passed[c] += 1
         product[:] = 0.0
         product[0] = 1.0
-        for s in range(n_seen):
-            multiply_into(product, rows[seen[s]], nearest - 1)
-            passed[seen[s]] = 0
+        for s in range(n_seen_classes):
+            multiply_into(product, rows[seen_classes[s]], nearest - 1)
+            passed[seen_classes[s]] = 0
         out[r] = min(product.sum(), 1.0)
 
 
@@ -287,10 +287,10 @@ def expected_position(n_available: int, n_train: int, k: int) -> float:
 
 
 def rounding_allowance(k: int, walked: float, largest: float) -> float:
-    """Allowance for the rounding errors of one A_x in double precision.
+    """Bound, to first order, of the rounding errors of one A_x in double precision.
 
-    First-order: a few roundings for every position that is walked, for the K (K + 1) / 2 products of a
-    vote, and for underflow.
+    It allows a few roundings for every position walked, for the K (K + 1) / 2 products of a vote, and for
+    underflow.
     """
     steps = 1.0 + walked + k * (k + 1) / 2
     limits = np.finfo(float)

@@ -1,4 +1,4 @@
-"""For authors of variants: compare a variant with the enumeration of all training sets."""
+"""`check_variant`: compare a variant with the enumeration of all training sets, for its authors."""
 
 from __future__ import annotations
 
@@ -29,43 +29,44 @@ def check_variant(
     seed: int = 0,
     exact: bool = True,
 ) -> int:
-    """Check a variant on small problems against a naive scorer, over all training sets.
+    """Compare a variant with a naive scorer over all training sets of small random problems.
 
-    Problems of 3 to 7 samples in 1 to 3 classes, with and without ties, under every training size, with
-    the kernels that the variant has and the tie rules that it offers.
+    The problems have 3 to 7 samples in 1 to 3 classes, with and without ties. Every training size, every
+    kernel of the variant and every tie rule that it offers is checked.
 
     Parameters
     ----------
     variant : str, Variant or subclass of it
-        What is checked; it need not be registered.
+        The variant to check; it need not be registered.
     score : callable
-        ``score(near, own, **parameters)`` → the score of one classification: `near` is the list of the
-        class codes of ALL training samples, nearest first, and `own` the tested item's code. For a variant
-        of real targets they are targets, whole numbers. Written as plainly as possible, independent of
-        the kernel. Integers and Fractions keep the check exact.
+        ``score(near, own, **parameters)`` returns the score of one classification: `near` is the list of
+        the class codes of ALL training samples, nearest first, and `own` the tested item's code. For a
+        variant of real targets they are targets, whole numbers. It should be as simple as possible and
+        independent of the kernel. Integers and Fractions keep the check exact.
     parameters : sequence of mappings
-        The parameters to try; defaults fill in the rest. A setting that the variant's `check` refuses
-        for some training set is passed over there.
+        The parameters to try, completed by the defaults. A setting that the variant's `check` refuses for
+        a training set is skipped there.
     n_cases : int, default 40
         Number of random problems.
     seed : int, default 0
         Their seed.
     exact : bool, default True
-        Also run the kernels' source on Fractions, and demand equality.
+        Also run the kernels' source on Fractions, and require equality.
 
     Returns
     -------
     int
-        How many scores were compared.
+        The number of scores compared.
 
     Raises
     ------
     AssertionError
-        At the first disagreement; the message holds the problem.
+        At the first difference; the message contains the problem.
     TypeError
-        If a kernel does not fit the signature.
+        If a kernel does not fit the signature, or the integers of `Variant.tables` do not fit
+        `Variant.fields`.
     ValueError
-        If every setting was refused: nothing was compared.
+        If every setting was refused, so that nothing was compared.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def _problem(rng: np.random.Generator, target: str) -> tuple[Array, Array]:
     n_classes = int(rng.integers(1, 4))
     levels = int(rng.choice([2, 4, 1000]))
     distances = rng.integers(0, levels, (n_items, n_items)).astype(float)
-    np.fill_diagonal(distances, 0)  # or it might look like one of similarities
+    np.fill_diagonal(distances, 0)  # otherwise it could be mistaken for a matrix of similarities
     if target == "values":
         return distances, rng.integers(-4, 4 * n_classes, n_items)
     y = np.unique(rng.integers(0, n_classes, n_items), return_inverse=True)[1]
@@ -111,7 +112,7 @@ def _problem(rng: np.random.Generator, target: str) -> tuple[Array, Array]:
 
 
 def _designs(variant: Variant, y: Array) -> Iterator[tuple[Design, list[tuple[int, ...]]]]:
-    """Designs with all their training sets."""
+    """The designs, each with all its training sets."""
     n_items = len(y)
     has = {name for name in ("fixed", "stratified") if getattr(type(variant), name) is not None}
     if "fixed" in has:
@@ -178,7 +179,7 @@ def _compare_run(
     asked: Mapping[str, Any],
     setting: Mapping[str, Any],
 ) -> None:
-    """One random training set: the kernel must give the score of that very classification."""
+    """Compare the kernel with the naive scorer for one random training set."""
     neighbors = Neighbors.from_distances(distances)
     variant, design = question.variant, question.design
     pooled = {**asked, "average": "pooled"}
@@ -194,7 +195,7 @@ def _compare_run(
     expected = float(total / len(tested))
     if not abs(found - expected) <= 1e-12 * max(1.0, abs(expected)):
         msg = (
-            f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel heed "
+            f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel read "
             f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on samples "
             f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, "
             f"{variant.target} {y.tolist()}"
@@ -235,7 +236,7 @@ def _expected(
 
 
 def _orders(training: tuple[int, ...], row: Array, ties: str) -> Iterator[tuple[int, ...]]:
-    """The orders of the training samples that the tie rule admits."""
+    """The orders of the training samples that the tie rule allows."""
     ranked = sorted(training, key=lambda item: (row[item], item))
     if ties == "index":
         yield tuple(ranked)

@@ -1,8 +1,8 @@
-"""From names to variants: entry points, and registration at run time.
+"""The registry of variants: names from entry points, and registration at run time.
 
-Variants come in through the entry-point group ``knnccv.variants``, ours exactly as anybody's. An entry
-point names a `knnccv.kernel.Variant` subclass or an instance. It is imported when it is first asked for,
-so that a broken plugin harms only those who name it.
+All variants, built in or from plugins, are found by the entry-point group ``knnccv.variants``. An entry
+point names a `knnccv.kernel.Variant` subclass or an instance. It is imported when its name is first used,
+so that a broken plugin affects only calls that name it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GROUP = "knnccv.variants"
 
 
 class _Registry(Mapping[str, Variant]):
-    """Names and variants; filled by `register` and by the installed entry points."""
+    """Names and variants, from `register` and from the installed entry points."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Variant] = {}
@@ -67,8 +67,8 @@ class _Registry(Mapping[str, Variant]):
                     f"the name {name!r} is taken by {self._holder(name)}; "
                     f"{_describe(variant)} needs another name"
                 )
-                if name not in self._entry_points():  # which would come back
-                    msg += f", or knnccv.unregister({name!r}) before"
+                if name not in self._entry_points():  # unregistering would restore the entry point
+                    msg += f", or call knnccv.unregister({name!r}) before"
                 raise ValueError(msg)
             self._loaded[name] = variant
 
@@ -77,7 +77,7 @@ class _Registry(Mapping[str, Variant]):
             self._loaded.pop(name, None)
 
     def _is_same(self, name: str, variant: Variant) -> bool:
-        """Whether the name is held by the class of that name and module, in an earlier version perhaps."""
+        """Return True if the name belongs to a class of the same name and module, in any version."""
         if name in self._loaded:
             return _describe(self._loaded[name]) == _describe(variant)
         return self._entry_points()[name].value.replace(":", ".") == _describe(variant)
@@ -92,10 +92,10 @@ _registry = _Registry()
 
 
 def register(variant: Variant | type[Variant]) -> Variant:
-    """Make a variant known by its name, for this process.
+    """Make a variant available by its name, in this process.
 
-    A class of the same name and module takes the place of the one registered before, so that a notebook's
-    cell can be run again. Answers that were given keep theirs.
+    A class of the same name and module replaces the one registered before, so that a notebook cell can be
+    run again. Earlier results keep the variant that computed them.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def register(variant: Variant | type[Variant]) -> Variant:
     Returns
     -------
     Variant
-        The registered object, so that the function serves as a class decorator's core.
+        The registered object.
 
     Raises
     ------
     TypeError
-        If it is no variant, or a kernel does not fit the signature; the message names it.
+        If the argument is not a variant, or a kernel does not fit the signature; the message names it.
     ValueError
         If the name is taken by another class; the message names both sides. `unregister` frees a name.
     """
@@ -122,7 +122,7 @@ def register(variant: Variant | type[Variant]) -> Variant:
 
 
 def unregister(name: str) -> None:
-    """Forget a variant that was registered at run time; entry points come back when asked for.
+    """Remove a variant that was registered at run time; an entry point of its name is found again.
 
     Raises
     ------
@@ -135,15 +135,15 @@ def unregister(name: str) -> None:
 
 
 def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
-    """The variant of that name; a variant object is handed back as it is.
+    """The variant of a name; a variant object is returned as it is.
 
     Raises
     ------
     ValueError
-        If no variant has that name (the message says which exist and which is closest), or two
-        installed packages claim it.
+        If no variant has that name (the message lists the names and the closest one), or two installed
+        packages use it.
     TypeError
-        If the argument, or what a plugin offers under the name, is no variant.
+        If the argument, or the object that a plugin offers under the name, is not a variant.
     ImportError
         If the plugin that offers the name cannot be imported.
     """
@@ -173,7 +173,7 @@ def registered_variants() -> Mapping[str, Variant]:
 
 
 class _View(Mapping[str, Variant]):
-    """What users see of the registry: nothing but reading."""
+    """The read-only view of the registry."""
 
     def __init__(self, registry: _Registry) -> None:
         self._registry = registry
@@ -233,6 +233,12 @@ def _instance(candidate: Any, source: str) -> Variant:
         raise TypeError(msg)
     for kernel in kernels:
         check_kernel(kernel, f"variant {candidate.name!r} ({source})")
+    if candidate.fields is not None and not hasattr(candidate.fields, "_fields"):
+        msg = (
+            f"the fields of variant {candidate.name!r} of {source} must be a NamedTuple class or None, got "
+            f"{candidate.fields!r}"
+        )
+        raise TypeError(msg)
     return candidate
 
 

@@ -10,7 +10,16 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import step_by_thinning
-from ..voting import PLURALITY, group_rate, is_mixed, mark_group, plurality_probability, score_votes
+from ..voting import (
+    PLURALITY,
+    VoteDistributions,
+    VotingRule,
+    group_rate,
+    is_mixed,
+    mark_group,
+    plurality_probability,
+    score_votes,
+)
 
 NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
@@ -159,8 +168,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, out): 
     seen_classes = np.empty(n_classes, np.int64)
     seen_classes[0] = own_class
     n_seen_classes = 1
-    none = np.zeros(0)
-    no_losses = np.zeros((0, 0))
+    plurality = VotingRule(PLURALITY, 0, np.zeros(0), np.zeros((0, 0)))
     start = 0
     while start < length and first[start + 1] <= max_k:
         end = start + 1
@@ -200,22 +208,8 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, out): 
                 for h in range(max(0, k - start), top + 1):
                     marks = np.zeros(top + 1)
                     marks[h] = 1 / totals[1, h]
-                    votes[h] = score_votes(
-                        rows,
-                        members,
-                        after,
-                        seen_classes,
-                        n_seen_classes,
-                        -1,
-                        own_class,
-                        k,
-                        PLURALITY,
-                        0,
-                        none,
-                        no_losses,
-                        marks,
-                        product,
-                    )
+                    distributions = VoteDistributions(rows, members, after, seen_classes, marks, product)
+                    votes[h] = score_votes(distributions, n_seen_classes, -1, own_class, k, plurality)
                 totals[0] = before
                 totals[1, :] = 0.0
                 totals[1, 0] = 1.0

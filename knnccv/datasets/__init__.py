@@ -22,7 +22,7 @@ from ._diabetes import load_diabetes
 from ._download import DatasetError
 from ._listing import DatasetInfo, list_datasets
 from ._liver_disorders import fetch_liver_disorders
-from ._manifest import manifest_folder
+from ._manifest import manifest_folder as manifest_folder
 from ._orl import fetch_orl
 from ._uci import fetch_uci, uci_names
 from ._wine import load_wine
@@ -39,6 +39,5 @@ __all__ = [
     "list_datasets",
     "load_diabetes",
     "load_wine",
-    "manifest_folder",
     "uci_names",
 ]

@@ -106,7 +106,9 @@ class ScoringProblem:
 
     def constraints(self, task: Task) -> Constraints:
         """The constraints that the kernel reads for these training sets."""
-        return constraints_for(task, self.variant.tables(task, **self.parameters))
+        tables = self.variant.tables(task, **self.parameters)
+        n_nearest = self.variant.n_nearest(**self.parameters)
+        return constraints_for(task, tables, n_nearest=n_nearest, fields=self.variant.fields)
 
     @property
     def measure(self) -> str:

@@ -1,4 +1,4 @@
-"""The kernel contract: what a variant registers, and how its kernel is compiled and called.
+"""The kernel contract: the parts of a variant, and how its kernels are compiled and called.
 
 A *kernel* is a compiled function ``kernel(order, labels, target, constraints) -> A_x``. It returns the
 share of the admissible training sets that classify the tested sample correctly, or the expected score
@@ -7,6 +7,7 @@ never raises on valid input, and allocates no more than O(depth + classes * K) n
 
 - `_signature` defines the four arguments and their Numba types.
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads.
+- `_read_as` gives names to the entries of an array, in compiled code as well.
 - `_variant` defines `Variant`, the base class of every rule.
 - `_compile` compiles kernels and drivers, and runs the same source on Fractions.
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 from .._typing import Array, Kernel
 from .._validation import check_choice, check_integer
 from ._compile import as_python, check_kernel, compile_driver, compile_kernel, is_compiled, jit
+from ._read_as import read_as
 from ._signature import (
     ARGUMENTS,
     CONSTRAINTS,
@@ -35,7 +37,7 @@ from ._signature import (
 from ._tables import Tables, Task, constraints_for
 from ._variant import Variant, profile_of
 
-compiled = compile_driver  # its former name, for plugins
+compiled = compile_driver  # the former public name
 
 __all__ = [
     "ARGUMENTS",
@@ -64,4 +66,5 @@ __all__ = [
     "is_compiled",
     "jit",
     "profile_of",
+    "read_as",
 ]

@@ -17,9 +17,9 @@ _compiling = threading.Lock()
 
 
 def jit(function: Kernel) -> Kernel:
-    """Compile a kernel or a helper of one: serial, GIL-free, cached, strict IEEE arithmetic.
+    """Compile a kernel or its helper: serial, without the GIL, cached, strict IEEE arithmetic.
 
-    The cache is left out where Numba has nowhere to put it (a function typed into a session, say).
+    Numba cannot cache a function without a source file, such as one typed into a session.
     """
     try:
         return numba.njit(cache=True, nogil=True)(function)
@@ -28,11 +28,11 @@ def jit(function: Kernel) -> Kernel:
 
 
 def as_python(function: Kernel) -> Kernel:
-    """The function's own source, unjitted, and so are the jitted functions that it calls.
+    """The unjitted source of a function, and of the jitted functions that it calls.
 
-    Run on Fractions it gives exact rationals. A kernel that calls helpers cannot simply use
-    ``py_func``, whose globals still hold the compiled helpers. Helpers are found by their bare global
-    names; one called as ``module.helper`` stays compiled.
+    On Fractions the source computes exact rational numbers. ``py_func`` of a kernel is not enough, since
+    its globals still hold the compiled helpers. Helpers are found by their bare global names; a helper
+    called as ``module.helper`` stays compiled.
     """
     return _as_python(function, {})
 
@@ -53,7 +53,7 @@ def _as_python(function: Kernel, done: dict[int, Kernel]) -> Kernel:
 
 
 def is_compiled(kernel: object) -> bool:
-    """Whether `kernel` is a jitted function (any function is, while NUMBA_DISABLE_JIT is set)."""
+    """Return True for a jitted function, and for any function while NUMBA_DISABLE_JIT is set."""
     return isinstance(kernel, Dispatcher) or bool(
         getattr(numba.config, "DISABLE_JIT", False) and callable(kernel)
     )
@@ -65,7 +65,7 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
     Raises
     ------
     TypeError
-        If it is no jitted function or does not fit the signature; the message names `owner`.
+        If `kernel` is not jitted or does not fit the signature; the message names `owner`.
     """
     check_kernel(kernel, owner)
     if not isinstance(kernel, Dispatcher):
@@ -86,8 +86,8 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
 def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
-    Then it is closed: called with a kernel as argument, Numba would prefer to specialise on that very
-    kernel, anew in every process, and never find it in the cache again.
+    No other signature is allowed afterwards. Otherwise Numba would specialize the driver on the kernel
+    that is its argument, in every process again, and would never find the result in the cache.
     """
     with _compiling:
         if isinstance(function, Dispatcher) and not function.signatures:
@@ -97,7 +97,7 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
 
 
 def check_kernel(kernel: object, owner: str) -> None:
-    """Cheap checks, without compiling: a jitted function of four arguments.
+    """Check, without compiling, that `kernel` is a jitted function of four arguments.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def check_kernel(kernel: object, owner: str) -> None:
         If it is not; the message names `owner`.
     """
     if not is_compiled(kernel):
-        msg = f"the kernel of {owner} must be a function under knnccv.kernel.jit, got {kernel!r}"
+        msg = f"the kernel of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
         raise TypeError(msg)
     arguments = inspect.signature(getattr(kernel, "py_func", kernel)).parameters  # type: ignore[arg-type]
     if len(arguments) != len(ARGUMENTS):

@@ -1,4 +1,4 @@
-"""The one kernel signature and its types."""
+"""The one kernel signature: its four arguments and their Numba types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Order(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What is known of every sample.
+    """The labels or targets of all samples.
 
     ``classes``
         int64 array of shape (n_items,): class codes 0 .. C-1 in sorted label order.
@@ -38,28 +38,35 @@ class Labels(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """Which training sets are admissible, and the numbers that the variant prepared for them.
+    """The admissible training sets, and the numbers that the variant prepared for them.
 
     ``n_train``, ``counts``
-        int64 arrays of shape (n_strata,): how many samples of every stratum are in the training set, and
-        how many samples the stratum has. Fixed-size designs have one stratum; stratified ones have the
-        classes for strata, with the class code as index.
+        int64 arrays of shape (n_strata,): for every stratum, the number of its samples in the training
+        set, and in all. Fixed-size designs have one stratum. In stratified designs the strata are the
+        classes, with the class code as index.
     ``held_out``
         1 where the tested sample is one of its stratum's ``counts`` (complete cross-validation); 0 where
         it comes from outside.
+    ``n_nearest``
+        `Variant.n_nearest` (K or R), at most the size of the training set.
+    ``n_classes``
+        The number of classes (C).
     ``unit``
         1.0, or ``Fraction(1)`` in exact mode. Products start from it, so that a division by an integer
         stays exact.
     ``integers``, ``numbers``, ``weights``, ``table``
-        The variant's own: int64 (any,), float64 (any,), float64 (any,) and float64 (any, any).
+        The variant's own tables: int64 (any,), float64 (any,), float64 (any,) and float64 (any, any).
+        `read_as` gives names to the entries of ``integers`` and ``numbers``.
     ``extra``, ``n_extra``
-        int64 array of shape (n_strata,), or (0,): where `n_extra` > 0, that many of the strata flagged by
-        1, any of them alike, have one more sample in the training set than ``n_train`` says.
+        int64 array of shape (n_strata,), or (0,). Where `n_extra` > 0, `n_extra` of the strata that are
+        flagged by 1, chosen at random, have one more sample in the training set than ``n_train`` says.
     """
 
     n_train: Array
     counts: Array
     held_out: int
+    n_nearest: int
+    n_classes: int
     unit: Any
     integers: Array
     numbers: Array
@@ -73,26 +80,28 @@ def _array(dtype: types.Type, ndim: int = 1) -> types.Type:
     return types.Array(dtype, ndim, "C")
 
 
-ORDER = types.NamedUniTuple(_array(types.int64), 2, Order)
-LABELS = types.NamedTuple([_array(types.int64), _array(types.float64, 2)], Labels)
-NOT_SERVED = math.inf
-"""What a light kernel returns where the full kernel must be called. No score is infinite."""
+_integers, _floats = _array(types.int64), _array(types.float64)
 
-CONSTRAINTS = types.NamedTuple(
-    [
-        _array(types.int64),
-        _array(types.int64),
-        types.int64,
-        types.float64,
-        _array(types.int64),
-        _array(types.float64),
-        _array(types.float64),
-        _array(types.float64, 2),
-        _array(types.int64),
-        types.int64,
-    ],
-    Constraints,
-)
+ORDER = types.NamedUniTuple(_integers, 2, Order)
+LABELS = types.NamedTuple([_integers, _array(types.float64, 2)], Labels)
+NOT_SERVED = math.inf
+"""The answer of a light kernel where the full kernel must be called. No score is infinite."""
+
+_CONSTRAINT_TYPES = {
+    "n_train": _integers,
+    "counts": _integers,
+    "held_out": types.int64,
+    "n_nearest": types.int64,
+    "n_classes": types.int64,
+    "unit": types.float64,
+    "integers": _integers,
+    "numbers": _floats,
+    "weights": _floats,
+    "table": _array(types.float64, 2),
+    "extra": _integers,
+    "n_extra": types.int64,
+}
+CONSTRAINTS = types.NamedTuple([_CONSTRAINT_TYPES[name] for name in Constraints._fields], Constraints)
 SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS)
 KERNEL = types.FunctionType(SIGNATURE)
 ARGUMENTS = ("order", "labels", "target", "constraints")

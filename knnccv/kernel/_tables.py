@@ -15,24 +15,24 @@ from ._signature import Constraints
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of training sets, as a variant sees it when it prepares its tables.
+    """One kind of training sets, for which a variant prepares its tables.
 
     Attributes
     ----------
     n_train, counts : tuple of int
         Per stratum: samples in the training set, samples in all. One stratum where not `stratified`.
     stratified : bool
-        Whether the strata are the classes.
+        True if the strata are the classes.
     held_out : int
         1 if the tested sample is counted in `counts`, 0 if not.
     n_classes : int
-        How many classes there are.
+        The number of classes.
     number : type
         float, or Fraction in exact mode.
     extra : tuple of int
-        The strata of which some have one more sample in the training set; empty for most designs.
+        The strata that may have one more sample in the training set; empty for most designs.
     n_extra : int
-        How many of them have, any of them alike.
+        The number of strata of `extra` that have one more sample, chosen at random.
     """
 
     n_train: tuple[int, ...]
@@ -51,13 +51,16 @@ class Task:
 
     @property
     def n_available(self) -> int:
-        """How many samples the training set is drawn from, when one is tested."""
+        """Number of samples that the training set is drawn from, when one is tested."""
         return sum(self.counts) - self.held_out
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What a variant gives its kernel (see `Constraints`); any sequence of numbers will do."""
+    """The variant's own entries of `Constraints`: any sequences of numbers.
+
+    `integers` are best given as an instance of `Variant.fields`, so that the kernel reads them by name.
+    """
 
     integers: Any = ()
     numbers: Any = ()
@@ -65,35 +68,68 @@ class Tables:
     table: Any = field(default_factory=lambda: np.empty((0, 0)))
 
 
-def constraints_for(task: Task, tables: Tables) -> Constraints:
-    """Lay the task and the variant's tables out as the kernel takes them."""
+def constraints_for(
+    task: Task, tables: Tables, *, n_nearest: int = 0, fields: type[Any] | None = None
+) -> Constraints:
+    """Combine the task and the variant's tables to the constraints that the kernel reads.
+
+    Parameters
+    ----------
+    task : Task
+        The kind of training sets.
+    tables : Tables
+        `Variant.tables` for this task.
+    n_nearest : int, default 0
+        `Variant.n_nearest`; the size of the training set bounds it.
+    fields : NamedTuple class, optional
+        `Variant.fields`, against which the number of integers is checked.
+
+    Returns
+    -------
+    Constraints
+        Of arrays of int64 and float64, or of Python integers and Fractions in exact mode.
+
+    Raises
+    ------
+    TypeError
+        If the integers are not as many as `fields` has fields, or are of another NamedTuple class.
+    """
+    if fields is not None:
+        _check_fields(fields, tables.integers)
     if task.number is Fraction:
-        return Constraints(
-            _exact_integers(task.n_train),
-            _exact_integers(task.counts),
-            task.held_out,
-            Fraction(1),
-            _exact_integers(tables.integers),
-            np.array(list(tables.numbers), dtype=object),
-            np.array(list(tables.weights), dtype=object),
-            np.array(tables.table, dtype=object),
-            _exact_integers(_flags(task)),
-            task.n_extra,
-        )
-    integers = functools.partial(np.require, dtype=np.int64, requirements="CW")
-    floats = functools.partial(np.require, dtype=np.float64, requirements="CW")
+        integers: Any = _exact_integers
+        floats: Any = functools.partial(np.array, dtype=object)
+    else:
+        integers = functools.partial(np.require, dtype=np.int64, requirements="CW")
+        floats = functools.partial(np.require, dtype=np.float64, requirements="CW")
     return Constraints(
-        integers(list(task.n_train)),
-        integers(list(task.counts)),
-        task.held_out,
-        1.0,
-        integers(list(tables.integers)),
-        floats(list(tables.numbers)),
-        floats(tables.weights),
-        floats(tables.table),
-        integers(_flags(task)),
-        task.n_extra,
+        n_train=integers(list(task.n_train)),
+        counts=integers(list(task.counts)),
+        held_out=task.held_out,
+        n_nearest=int(min(n_nearest, task.train_size)),
+        n_classes=task.n_classes,
+        unit=Fraction(1) if task.number is Fraction else 1.0,
+        integers=integers(list(tables.integers)),
+        numbers=floats(list(tables.numbers)),
+        weights=floats(tables.weights),
+        table=floats(tables.table),
+        extra=integers(_flags(task)),
+        n_extra=task.n_extra,
     )
+
+
+def _check_fields(fields: type[Any], integers: Any) -> None:
+    """Compiled code would read beyond the end of a shorter array."""
+    names, integers = fields._fields, integers if hasattr(integers, "_fields") else list(integers)
+    other_class = hasattr(integers, "_fields") and not isinstance(integers, fields)
+    if len(integers) == len(names) and not other_class:
+        return
+    found = type(integers).__qualname__ if other_class else f"{len(integers)} numbers"
+    msg = (
+        f"Tables(integers=...) must be {fields.__qualname__}({', '.join(names)}), {len(names)} numbers, as "
+        f"the variant's `fields` says, got {found} (fields = None leaves the integers unnamed)"
+    )
+    raise TypeError(msg)
 
 
 def _flags(task: Task) -> list[int]:

@@ -1,4 +1,4 @@
-"""What a variant is."""
+"""`Variant`: the base class of every nearest-neighbor rule, built in or from a plugin."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ class Variant(ABC):
     Attributes
     ----------
     name : str
-        How users ask for it.
+        The name by which users select it.
     parameters : mapping of str to object
         The names of its parameters with their defaults.
     target : str
         "classes", or "values" where y holds real numbers (`Labels.values`); then there are no strata.
     tie_rules : tuple of str
-        Those of ``"index"`` and ``"random"`` that the kernels honor.
+        The tie rules, of ``"index"`` and ``"random"``, that every kernel implements.
     heeds_extra : bool
-        Whether the stratified kernel heeds ``constraints.extra``.
+        True if the stratified kernel reads ``constraints.extra``.
+    fields : NamedTuple class or None
+        The names of ``constraints.integers``: `tables` returns an instance as ``Tables(integers=...)``, the
+        kernels read it by `read_as`. None leaves the integers without names and unchecked.
     fixed, stratified : kernel or None
         The kernels for training sets of one fixed size, and of a fixed size per class.
     """
@@ -39,12 +42,13 @@ class Variant(ABC):
     target: ClassVar[str] = "classes"
     tie_rules: ClassVar[tuple[str, ...]] = ("index",)
     heeds_extra: ClassVar[bool] = False
+    fields: ClassVar[type[Any] | None] = None
     fixed: ClassVar[Kernel | None] = None
     stratified: ClassVar[Kernel | None] = None
 
     @abstractmethod
     def n_nearest(self, **parameters: Any) -> int:
-        """How many of the nearest training samples decide the score (K, R)."""
+        """The number of nearest training samples that decide the score (K, R)."""
 
     def check(self, task: Task, **parameters: Any) -> None:  # noqa: B027 (most rules have nothing to check)
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
@@ -57,7 +61,7 @@ class Variant(ABC):
         return 1.0
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """Whether right samples first, among equally similar ones, can only raise the score, for any T."""
+        """Return True if a correct sample before a tied incorrect one never lowers the score, for any T."""
         return self.n_nearest(**parameters) == 1
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
@@ -65,10 +69,11 @@ class Variant(ABC):
         return self.largest_score(**parameters)
 
     def measure(self, **parameters: Any) -> str:
-        """What the score is, for people to read, such as "top-2 accuracy".
+        """The name of the score in reports and plots, such as "top-2 accuracy".
 
-        What contains the word "accuracy" is a share of right answers. Of a surface the number of neighbors
-        is "K", or "R" for a `rank`. By default "expected loss" where there is a `loss`, else "score".
+        A name with the word "accuracy" says that the score is a share of correct answers. The number of
+        neighbors of a surface is named "K", or "R" for a `rank`. By default the name is "expected loss" if
+        there is a `loss`, otherwise "score".
         """
         return "expected loss" if parameters.get("loss") is not None else "score"
 
@@ -80,24 +85,24 @@ class Variant(ABC):
         n_outputs: int,
         **parameters: Any,
     ) -> Array:
-        """The scores of several kinds of training sets, as their weighted mean should take them.
+        """Correct the scores of several kinds of training sets before their weighted mean is taken.
 
-        For rules whose score over all training sets is no mean of that over each kind (folds that differ in
-        size), such as a variance. Where several groups are left out there is one kind, and the kernel has
-        been asked of one training set at a time: `scores` are the means over these.
+        Some scores over all training sets are not the mean of the scores over each kind, such as a
+        variance where the folds differ in size. A design that leaves out several groups has one kind: its
+        kernel is called for one training set at a time, and `scores` are the means over these.
 
         Parameters
         ----------
         scores : ndarray of shape (n_kinds, n_items)
-            What the kernels found; Fractions in exact mode.
+            The scores of the kernels; Fractions in exact mode.
         weights : ndarray of shape (n_kinds, n_items)
-            What the kinds count for a sample; they sum to 1 over the kinds.
+            The weight of every kind for a sample; the weights sum to 1 over the kinds.
         ask : callable
-            ``ask(**parameters)`` gives the scores, (n_kinds, n_items), under other parameters.
+            ``ask(**parameters)`` returns the scores, (n_kinds, n_items), under other parameters.
         n_outputs : int
-            How many real targets a sample has.
+            The number of real targets of a sample.
         **parameters
-            The variant's.
+            The variant's parameters.
 
         Returns
         -------
@@ -107,16 +112,16 @@ class Variant(ABC):
         return scores
 
     def profile(self, **parameters: Any) -> str:
-        """The profile of the data from which `knnccv.surface` weighs the score, if one serves the rule.
+        """The profile of the data from which `knnccv.surface` can compute the score without the kernels.
 
-        "votes": a plurality of K votes, ties to the smallest label. "rank": right if the class is among
-        the R nearest. "" (the default): none; a surface calls the kernels. A subclass does not inherit
-        this: where it does not define `profile` itself, its kernels are called.
+        "votes": a plurality of K votes, ties to the smallest label. "rank": correct if the class is among
+        the R nearest. "" (the default): none; a surface calls the kernels. Subclasses do not inherit it:
+        the kernels of a subclass are called unless it defines `profile` itself.
         """
         return ""
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """The numbers that the kernel needs, as ``task.number``."""
+        """The numbers that the kernel reads, of type ``task.number``."""
         return Tables()
 
     def settings(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +130,7 @@ class Variant(ABC):
         Raises
         ------
         TypeError
-            If one is not known.
+            If a parameter is not known.
         """
         unknown = sorted(set(parameters) - set(self.parameters))
         if unknown:
@@ -133,13 +138,13 @@ class Variant(ABC):
             closest = difflib.get_close_matches(unknown[0], self.parameters, n=1)
             hint = f"; did you mean {closest[0]!r}?" if closest else ""
             if unknown[0] == "p":
-                hint = "; a metric's go into metric_params"
+                hint = "; parameters of a metric go into metric_params"
             msg = f"variant {self.name!r} has no parameter {unknown[0]!r}; it takes: {allowed}{hint}"
             raise TypeError(msg)
         return {**self.parameters, **parameters}
 
     def kernel_for(self, task: Task) -> Kernel:
-        """The kernel that serves these training sets.
+        """The kernel for these training sets.
 
         Raises
         ------
@@ -153,14 +158,16 @@ class Variant(ABC):
             msg = f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
             raise ValueError(msg)
         if task.n_extra and not self.heeds_extra:
-            msg = (
-                f"variant {self.name!r} has no kernel for classes that get one training sample more by lot"
-            )
+            kind = "classes that get one extra training sample at random"
+            msg = f"variant {self.name!r} has no kernel for {kind}"
             raise ValueError(msg)
         return kernel
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """A kernel that compiles faster and answers infinity where `kernel_for`'s must be asked, if any."""
+        """A kernel that compiles faster than `kernel_for`'s, or None.
+
+        It returns `NOT_SERVED` for a sample that needs the full kernel.
+        """
         return None
 
     def __repr__(self) -> str:
@@ -168,7 +175,7 @@ class Variant(ABC):
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
 
     def kernels(self) -> list[Kernel]:
-        """The kernels that the variant has."""
+        """All kernels of the variant."""
         both = (_unbound(type(self), name) for name in ("fixed", "stratified"))
         return [kernel for kernel in both if kernel is not None]
 

@@ -1,9 +1,10 @@
-"""Helpers of voting kernels: the probability that a class wins, with and without ties.
+"""Helpers of voting kernels: the probability that a class wins a vote, with and without ties.
 
 The built-in variants ("knn", "nn", "rank", "confidence") and the learning curves of `knnccv.curves` share
-these functions. They work on floats and on Fractions alike.
+these functions. They work on floats and on Fractions.
 
-- `_vote_scores` scores the distribution of the votes of several classes: plurality, shares, Brier score.
+- `_vote_scores` scores the distributions of the votes of several classes: plurality, shares, Brier score.
+- `_position_weights` gives the probabilities of the positions where the K nearest training samples end.
 - `_tied_groups` finds groups of tied samples that contain several classes.
 - `_fixed_size` averages over the orders of tied samples in designs with one training size.
 - `_stratified` does the same in stratified designs.
@@ -12,6 +13,15 @@ these functions. They work on floats and on Fractions alike.
 from __future__ import annotations
 
 from ._fixed_size import group_rate, mark_group, score_fixed_size
+from ._position_weights import (
+    PositionWeights,
+    ThinningRates,
+    counted_weights,
+    position_weights,
+    position_weights_at,
+    scaled_position_weights,
+    thinning_rates,
+)
 from ._stratified import score_stratified
 from ._tied_groups import has_mixed_group, is_mixed
 from ._vote_scores import (
@@ -19,6 +29,8 @@ from ._vote_scores import (
     BRIER,
     PLURALITY,
     VOTE_SHARE,
+    VoteDistributions,
+    VotingRule,
     plurality_probability,
     score_votes,
     tie_quadrature,
@@ -29,13 +41,22 @@ __all__ = [
     "BRIER",
     "PLURALITY",
     "VOTE_SHARE",
+    "PositionWeights",
+    "ThinningRates",
+    "VoteDistributions",
+    "VotingRule",
+    "counted_weights",
     "group_rate",
     "has_mixed_group",
     "is_mixed",
     "mark_group",
     "plurality_probability",
+    "position_weights",
+    "position_weights_at",
+    "scaled_position_weights",
     "score_fixed_size",
     "score_stratified",
     "score_votes",
+    "thinning_rates",
     "tie_quadrature",
 ]

@@ -1,110 +1,130 @@
-"""Votes of the K nearest training samples: their laws, and what a rule makes of them.
+"""The score of a vote of the K nearest training samples, from the distributions of the votes.
 
-The laws of the votes for the classes are polynomials, one row of coefficients for every class: at b the
-weight of b votes. The rows may carry a *mark*, a second exponent: ``rows[c, h, b]`` is the weight of b
-votes of class c and mark h. In fixed-size designs the mark counts the votes that come from a tied group.
-A result is the coefficient of K votes in a product of rows, mark h weighted by ``marks[h]``.
+The distributions of the votes for the classes are polynomials, one row of coefficients for every class:
+at b the weight of b votes. The rows may carry a *mark*, a second exponent: ``rows[c, h, b]`` is the weight
+of b votes of class c and mark h. In fixed-size designs the mark counts the votes that come from a tied
+group. A result is the coefficient of K votes in a product of rows, mark h weighted by ``marks[h]``.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
+from .._typing import Array
 from ..kernel import jit
 from ..sampling import tie_times
 
-# What a rule makes of the votes.
 PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
-# The first entries of `Constraints.integers` for the walks of `_walks`: K, one of these, and how many nodes
-# a tied vote takes (0: it goes to the smallest label); the nodes are in `Constraints.numbers` from here on.
-N_INTEGERS = 3
-FIRST_NODE = 2
+
+
+class VotingRule(NamedTuple):
+    """How votes are scored.
+
+    ``kind``
+        PLURALITY: the most frequent class wins. ANY_RIGHT: one correct vote is enough. VOTE_SHARE: the
+        share of correct votes. BRIER: the Brier score of the shares.
+    ``n_tie_nodes``, ``tie_nodes``
+        For PLURALITY: `tie_quadrature`, which breaks a tied vote at random; with 0 nodes the smallest
+        label wins.
+    ``losses``
+        For PLURALITY: empty, or the cost of predicting the column's class for one of the row's.
+    """
+
+    kind: int
+    n_tie_nodes: int
+    tie_nodes: Array
+    losses: Array
+
+
+class VoteDistributions(NamedTuple):
+    """The distributions of the votes for all classes, and the scratch memory to multiply them.
+
+    ``rows``
+        (n_classes + 2, marks, K + 1). If the class of the K-th vote is known, its row is the last one.
+    ``max_marks``, ``max_votes``
+        int64 (n_classes + 2,): the highest mark and the number of votes beyond which a row holds zeros.
+    ``seen_classes``
+        int64 (any,): the classes that may have votes; the tested item's class is one of them.
+    ``marks``
+        (marks,): the weight of every mark.
+    ``product``
+        (2 * marks, K + 1): scratch.
+    """
+
+    rows: Array
+    max_marks: Array
+    max_votes: Array
+    seen_classes: Array
+    marks: Array
+    product: Array
 
 
 @jit
-def score_votes(rows, tops, most, seen, n_seen, last, own, k, rule, width, nodes, losses, marks, product):  # type: ignore[no-untyped-def]
-    """The score of the votes, weighted as the rows and marks are.
+def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):  # type: ignore[no-untyped-def]
+    """The score of K votes, weighted as the rows and marks are.
 
-    It is called for every position, so it is given arrays and numbers: an array taken out of a tuple costs
-    a counted reference, for which threads would contend.
-
-    Parameters
-    ----------
-    rows : (n_classes + 2, marks, K + 1)
-        If `last` is a class, the K-th vote is its own, and its row is the last one.
-    tops, most : int64 (n_classes + 2,)
-        The highest mark, and the number of votes, beyond which a row holds zeros.
-    seen : int64 (any,)
-        The classes that may have votes, in ``seen[:n_seen]``; the own one among them.
-    rule : int
-        MATCH, SOME, SHARE or BRIER.
-    losses : (n_classes, n_classes)
-        For MATCH: empty, or what it costs to predict the column's class for one of the row's.
-    product : (2 * marks, K + 1)
-        Scratch.
+    `last_class` is the class of the K-th vote, or -1 where it is not known. The first `n_seen_classes` of
+    ``distributions.seen_classes`` take part.
     """
-    if rule != PLURALITY:
-        return _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
-    if len(losses) == 0:
-        return win_probability(
-            rows, tops, most, seen, n_seen, last, own, k, True, width, nodes, marks, product
-        )
-    score = rows[own, 0, 0] * 0
-    for s in range(n_seen):
-        win = win_probability(
-            rows, tops, most, seen, n_seen, last, seen[s], k, True, width, nodes, marks, product
-        )
-        score += win * losses[own, seen[s]]
+    if rule.kind != PLURALITY:
+        return _moments(distributions, n_seen_classes, last_class, own_class, k, rule.kind)
+    if len(rule.losses) == 0:
+        return win_probability(distributions, n_seen_classes, last_class, own_class, k, rule)
+    score = distributions.rows[own_class, 0, 0] * 0
+    for s in range(n_seen_classes):
+        predicted = distributions.seen_classes[s]
+        win = win_probability(distributions, n_seen_classes, last_class, predicted, k, rule)
+        score += win * rule.losses[own_class, predicted]
     return score
 
 
 @jit
-def win_probability(rows, tops, most, seen, n_seen, last, winner, k, often, width, nodes, marks, product):  # type: ignore[no-untyped-def]
+def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):  # type: ignore[no-untyped-def]
     """P(`winner` wins a vote of K), weighted as the rows and marks are.
 
     For every number t of votes for the winner it takes a coefficient of a product over the other classes,
-    each cut where it would beat t. A tied vote goes to the smallest label; or, with `width` > 0, to each of
-    the m + 1 tied classes alike: a class with t votes is given a factor x, and the integral of x^m over
-    [0, 1] is taken, exactly, as a weighted sum over nodes. With t > K/2 nobody can reach t, so one product
-    serves all those t. O(K^2) for a class seen, O(K^3) if many votes are tight.
+    each cut where it would beat t. A tied vote goes to the smallest label. With `n_tie_nodes` > 0 it goes
+    to each of the m + 1 tied classes with equal probability: a class with t votes gets a factor x, and the
+    integral of x^m over [0, 1] is taken, exactly, as a weighted sum over nodes. With t > K/2 no other
+    class can reach t, so one product serves all those t. O(K^2) per class, O(K^3) if many votes are tight.
     """
-    spare = len(rows) - 1
-    own = spare if winner == last else winner
+    rows, max_marks, max_votes, seen_classes, marks, product = distributions
+    last_row = len(rows) - 1
+    winner_row = last_row if winner == last_class else winner
     half = k // 2
-    average_ties = width > 0
-    highest = len(marks) - 1
-    zero = rows[own, 0, 0] * 0
+    average_ties = rule.n_tie_nodes > 0
+    max_mark = len(marks) - 1
+    zero = rows[winner_row, 0, 0] * 0
     total = zero
-    first = (
-        2 if 0 <= last < winner and not average_ties else 1
-    )  # one vote alone would lose the tie to the last one
-    while first <= half and k - first > first * (n_seen - 1):  # the others could not share the rest
+    # One vote alone would lose the tie to the last class.
+    first = 2 if 0 <= last_class < winner and not average_ties else 1
+    while first <= half and k - first > first * (n_seen_classes - 1):  # the others could not share the rest
         first += 1
-    after = half + 1 if often and most[own] > half else min(half, most[own])
+    after = half + 1 if max_votes[winner_row] > half else min(half, max_votes[winner_row])
     for t in range(first, after + 1):
         tight = t <= half
-        if tight and tops[own] == 0 and rows[own, 0, t] == 0:
+        if tight and max_marks[winner_row] == 0 and rows[winner_row, 0, t] == 0:
             continue
         top = k - t
-        for node in range(width if average_ties and tight else 1):
+        for node in range(rule.n_tie_nodes if average_ties and tight else 1):
             factor = zero + 1
             weight = zero + 1
             if average_ties and tight:
-                at = FIRST_NODE + 2 * (width * (t - 1) + node)
-                factor = nodes[at]
-                weight = nodes[at + 1]
+                at = 2 * (rule.n_tie_nodes * (t - 1) + node)
+                factor = rule.tie_nodes[at]
+                weight = rule.tie_nodes[at + 1]
                 if weight == 0:
                     break
             product[0, 0] = weight
             reached = 0
             mark = 0
-            for s in range(n_seen):
-                c = seen[s]
+            for s in range(n_seen_classes):
+                c = seen_classes[s]
                 if c == winner:
                     continue
-                row = spare if c == last else c
-                limit = min(most[row], top)
+                row = last_row if c == last_class else c
+                limit = min(max_votes[row], top)
                 tie = False
                 if tight:
                     if average_ties:
@@ -112,142 +132,150 @@ def win_probability(rows, tops, most, seen, n_seen, last, winner, k, often, widt
                         limit = min(limit, t)
                     else:
                         limit = min(limit, t if winner < c else t - 1)
-                # Here, not in a function: a call would take longer than the work.
+                # Inline: a call would take longer than the work.
                 degree = min(reached + limit, top)
-                high = min(mark + tops[row], highest)
+                high = min(mark + max_marks[row], max_mark)
                 if high == 0 and not tie:
-                    none, one = rows[row, 0, 0], rows[row, 0, 1]
+                    no_vote, one_vote = rows[row, 0, 0], rows[row, 0, 1]
                     for d in range(reached + 1, degree + 1):
                         product[0, d] = zero
                     for d in range(degree, 0, -1):
                         if limit == 1:
-                            value = product[0, d] * none + product[0, d - 1] * one
+                            value = product[0, d] * no_vote + product[0, d - 1] * one_vote
                         else:
-                            value = product[0, d] * none
+                            value = product[0, d] * no_vote
                             for b in range(1, min(d, limit) + 1):
                                 value += product[0, d - b] * rows[row, 0, b]
                         product[0, d] = value
-                    product[0, 0] *= none
+                    product[0, 0] *= no_vote
                 else:
                     last_factor = factor if tie else zero + 1
                     _multiply(
-                        product, mark, reached, rows, row, high, degree, tops[row], limit, last_factor
+                        product, mark, reached, rows, row, high, degree, max_marks[row], limit, last_factor
                     )
                     mark = high
                 reached = degree
-            if highest == 0:
+            if max_mark == 0:
                 if not tight:
-                    for votes in range(max(t, k - reached), min(k, most[own]) + 1):
-                        total += rows[own, 0, votes] * product[0, k - votes]
+                    for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
+                        total += rows[winner_row, 0, votes] * product[0, k - votes]
                 elif reached == top:
-                    total += rows[own, 0, t] * product[0, top]
+                    total += rows[winner_row, 0, t] * product[0, top]
             elif not tight:
-                for votes in range(max(t, k - reached), min(k, most[own]) + 1):
-                    total += _coefficient(rows, own, tops[own], votes, product, mark, k - votes, marks)
+                for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
+                    total += _coefficient(distributions, winner_row, votes, product, mark, k - votes)
             elif reached == top:
-                total += _coefficient(rows, own, tops[own], t, product, mark, top, marks)
-    return total * marks[0] if highest == 0 else total
+                total += _coefficient(distributions, winner_row, t, product, mark, top)
+    return total * marks[0] if max_mark == 0 else total
 
 
 @jit
-def plurality_probability(rows, most, seen, n_seen, last, winner, k, often, product):  # type: ignore[no-untyped-def]
-    """`win_probability` without marks, a tied vote going to the smallest label: several times faster."""
-    spare = len(rows) - 1
-    own = spare if winner == last else winner
+def plurality_probability(  # type: ignore[no-untyped-def]
+    rows, max_votes, seen_classes, n_seen_classes, last_class, winner, k, with_majority, product
+):
+    """`win_probability` without marks, a tied vote going to the smallest label: several times faster.
+
+    Without `with_majority` it leaves out the votes in which the winner has more than half.
+    """
+    last_row = len(rows) - 1
+    winner_row = last_row if winner == last_class else winner
     half = k // 2
-    zero = rows[own, 0] * 0
+    zero = rows[winner_row, 0] * 0
     total = zero
-    first = 2 if 0 <= last < winner else 1  # one vote alone would lose the tie against the last one
-    while first <= half and k - first > first * (n_seen - 1):  # the others could not share the rest
+    first = 2 if 0 <= last_class < winner else 1  # one vote alone would lose the tie to the last class
+    while first <= half and k - first > first * (n_seen_classes - 1):  # the others could not share the rest
         first += 1
-    after = half + 1 if often and most[own] > half else min(half, most[own])
+    after = half + 1 if with_majority and max_votes[winner_row] > half else min(half, max_votes[winner_row])
     for t in range(first, after + 1):
-        if t <= half and rows[own, t] == 0:
+        if t <= half and rows[winner_row, t] == 0:
             continue
         top = k - t
         product[0] = zero + 1
         reached = 0
-        for s in range(n_seen):
-            c = seen[s]
+        for s in range(n_seen_classes):
+            c = seen_classes[s]
             if c != winner:
-                row = spare if c == last else c
-                limit = min(most[row], top)
+                row = last_row if c == last_class else c
+                limit = min(max_votes[row], top)
                 if t <= half:
                     limit = min(limit, t if winner < c else t - 1)
-                # Here, not in a function: a call would take longer than the work.
-                none, one = rows[row, 0], rows[row, 1]
+                # Inline: a call would take longer than the work.
+                no_vote, one_vote = rows[row, 0], rows[row, 1]
                 degree = min(reached + limit, top)
                 for d in range(reached + 1, degree + 1):
                     product[d] = zero
                 for d in range(degree, 0, -1):
                     if limit == 1:
-                        value = product[d] * none + product[d - 1] * one
+                        value = product[d] * no_vote + product[d - 1] * one_vote
                     else:
-                        value = product[d] * none
+                        value = product[d] * no_vote
                         for b in range(1, min(d, limit) + 1):
                             value += product[d - b] * rows[row, b]
                     product[d] = value
-                product[0] *= none
+                product[0] *= no_vote
                 reached = degree
         if t > half:
-            for votes in range(max(t, k - reached), min(k, most[own]) + 1):
-                total += rows[own, votes] * product[k - votes]
+            for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
+                total += rows[winner_row, votes] * product[k - votes]
         elif reached == top:
-            total += rows[own, t] * product[top]
+            total += rows[winner_row, t] * product[top]
     return total
 
 
 @jit
-def _multiply(product, mark, reached, rows, row, high, degree, top, limit, factor):  # type: ignore[no-untyped-def]
-    """Multiply by a row cut at `limit` votes, whose last coefficients get a factor."""
+def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, last_factor):  # type: ignore[no-untyped-def]
+    """Multiply `product` by a row cut at `limit` votes, whose last coefficients get a factor."""
     for h in range(high + 1):
         for d in range(reached + 1 if h <= mark else 0, degree + 1):
-            product[h, d] = factor * 0
+            product[h, d] = last_factor * 0
     for h in range(high, -1, -1):
         for d in range(degree, -1, -1):
-            value = factor * 0
-            for g in range(min(h, top) + 1):
+            value = last_factor * 0
+            for g in range(min(h, max_mark) + 1):
                 for b in range(min(d, limit) + 1):
                     term = product[h - g, d - b] * rows[row, g, b]
-                    value += term * factor if b == limit else term
+                    value += term * last_factor if b == limit else term
             product[h, d] = value
 
 
 @jit
-def _coefficient(rows, own, top, votes, product, mark, degree, marks):  # type: ignore[no-untyped-def]
-    """Weight of so many own votes and so many others."""
-    if mark == 0 and top == 0:
-        return marks[0] * rows[own, 0, votes] * product[0, degree]
+def _coefficient(distributions, row, votes, product, mark, degree):  # type: ignore[no-untyped-def]
+    """The weight of `votes` votes of the row's class and `degree` votes of the others."""
+    rows, marks = distributions.rows, distributions.marks
+    max_mark = distributions.max_marks[row]
+    if mark == 0 and max_mark == 0:
+        return marks[0] * rows[row, 0, votes] * product[0, degree]
     total = marks[0] * 0
-    for g in range(min(top, len(marks) - 1) + 1):
+    for g in range(min(max_mark, len(marks) - 1) + 1):
         for h in range(min(mark, len(marks) - 1 - g) + 1):
-            total += marks[g + h] * rows[own, g, votes] * product[h, degree]
+            total += marks[g + h] * rows[row, g, votes] * product[h, degree]
     return total
 
 
 @jit
-def _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product):  # type: ignore[no-untyped-def]
-    """Whether some vote is right, the share of those, or the Brier score of the shares.
+def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):  # type: ignore[no-untyped-def]
+    """P(some vote is correct), the share of correct votes, or the Brier score of the shares.
 
     For the Brier score a second polynomial carries the sum over the other classes of their votes squared.
     """
-    spare = len(rows) - 1
-    mine = spare if own == last else own
-    highest = len(marks) - 1
-    zero = rows[mine, 0, 0] * 0
+    rows, max_marks, max_votes, seen_classes, marks, product = distributions
+    last_row = len(rows) - 1
+    own_row = last_row if own_class == last_class else own_class
+    max_mark = len(marks) - 1
+    zero = rows[own_row, 0, 0] * 0
     squares = len(marks)  # first row of the second polynomial in `product`
     product[0, 0] = zero + 1
     product[squares, 0] = zero
     reached = 0
     mark = 0
-    for s in range(n_seen):
-        c = seen[s]
-        if c == own:
+    for s in range(n_seen_classes):
+        c = seen_classes[s]
+        if c == own_class:
             continue
-        row = spare if c == last else c
-        limit = min(most[row], k)
+        row = last_row if c == last_class else c
+        limit = min(max_votes[row], k)
         degree = min(reached + limit, k)
-        high = min(mark + tops[row], highest)
+        high = min(mark + max_marks[row], max_mark)
         for h in range(high + 1):
             for d in range(reached + 1 if h <= mark else 0, degree + 1):
                 product[h, d] = zero
@@ -256,11 +284,11 @@ def _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
             for d in range(degree, -1, -1):
                 value = zero
                 squared = zero
-                for g in range(min(h, tops[row]) + 1):
+                for g in range(min(h, max_marks[row]) + 1):
                     for b in range(min(d, limit) + 1):
                         factor = rows[row, g, b]
                         value += product[h - g, d - b] * factor
-                        if rule == BRIER:
+                        if kind == BRIER:
                             more = product[squares + h - g, d - b] + product[h - g, d - b] * (b * b)
                             squared += more * factor
                 product[h, d] = value
@@ -268,31 +296,47 @@ def _moments(rows, tops, most, seen, n_seen, last, own, k, rule, marks, product)
         reached = degree
         mark = high
     total = zero
-    for votes in range(max(0, k - reached), min(k, most[mine]) + 1):
-        right = _coefficient(rows, mine, tops[mine], votes, product, mark, k - votes, marks)
-        if rule == ANY_RIGHT:
+    for votes in range(max(0, k - reached), min(k, max_votes[own_row]) + 1):
+        right = _coefficient(distributions, own_row, votes, product, mark, k - votes)
+        if kind == ANY_RIGHT:
             if votes > 0:
                 total += right
-        elif rule == VOTE_SHARE:
+        elif kind == VOTE_SHARE:
             total += right * votes / k
         else:
-            wrong = _coefficient(rows, mine, tops[mine], votes, product[squares:], mark, k - votes, marks)
+            wrong = _coefficient(distributions, own_row, votes, product[squares:], mark, k - votes)
             total += (right * ((k - votes) * (k - votes)) + wrong) / (k * k)
     return total
 
 
 def tie_quadrature(k: int, smallest: bool, number: type) -> tuple[int, list[Any]]:
-    """How many nodes a tied vote takes at most, and the nodes with their weights, t = 1 .. K // 2.
+    """The quadrature that breaks tied votes at random, for t = 1 .. K // 2 votes each.
 
-    With t votes each, at most K // t - 1 others are tied with the winner: the degree to be integrated.
+    With t votes each, at most K // t - 1 other classes tie with the winner: the degree to be integrated.
+
+    Parameters
+    ----------
+    k : int
+        The number of votes.
+    smallest : bool
+        True if the smallest label wins a tied vote: no quadrature is needed.
+    number : type
+        float or Fraction.
+
+    Returns
+    -------
+    n_tie_nodes : int
+        The largest number of nodes of any t; 0 where no quadrature is needed.
+    tie_nodes : list
+        For every t, `n_tie_nodes` pairs of a node and its weight, filled up with zeros.
     """
     if smallest or k == 1:
         return 0, []
     unit: Any = Fraction(1) if number is Fraction else 1.0
     rules = [tie_times(k // t, unit) for t in range(1, k // 2 + 1)]
-    width = max(len(nodes) for nodes, _ in rules)
+    n_tie_nodes = max(len(nodes) for nodes, _ in rules)
     flat: list[Any] = []
     for nodes, weights in rules:
         pairs = [value for pair in zip(nodes, weights, strict=True) for value in pair]
-        flat += pairs + [number(0)] * (2 * width - len(pairs))
-    return width, flat
+        flat += pairs + [number(0)] * (2 * n_tie_nodes - len(pairs))
+    return n_tie_nodes, flat

@@ -1,1 +1,1 @@
-"""The variants that come with knnccv, found by the same entry points as anybody's."""
+"""The variants that come with knnccv, found by entry points as plugins are."""

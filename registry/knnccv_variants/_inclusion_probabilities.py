@@ -1,8 +1,9 @@
-"""How likely a sample, and a pair of samples, are among the K nearest, for training sets of one fixed size."""
+"""P(a sample, or a pair of samples, is among the K nearest), for training sets of one fixed size."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,24 @@ from knnccv.kernel import Task, jit
 from knnccv.sampling import position_law
 
 
+class Inclusion(NamedTuple):
+    """Two probabilities of every position.
+
+    ``single``
+        P(the sample at the position is among the K nearest of T).
+    ``with_nearer``
+        P(it and a given nearer sample both are). It depends on the farther sample only.
+    """
+
+    single: Array
+    with_nearer: Array
+
+
 def inclusion_weights(task: Task, k: int) -> Array:
-    """P(the sample at position i is among the K nearest of T), then P(it and a given nearer one both are).
+    """The arrays of `Inclusion`, one after the other.
 
     Given that the K-th nearest is at position p, the K - 1 others are a uniform subset of the p - 1 nearer
-    samples, so both are sums of positive terms over p. The pair depends on the farther sample only.
+    samples, so both are sums of positive terms over p.
 
     Returns
     -------
@@ -28,7 +42,7 @@ def inclusion_weights(task: Task, k: int) -> Array:
         nearer = np.array([int(n) for n in nearer], dtype=object)
     one = law * (k - 1) / np.maximum(nearer, 1)
     two = one * (k - 2) / np.maximum(nearer - 1, 1) if k > 1 else one * 0
-    return np.concatenate([law + _after(one), one + _after(two)])
+    return np.concatenate(Inclusion(law + _after(one), one + _after(two)))
 
 
 def _after(terms: Array) -> Array:
@@ -38,19 +52,27 @@ def _after(terms: Array) -> Array:
 
 
 @jit
-def mean_inclusion(weights, n_available, start, end, unit):  # type: ignore[no-untyped-def]
-    """What `inclusion_weights` are for a tied group, in the mean over its orders.
+def inclusion_of(constraints):  # type: ignore[no-untyped-def]
+    """The views of `inclusion_weights`."""
+    middle = len(constraints.weights) // 2
+    return Inclusion(constraints.weights[:middle], constraints.weights[middle:])
 
-    For a sample of it; for one with a given sample before the group; and for two of the group.
+
+@jit
+def mean_inclusion(inclusion, start, end, unit):  # type: ignore[no-untyped-def]
+    """The mean probabilities of a tied group over its orders.
+
+    For one of its samples; for one of its samples and a given sample before the group; and for two of its
+    samples.
     """
     size = end - start
     one = unit * 0
     with_nearer = unit * 0
     within = unit * 0
     for i in range(start, end):
-        one += weights[i]
-        with_nearer += weights[n_available + i]
-        within += weights[n_available + i] * (i - start)
+        one += inclusion.single[i]
+        with_nearer += inclusion.with_nearer[i]
+        within += inclusion.with_nearer[i] * (i - start)
     if size > 1:
         within = within * 2 / (size * (size - 1))
     return one / size, with_nearer / size, within

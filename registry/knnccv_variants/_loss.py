@@ -15,24 +15,24 @@ LARGEST = 1e300  # so that no sum of losses overflows
 
 
 @jit
-def score_of(table, own, predicted, unit):  # type: ignore[no-untyped-def]
-    """The loss of predicting `predicted` for class `own`; an empty table scores the match."""
-    if len(table) == 0:
-        if own == predicted:
+def score_of(losses, own_class, predicted, unit):  # type: ignore[no-untyped-def]
+    """The loss of predicting `predicted` for class `own_class`; without losses, 1 for the same class."""
+    if len(losses) == 0:
+        if own_class == predicted:
             return unit * 1
         return unit * 0
-    return table[own, predicted] * unit
+    return losses[own_class, predicted] * unit
 
 
 def check_loss(loss: Any, n_classes: int) -> None:
-    """Raise if `loss` is neither None nor a finite (n_classes, n_classes) matrix.
+    """Check that `loss` is None or a finite (n_classes, n_classes) matrix.
 
     Raises
     ------
     ValueError
         If the shape or a value is wrong.
     TypeError
-        If it does not hold real numbers.
+        If it contains a value that is not a real number.
     """
     if loss is None:
         return

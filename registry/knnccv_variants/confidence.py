@@ -1,37 +1,43 @@
-"""The shares of the votes as probabilities: how much the true class has, and their Brier score."""
+"""The shares of the votes as probabilities: the share of the true class, and the Brier score."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit
-from knnccv.voting import BRIER, VOTE_SHARE, score_stratified
+from knnccv.kernel import Tables, Task, Variant, jit, read_as
+from knnccv.voting import BRIER, VOTE_SHARE, VotingRule, score_stratified
 
-from ._inclusion_probabilities import inclusion_weights, mean_inclusion
+from ._inclusion_probabilities import inclusion_of, inclusion_weights, mean_inclusion
 
 MEASURES = {"share": "share of the votes", "brier": "Brier score"}
 SCORES = tuple(MEASURES)
 
 
+class ConfidenceFields(NamedTuple):
+    """The integers that both kernels read."""
+
+    kind: int  # VOTE_SHARE or BRIER
+
+
 @jit
 def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """By the probabilities that samples, and pairs of them, are among the K nearest; O(depth + classes).
+    """From the probabilities that samples, and pairs, are among the K nearest; O(depth + classes).
 
     The Brier score is the squared error of regression on the classes' indicators: with w wrong votes
     it is (sum over ordered pairs of them of 1 + [same class]) / K^2, so no term is negative.
     """
     items, group_end, classes = order.items, order.group_end, labels.classes
-    k, rule = constraints.integers[0], constraints.integers[1]
-    single = constraints.weights
-    n_available = constraints.counts[0] - constraints.held_out
+    k = constraints.n_nearest
+    fields = read_as(ConfidenceFields, constraints.integers)
+    inclusion = inclusion_of(constraints)
     unit = constraints.unit
     zero = unit * 0
-    own = classes[target]
+    own_class = classes[target]
     # Wrong samples of every class: before the group, and in it.
-    nearer = np.zeros(constraints.integers[3], constraints.counts.dtype)
+    nearer = np.zeros(constraints.n_classes, constraints.counts.dtype)
     group = np.zeros(len(nearer), nearer.dtype)
     n_nearer = 0
     share = zero
@@ -39,7 +45,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     start = 0
     while start < len(items):
         end = group_end[start]
-        weight, with_nearer, within = mean_inclusion(single, n_available, start, end, unit)
+        weight, with_nearer, within = mean_inclusion(inclusion, start, end, unit)
         if weight == 0:
             break
         n_own = 0
@@ -48,7 +54,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
         same_within = 0
         for i in range(start, end):
             c = classes[items[i]]
-            if c == own:
+            if c == own_class:
                 n_own += 1
             else:
                 n_wrong += 1
@@ -65,15 +71,17 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
         pairs += within * (n_wrong * (n_wrong - 1) // 2 + same_within)
         n_nearer += n_wrong
         start = end
-    if rule == VOTE_SHARE:
+    if fields.kind == VOTE_SHARE:
         return share / k
     return 2 * pairs / (k * k)
 
 
 @jit
 def confidence_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """By the laws of the votes of every class; O(depth * classes seen * K^2)."""
-    return score_stratified(order, labels, target, constraints, constraints.table)
+    """From the distributions of the votes for every class; O(depth * classes seen * K^2)."""
+    fields = read_as(ConfidenceFields, constraints.integers)
+    rule = VotingRule(fields.kind, 0, constraints.numbers, constraints.table)
+    return score_stratified(order, labels, target, constraints, rule)
 
 
 class Confidence(Variant):
@@ -92,6 +100,7 @@ class Confidence(Variant):
     parameters = {"n_neighbors": 5, "score": "share"}  # noqa: RUF012
     tie_rules = ("index", "random")
     heeds_extra = True
+    fields = ConfidenceFields
     fixed = confidence_fixed
     stratified = confidence_stratified
 
@@ -114,14 +123,12 @@ class Confidence(Variant):
         return 1.0 if parameters["score"] == "share" else 2.0
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """For the share, which only counts right votes, or for one neighbor."""
+        """True for the share, which only counts correct votes, and for one neighbor."""
         return parameters["score"] == "share" or self.n_nearest(**parameters) == 1
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """K, the rule, and how likely samples and pairs are among the K nearest."""
-        k = self.n_nearest(**parameters)
-        rule = VOTE_SHARE if parameters["score"] == "share" else BRIER
-        integers = (k, rule, 0, task.n_classes)
+        """The kind of score, and the probabilities that samples and pairs are among the K nearest."""
+        fields = ConfidenceFields(VOTE_SHARE if parameters["score"] == "share" else BRIER)
         if task.stratified:
-            return Tables(integers=integers)
-        return Tables(integers=integers, weights=inclusion_weights(task, k))
+            return Tables(fields)
+        return Tables(fields, weights=inclusion_weights(task, self.n_nearest(**parameters)))

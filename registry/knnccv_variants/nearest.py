@@ -1,4 +1,4 @@
-"""The nearest neighbor: 0/1 match or any loss matrix, with fair ties."""
+"""The nearest-neighbor rule: 0/1 score or any loss matrix, averaged over the orders of tied samples."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from knnccv._typing import Kernel
 from knnccv.kernel import Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
-from knnccv.voting import PLURALITY, score_stratified
+from knnccv.voting import PLURALITY, VotingRule, score_stratified
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
 
 
 @jit
 def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """ICML eq. 4 and 6 (TR eq. 3), tied groups by their mean score; O(depth)."""
+    """ICML eq. 4 and 6 (TR eq. 3), the mean score for a tied group; O(depth)."""
     weights = constraints.weights
-    own = labels.classes[target]
+    own_class = labels.classes[target]
     score = constraints.unit * 0
     start = 0
     depth = len(order.items)
@@ -29,7 +29,7 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
         for i in range(start, end):
             weight += weights[i]
             predicted = labels.classes[order.items[i]]
-            total += score_of(constraints.table, own, predicted, constraints.unit)
+            total += score_of(constraints.table, own_class, predicted, constraints.unit)
         score += weight * total / (end - start)
         start = end
     return score
@@ -39,61 +39,62 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied samples."""
     if constraints.n_extra > 0:
-        return score_stratified(order, labels, target, constraints, constraints.table)
-    return _walk_of_strata(order, labels, target, constraints)
+        rule = VotingRule(PLURALITY, 0, constraints.numbers, constraints.table)
+        return score_stratified(order, labels, target, constraints, rule)
+    return nn_strata(order, labels, target, constraints)
 
 
 @jit
-def _walk_of_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """`nn_stratified` without ``constraints.extra``."""
-    own = labels.classes[target]
+def nn_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """The light kernel of `nn_stratified`: no ``constraints.extra``."""
+    own_class = labels.classes[target]
     depth = len(order.items)
-    left = np.empty_like(constraints.counts)  # of the classes seen
+    left = np.empty_like(constraints.counts)  # of the seen classes
     places = np.empty(len(left), np.int64)
-    seen = np.empty(min(depth, len(left)), np.int64)
-    n_seen = 0
+    seen_classes = np.empty(min(depth, len(left)), np.int64)
+    n_seen_classes = 0
     score = constraints.unit * 0
-    none = constraints.unit * 1  # P(no sample so far is in T)
+    p_none = constraints.unit * 1  # P(no sample so far is in T)
     start = 0
-    while start < depth and none > 0:
+    while start < depth and p_none > 0:
         end = order.group_end[start]
         for i in range(start, end):
             c = labels.classes[order.items[i]]
-            place = place_of(c, places, seen, n_seen)
-            if place == n_seen:
+            place = place_of(c, places, seen_classes, n_seen_classes)
+            if place == n_seen_classes:
                 places[c] = place
-                seen[place] = c
-                n_seen += 1
+                seen_classes[place] = c
+                n_seen_classes += 1
                 left[c] = constraints.counts[c]
-                if c == own:
+                if c == own_class:
                     left[c] -= constraints.held_out
-        first = score_of(constraints.table, own, labels.classes[order.items[start]], constraints.unit)
+        first = score_of(constraints.table, own_class, labels.classes[order.items[start]], constraints.unit)
         same = True
         for i in range(start + 1, end):
             c = labels.classes[order.items[i]]
-            if score_of(constraints.table, own, c, constraints.unit) != first:
+            if score_of(constraints.table, own_class, c, constraints.unit) != first:
                 same = False
         if same:
             for i in range(start, end):
                 c = labels.classes[order.items[i]]
-                score += none * constraints.n_train[c] / left[c] * first
-                none = none * (left[c] - constraints.n_train[c]) / left[c]
+                score += p_none * constraints.n_train[c] / left[c] * first
+                p_none = p_none * (left[c] - constraints.n_train[c]) / left[c]
                 left[c] -= 1
         else:
-            gain, stay = _tied_group(order.items[start:end], labels, own, left, constraints)
-            score += none * gain
-            none = none * stay
+            gain, stay = _tied_group(order.items[start:end], labels, own_class, left, constraints)
+            score += p_none * gain
+            p_none = p_none * stay
         start = end
     return score
 
 
 @jit
-def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyped-def]
+def _tied_group(items, labels, own_class, left, constraints):  # type: ignore[no-untyped-def]
     """Expected score if the nearest training sample is in the group, and P(it is not).
 
-    Given none nearer is in T, H_c of the group's samples of class c are, independently of the other
-    classes, and each of the H = sum H_c is nearest with probability 1/H. `counts` is
-    the generating function of H, `scores` that of sum_c L_c H_c: products of dual numbers.
+    Given that no nearer sample is in T, H_c of the group's samples of class c are, independently of the
+    other classes, and each of the H = sum H_c is nearest with probability 1/H. `counts` is the generating
+    function of H, `scores` that of sum_c L_c H_c: products of dual numbers.
     """
     unit = constraints.unit
     size = len(items)
@@ -114,7 +115,7 @@ def _tied_group(items, labels, own, left, constraints):  # type: ignore[no-untyp
         chosen = np.full(members + 1, unit * 0)
         fill_hypergeometric(chosen, members, constraints.n_train[c], left[c], unit)
         left[c] -= members
-        loss = score_of(constraints.table, own, c, unit)
+        loss = score_of(constraints.table, own_class, c, unit)
         scored = np.full(members + 1, unit * 0)
         for b in range(1, members + 1):
             scored[b] = chosen[b] * b * loss
@@ -137,8 +138,8 @@ class NN(Variant):
     Parameters
     ----------
     loss : None or array of shape (n_classes, n_classes)
-        What it costs to predict the column's class for a sample of the row's class, in sorted label
-        order; the score is then the expected loss. None scores a match 1 and a mismatch 0.
+        The cost of predicting the column's class for a sample of the row's class, in sorted label order;
+        the score is then the expected loss. None scores a correct prediction 1 and a wrong one 0.
     """
 
     name = "nn"
@@ -169,16 +170,12 @@ class NN(Variant):
         return largest_loss(parameters["loss"])
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """A walk, unless classes may have one more training sample."""
-        return _walk_of_strata if task.stratified and not task.n_extra else None
+        """The kernel without the votes that classes with one more training sample need."""
+        return nn_strata if task.stratified and not task.n_extra else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The weights p_i of ICML eq. 4, and the loss."""
         weights: Any = ()
         if not task.stratified:
             weights = position_law(task.n_available, task.train_size, 1, task.number)
-        return Tables(
-            integers=(1, PLURALITY, 0, task.n_classes),
-            weights=weights,
-            table=loss_table(parameters["loss"], task.number),
-        )
+        return Tables(weights=weights, table=loss_table(parameters["loss"], task.number))

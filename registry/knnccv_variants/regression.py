@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel import Tables, Task, Variant, jit, read_as
 
-from ._inclusion_probabilities import inclusion_weights, mean_inclusion
+from ._inclusion_probabilities import inclusion_of, inclusion_weights, mean_inclusion
 
 MEASURES = {
     "error": "mean squared error",
@@ -24,19 +24,26 @@ PARTS = tuple(MEASURES)
 ERROR, BIAS2, VARIANCE, PREDICTION, BIAS = range(5)
 
 
+class RegressionFields(NamedTuple):
+    """The integers that the kernel reads."""
+
+    part: int  # ERROR, BIAS2, VARIANCE, PREDICTION or BIAS
+    output: int
+
+
 @jit
 def regression_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """E|mean of K targets - y|^2, or a part of it; O(depth * outputs).
 
     Two samples are both among the K nearest with a probability that depends on the farther of them only, so
     one sum of targets over the nearer ones serves all pairs. In a tied group all samples have the group's
-    mean probability, and so have all pairs. Targets are taken relative to y, which keeps offsets out.
+    mean probability, and so have all pairs. Targets are relative to y, so that offsets do not matter.
     """
     items, group_end = order.items, order.group_end
     values = labels.values
-    k, part, output = constraints.integers
-    single = constraints.weights
-    n_available = constraints.counts[0] - constraints.held_out
+    k = constraints.n_nearest
+    part, output = read_as(RegressionFields, constraints.integers)
+    inclusion = inclusion_of(constraints)
     unit = constraints.unit
     zero = unit * 0
     n_outputs = values.shape[1]
@@ -48,7 +55,7 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
     start = 0
     while start < depth:
         end = group_end[start]
-        weight, with_nearer, within = mean_inclusion(single, n_available, start, end, unit)
+        weight, with_nearer, within = mean_inclusion(inclusion, start, end, unit)
         if weight == 0:
             break
         group[:] = zero
@@ -77,7 +84,7 @@ def regression_fixed(order, labels, target, constraints):  # type: ignore[no-unt
 
 
 class Regression(Variant):
-    """The mean target of the K nearest training samples, judged by its squared error (Kanagawa 2024).
+    """The mean target of the K nearest training samples, scored by its squared error (Kanagawa 2024).
 
     Its targets are real numbers, y of shape (n_items,) or (n_items, n_outputs); the error is summed over
     the outputs.
@@ -87,17 +94,18 @@ class Regression(Variant):
     n_neighbors : int
         K, 1 to the size of the training set.
     part : {"error", "bias2", "variance", "prediction", "bias"}
-        What is told of the predictions over all training sets: the mean squared error; or the parts of it,
-        the squared difference of the mean prediction and y, and the prediction's variance; or the mean
-        prediction itself; or its difference from y.
+        The statistic of the predictions over all training sets: the mean squared error; its two parts,
+        which are the squared difference of the mean prediction and y, and the variance of the prediction;
+        the mean prediction; or the difference of the mean prediction and y.
     output : int
-        Which output, for the prediction and the bias.
+        The output of which the prediction or the bias is returned.
     """
 
     name = "regression"
     target = "values"
     parameters = {"n_neighbors": 5, "part": "error", "output": 0}  # noqa: RUF012
     tie_rules = ("index", "random")
+    fields = RegressionFields
     fixed = regression_fixed
 
     def n_nearest(self, **parameters: Any) -> int:
@@ -112,19 +120,19 @@ class Regression(Variant):
         check_integer("output", parameters["output"], 0)
 
     def measure(self, **parameters: Any) -> str:
-        """The mean squared error, or which part of it."""
+        """The mean squared error, or the name of its part."""
         return MEASURES[parameters["part"]]
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
-        """The output must be there: the kernel would read beyond it."""
+        """The output must exist: the kernel does not check bounds."""
         limit = "the last output"
         check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
         """The square of the diagonal of the box that holds all targets; the diagonal where not squared.
 
-        What is unknown with probability p moves the mean prediction by p diagonals and its square by 2 p
-        squared ones; a variance is the mean of squares less that.
+        An event of probability p moves the mean prediction by at most p diagonals, and its square by 2 p
+        squared diagonals; a variance is the mean of the squares minus the square of the mean.
         """
         spread = np.ptp(values, axis=0)
         squared = float((spread * spread).sum())
@@ -136,11 +144,10 @@ class Regression(Variant):
     def over_kinds(
         self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any
     ) -> Array:
-        """Bias and variance of the prediction over all training sets, whatever their size.
+        """Bias and variance of the prediction over all training sets, of any size.
 
-        The mean over the sizes of each size's squared bias is not the squared bias of the mean prediction,
-        and leaves out how much the sizes' mean predictions differ. With one kind the same holds for the
-        training sets themselves.
+        The mean of the squared biases of several sizes is not the squared bias of the mean prediction: the
+        mean predictions of the sizes differ. With one kind the same holds for the training sets.
         """
         if parameters["part"] not in ("bias2", "variance"):
             return scores
@@ -156,7 +163,6 @@ class Regression(Variant):
         return np.asarray(scores + between)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """K, the part and the output; how likely samples and pairs are among the K nearest."""
-        k = self.n_nearest(**parameters)
-        integers = (k, PARTS.index(parameters["part"]), parameters["output"])
-        return Tables(integers=integers, weights=inclusion_weights(task, k))
+        """The part, the output, and the probabilities that samples and pairs are among the K nearest."""
+        fields = RegressionFields(PARTS.index(parameters["part"]), parameters["output"])
+        return Tables(fields, weights=inclusion_weights(task, self.n_nearest(**parameters)))

@@ -326,8 +326,9 @@ def test_the_ways_to_sum_votes_are_taken():
         (4, 30, 45, "thinned"),
     ]:
         task = Task((size,), (75,), stratified=False, held_out=1, n_classes=n_classes)
-        *_, table, counted = rule.tables(task, **rule.settings({"n_neighbors": k})).integers
-        assert expected == ("table" if table else "counted" if counted >= 74 else "thinned")
+        fields = rule.tables(task, **rule.settings({"n_neighbors": k})).integers
+        counted = "counted" if fields.counted_depth >= 74 else "thinned"
+        assert expected == ("table" if fields.table_depth > 0 else counted)
 
 
 def test_many_votes_neither_vanish_nor_overflow():
@@ -356,25 +357,25 @@ def test_many_votes_neither_vanish_nor_overflow():
 )
 def test_weights_of_thinned_votes(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants._position_weights import scaled_position_weights as _thinned_weights
+    from knnccv.voting import scaled_position_weights
 
-    told, exactly = _thinned_weights(Task((size,), (m,), False, 0, 3), k).reshape(2, -1)
+    next_known, list_ends = scaled_position_weights(Task((size,), (m,), False, 0, 3), k)
     rate = Fraction(size, m)
     for i in range(k, m + 1):
         thinned = math.comb(i, k) * rate**k * (1 - rate) ** (i - k)
         in_first = Fraction(math.comb(i, k) * math.comb(m - i, size - k), math.comb(m, size))
         if thinned > 0:
-            assert exactly[i - 1] == pytest.approx(float(in_first / thinned), rel=1e-12)
+            assert list_ends[i - 1] == pytest.approx(float(in_first / thinned), rel=1e-12)
             following = in_first * (size - k) / (m - i) / thinned if i < m else 0
-            assert told[i - 1] == pytest.approx(float(following), rel=1e-12)
+            assert next_known[i - 1] == pytest.approx(float(following), rel=1e-12)
 
 
 @pytest.mark.parametrize(("m", "size", "k"), [(3000, 1500, 1500), (3000, 1500, 1400), (3000, 2999, 1500)])
 def test_weights_of_thinned_votes_are_finite(m, size, k):
     from knnccv.kernel import Task
-    from knnccv_variants._position_weights import scaled_position_weights as _thinned_weights
+    from knnccv.voting import scaled_position_weights
 
-    weights = _thinned_weights(Task((size,), (m,), False, 0, 3), k)
+    weights = np.concatenate(scaled_position_weights(Task((size,), (m,), False, 0, 3), k))
     assert np.isfinite(weights).all()
     assert weights.max() > 0.5
 

@@ -99,5 +99,5 @@ def test_a_rule_that_does_not_heed_it_is_refused():
             return 1
 
     X, y, train, n_test = next(problem(seed) for seed in range(40) if problem(seed)[2].extra)
-    with pytest.raises(ValueError, match="one training sample more by lot"):
+    with pytest.raises(ValueError, match="one extra training sample at random"):
         complete_cv(X, y, Half, StratifiedShuffle("", train, n_test))

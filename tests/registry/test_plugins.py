@@ -573,19 +573,19 @@ def guide_blocks(language):
 @pytest.fixture(scope="module")
 def guide(tmp_path_factory):
     """Folder with the page's example, and its other blocks."""
-    module, check, register, ask = guide_blocks("python")
+    module, check, register, ask, named = guide_blocks("python")
     folder = tmp_path_factory.mktemp("guide")
     (folder / "knnccv_kth.py").write_text(module, encoding="utf-8")
-    return folder, check, register, ask
+    return folder, check, register, ask, named
 
 
 def test_the_page_teaches_what_works_in_one_process(guide):
-    folder, check, register, _ = guide
-    run(f"{check}\n{register}", paths=[folder])
+    folder, check, register, _, named = guide
+    run(f"{check}\n{register}\n{named}", paths=[folder])
 
 
 def test_the_page_teaches_what_works_when_installed(guide, tmp_path):
-    folder, _, _, ask = guide
+    folder, _, _, ask, _ = guide
     (packaging,) = guide_blocks("toml")
     project = tomllib.loads(packaging)["project"]
     points = project["entry-points"]["knnccv.variants"]
@@ -596,7 +596,7 @@ def test_the_page_teaches_what_works_when_installed(guide, tmp_path):
 
 def test_the_page_s_example_is_what_it_says(guide):
     """Its check passes; with an error put into the kernel, it does not."""
-    folder, check, _, _ = guide
+    folder, check, *_ = guide
     spoilt = folder / "spoilt"
     spoilt.mkdir()
     source = (folder / "knnccv_kth.py").read_text(encoding="utf-8")

@@ -7,10 +7,10 @@ has the same class.
 """
 
 # %%
-# A kernel gets the neighbor order of one sample, the labels and the constraints, and returns the share of
-# the training sets that score the sample right. `knnccv.sampling.position_law` gives the probability of
-# each position of the K-th nearest training sample; the kernel adds up the positions with the tested
-# sample's class. Every step is explained in :doc:`/variants`.
+# A kernel takes the neighbor order of one sample, the labels and the constraints, and returns the share of
+# the training sets that classify the sample correctly. `knnccv.sampling.position_law` gives the
+# probability of each position of the K-th nearest training sample; the kernel adds up the positions with
+# the tested sample's class. Every step is explained in :doc:`/variants`.
 
 import matplotlib.pyplot as plt
 
@@ -24,7 +24,7 @@ from knnccv.testing import check_variant
 @jit
 def kth_fixed(order, labels, target, constraints):
     weights = constraints.weights
-    own = labels.classes[target]
+    own_class = labels.classes[target]
     score = constraints.unit * 0
     start = 0
     while start < len(order.items):
@@ -33,7 +33,7 @@ def kth_fixed(order, labels, target, constraints):
         n_own = 0
         for i in range(start, end):
             weight += weights[i]
-            if labels.classes[order.items[i]] == own:
+            if labels.classes[order.items[i]] == own_class:
                 n_own += 1
         score += weight * n_own / (end - start)
         start = end
@@ -81,7 +81,7 @@ standardized = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
 print(complete_cv(standardized, wine.y, Kth, Subsample(0.5), n_neighbors=3))
 
 # %%
-# Farther neighbors are less reliable, and the more so the fewer samples train:
+# Farther neighbors are less reliable, especially with small training sets:
 
 purity = surface(standardized, wine.y, range(1, 31), [40, 80, 160], variant=Kth)
 ax = plot.validation_curve(purity)

@@ -1,18 +1,17 @@
-"""Right only if all K nearest training samples have the tested item's class.
+"""Correct only if all K nearest training samples have the tested sample's class.
 
-Let x_1, x_2, ... be the other samples, nearest first, and T the training set. The rule is right for x
-exactly if, on the walk along the order, the K-th own sample that is in T comes before the first sample of
-another class that is in T. So the walk needs only the probability that b own samples and nobody else were
-met so far, for b < K.
+Let x_1, x_2, ... be the other samples, nearest first, and T the training set. The rule is correct for x
+exactly if, on the walk along the order, the K-th sample of x's class in T precedes the first sample of
+another class in T. So the walk needs only the probability that b samples of x's class and no others are in
+T so far, for b < K.
 
 Fixed |T| = a of M samples. With b of the samples so far in T and `left` samples still to come, the next
-one is
-in T with probability (a - b) / left. An own sample moves b to b + 1 with that probability; a sample of
-another class must not be in T, which has probability (left - a + b) / left.
+one is in T with probability (a - b) / left. A sample of x's class moves b to b + 1 with that probability; a
+sample of another class must not be in T, which has probability (left - a + b) / left.
 
 Fixed size a_c per class. The classes are drawn independently, so the probability is a product: a
-hypergeometric law of b for the own class, times P(nobody of the other classes so far is in T), in which
-a sample of class c, with `left_c` of its class to come, is one more factor (left_c - a_c) / left_c.
+hypergeometric distribution of b for x's class, times P(no sample of the other classes so far is in T), in
+which a sample of class c, with `left_c` of its class to come, is one more factor (left_c - a_c) / left_c.
 
 Every factor is a probability: nothing cancels, nothing overflows.
 """
@@ -24,23 +23,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel import Task, Variant, jit
 from knnccv.sampling import step_without_replacement
 
 
 @jit
 def unanimous_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """Sum over own x_i of C(g_i, K-1) C(M-i, a-K) / C(M, a), g_i own samples before i; O(depth K)."""
-    k = constraints.integers[0]
+    """Sum over x_i of x's class of C(g_i, K-1) C(M-i, a-K) / C(M, a), g_i of them before i; O(depth K)."""
+    k = constraints.n_nearest
     n_train = constraints.n_train[0]
     left = constraints.counts[0] - constraints.held_out
-    own = labels.classes[target]
+    own_class = labels.classes[target]
     unit = constraints.unit
-    pure = np.full(k, unit * 0)  # pure[b] = P(b own samples so far are in T, and nobody else)
+    pure = np.full(k, unit * 0)  # pure[b] = P(b samples of x's class so far are in T, and no others)
     pure[0] = unit
     score = unit * 0
     for item in order.items:
-        if labels.classes[item] == own:
+        if labels.classes[item] == own_class:
             score += pure[k - 1] * (n_train - k + 1) / left
             step_without_replacement(pure, 0, n_train, left)
         else:
@@ -56,35 +55,35 @@ def unanimous_fixed(order, labels, target, constraints):  # type: ignore[no-unty
 
 @jit
 def unanimous_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """The same, class by class: own hypergeometric law times P(nobody else); O(depth + own K)."""
-    k = constraints.integers[0]
-    own = labels.classes[target]
-    n_own = constraints.n_train[own]
+    """The same, class by class: hypergeometric distribution times P(no others); O(depth + n_own K)."""
+    k = constraints.n_nearest
+    own_class = labels.classes[target]
+    n_own = constraints.n_train[own_class]
     left = constraints.counts.copy()
-    left[own] -= constraints.held_out
+    left[own_class] -= constraints.held_out
     unit = constraints.unit
-    chosen = np.full(k, unit * 0)  # chosen[b] = P(b own samples so far are in T)
+    chosen = np.full(k, unit * 0)  # chosen[b] = P(b samples of x's class so far are in T)
     chosen[0] = unit
-    alone = unit * 1  # P(nobody of another class so far is in T)
+    p_none = unit * 1  # P(no sample of another class so far is in T)
     score = unit * 0
     for item in order.items:
         c = labels.classes[item]
-        if c == own:
-            score += alone * chosen[k - 1] * (n_own - k + 1) / left[own]
-            step_without_replacement(chosen, 0, n_own, left[own])
+        if c == own_class:
+            score += p_none * chosen[k - 1] * (n_own - k + 1) / left[c]
+            step_without_replacement(chosen, 0, n_own, left[c])
         else:
-            alone = alone * (left[c] - constraints.n_train[c]) / left[c]
-            if alone == 0:
+            p_none = p_none * (left[c] - constraints.n_train[c]) / left[c]
+            if p_none == 0:
                 break
         left[c] -= 1
     return score
 
 
 class Unanimous(Variant):
-    """Right only if all K nearest training samples have the item's class.
+    """Correct only if all K nearest training samples have the tested sample's class.
 
-    With K = 1 the nearest-neighbor rule. The complement holds both the mistakes and the samples on which
-    a rule with a reject option would abstain.
+    K = 1 gives the nearest-neighbor rule. The complement of the score contains both the errors and the
+    samples on which a rule with a reject option would abstain.
 
     Parameters
     ----------
@@ -125,7 +124,3 @@ class Unanimous(Variant):
                 f"got {k}"
             )
             raise ValueError(msg)
-
-    def tables(self, task: Task, **parameters: Any) -> Tables:  # noqa: ARG002 (K is all it needs)
-        """K."""
-        return Tables(integers=(self.n_nearest(**parameters),))

@@ -1,0 +1,191 @@
+"""Plurality votes between two classes, looked up in tables of all votes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from knnccv._typing import Array
+from knnccv.kernel import Task, jit
+from knnccv.sampling import fill_hypergeometric, fixed_tail
+from knnccv.voting import position_weights
+
+MAX_TABLE_DEPTH = 512
+MAX_STRATIFIED_TABLE_DEPTH = 256
+NEGLIGIBLE = 1e-18  # far below the rounding of a score
+
+
+@jit
+def two_class_votes(order, labels, target, constraints, table_depth):  # type: ignore[no-untyped-def]
+    """The score in designs of one size; O(depth), and O(b^2) for b tied samples.
+
+    ``table[own_class * (table_depth + 1) + i, g]`` is the weight of position i times the score, if g of the
+    i nearest samples are of the tested item's class.
+    """
+    table = constraints.table
+    own_class = labels.classes[target]
+    first = own_class * (table_depth + 1)
+    depth = min(len(order.items), table_depth)
+    # At the end of the list the position of the next training sample is not known.
+    left = constraints.counts[0] - constraints.held_out
+    beyond = (left - depth) / (constraints.n_train[0] - constraints.n_nearest)
+    same = 0
+    score = 0.0
+    start = 0
+    while start < depth:
+        end = order.group_end[start]
+        n_own = 0
+        for i in range(start, end):
+            n_own += labels.classes[order.items[i]] == own_class
+        n_others = end - start - n_own
+        if n_own == 0 or n_others == 0:
+            for i in range(start + 1, min(end, depth) + 1):
+                same += n_own > 0
+                score += table[first + i, same] * (beyond if i == depth else 1.0)
+        else:
+            # n of the own class and m others are before: C(n_own, n) C(n_others, m) / C(size, n + m).
+            row_probability = 1.0
+            for n in range(min(n_own, depth - start) + 1):
+                probability = row_probability
+                for m in range(min(n_others, depth - start - n) + 1):
+                    i = start + n + m
+                    if i > start:
+                        score += probability * table[first + i, same + n] * (beyond if i == depth else 1.0)
+                    if m < n_others:
+                        probability *= (n_others - m) * (n + m + 1) / ((m + 1) * (end - i))
+                row_probability *= (n_own - n) / (end - start - n)
+            same += n_own
+        start = end
+    return score
+
+
+@jit
+def two_class_strata(order, labels, target, constraints, table_depth):  # type: ignore[no-untyped-def]
+    """The score in stratified designs; O(depth), and O(b^2) for b tied samples.
+
+    ``table[(2 * own_class + c) * (table_depth + 1) + n, m]`` is the probability that the next sample is the
+    K-th nearest training sample and the vote is correct, if that sample is of class c and n and m samples
+    of the two classes are nearer.
+    """
+    height = table_depth + 1
+    first_0 = 2 * labels.classes[target] * height
+    first_1 = first_0 + height
+    table = constraints.table
+    passed_0 = 0
+    passed_1 = 0
+    score = 0.0
+    start = 0
+    while start < len(order.items):
+        end = order.group_end[start]
+        n_ones = 0
+        if end > start + 1:
+            for i in range(start, end):
+                n_ones += labels.classes[order.items[i]]
+        if 0 < n_ones < end - start:
+            n_zeros = end - start - n_ones
+            row_probability = 1.0
+            for n in range(n_zeros + 1):
+                probability = row_probability
+                for m in range(n_ones + 1):
+                    left = end - start - n - m
+                    if left > 0:
+                        row = passed_0 + n
+                        next_0 = table[first_0 + row, passed_1 + m] * (n_zeros - n)
+                        next_1 = table[first_1 + row, passed_1 + m] * (n_ones - m)
+                        score += probability * (next_0 + next_1) / left
+                    if m < n_ones:
+                        probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
+                row_probability *= (n_zeros - n) / (end - start - n)
+            passed_0 += n_zeros
+            passed_1 += n_ones
+        else:
+            for i in range(start, end):
+                c = labels.classes[order.items[i]]
+                first = first_1 if c == 1 else first_0
+                score += table[first + passed_0, passed_1]
+                passed_1 += c
+                passed_0 += 1 - c
+        start = end
+    return score
+
+
+def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array | None:
+    """The table of `two_class_votes`, or None if it would have to be too large.
+
+    `smallest` says that class 0 wins a tied vote; otherwise each class wins half of them.
+    """
+    tail = fixed_tail(task.n_available, task.train_size, k)
+    depth = int(np.argmax(tail <= NEGLIGIBLE))
+    depth = min(max(depth, k), task.n_available - 1)
+    if depth > MAX_TABLE_DEPTH:
+        return None
+    weights = np.concatenate([[0.0], position_weights(task, k, depth).next_known])
+    table = np.zeros((2 * (depth + 1), depth + 1))
+    _fill_votes(table, k, weights, losses if len(losses) else np.eye(2), 1.0 if smallest else 0.5)
+    return table
+
+
+def table_of_strata(task: Task, k: int, smallest: bool) -> Array | None:
+    """The table of `two_class_strata`, or None if it would have to be too large.
+
+    It is somewhat deeper than lists usually are.
+    """
+    tail = fixed_tail(task.n_available, task.train_size, k)
+    depth = min(int(np.argmax(tail <= NEGLIGIBLE)) + 8, task.n_available)
+    if depth > MAX_STRATIFIED_TABLE_DEPTH:
+        return None
+    table = np.zeros((4 * (depth + 1), depth + 1))
+    _fill_strata(table, k, np.array(task.n_train), np.array(task.counts), 1.0 if smallest else 0.5)
+    return table
+
+
+@jit
+def _fill_votes(table, k, weights, losses, tie_share):  # type: ignore[no-untyped-def]
+    """Fill the table of `two_class_votes`; class 0 has the share `tie_share` in a tied vote.
+
+    ``losses[own_class, predicted]`` may be the identity matrix.
+    """
+    height = len(table) // 2
+    chosen = np.zeros(k + 1)  # P(so many of the k votes are of the `same` samples)
+    for i in range(k, height):
+        for own_class in range(2):
+            for same in range(i + 1):
+                chosen[:] = 0.0
+                fill_hypergeometric(chosen, same, k, i, 1.0)
+                right = 0.0
+                wrong = 0.0
+                for votes in range(k + 1):
+                    share = 1.0 if 2 * votes > k else 0.0
+                    if 2 * votes == k:
+                        share = tie_share if own_class == 0 else 1 - tie_share
+                    right += chosen[votes] * share
+                    wrong += chosen[votes] * (1 - share)
+                score = right * losses[own_class, own_class] + wrong * losses[own_class, 1 - own_class]
+                table[own_class * height + i, same] = weights[i] * score
+
+
+@jit
+def _fill_strata(table, k, n_train, counts, tie_share):  # type: ignore[no-untyped-def]
+    """Fill the table of `two_class_strata`; class 0 has the share `tie_share` in a tied vote."""
+    height = len(table) // 4
+    chosen = np.zeros((2, height, height + 1))
+    for own_class in range(2):
+        left = counts.copy()
+        left[own_class] -= 1
+        chosen[:] = 0.0
+        for c in range(2):
+            for passed in range(min(height, left[c] + 1)):
+                fill_hypergeometric(chosen[c, passed], passed, n_train[c], left[c], 1.0)
+        for last in range(2):
+            other = 1 - last
+            for passed in range(min(height, left[last])):
+                for others in range(min(height, left[other] + 1)):
+                    score = 0.0
+                    for votes in range(max(k - others, 1), min(passed + 1, n_train[last], k) + 1):
+                        joins = (n_train[last] - votes + 1) / (left[last] - passed)
+                        weight = chosen[last, passed, votes - 1] * joins * chosen[other, others, k - votes]
+                        share = 1.0 if 2 * votes > k else 0.0  # of class `last` in the win
+                        if 2 * votes == k:
+                            share = tie_share if last == 0 else 1 - tie_share
+                        score += weight * (share if last == own_class else 1 - share)
+                    n, m = (passed, others) if last == 0 else (others, passed)
+                    table[(2 * own_class + last) * height + n, m] = score
