@@ -163,9 +163,11 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                     total += rows[winner_row, 0, t] * product[0, top]
             elif not tight:
                 for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
-                    total += _coefficient(distributions, winner_row, votes, product, mark, k - votes)
+                    total += _coefficient(
+                        rows, winner_row, max_marks[winner_row], votes, product, mark, k - votes, marks
+                    )
             elif reached == top:
-                total += _coefficient(distributions, winner_row, t, product, mark, top)
+                total += _coefficient(rows, winner_row, max_marks[winner_row], t, product, mark, top, marks)
     return total * marks[0] if max_mark == 0 else total
 
 
@@ -239,10 +241,11 @@ def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, 
 
 
 @jit
-def _coefficient(distributions, row, votes, product, mark, degree):  # type: ignore[no-untyped-def]
-    """The weight of `votes` votes of the row's class and `degree` votes of the others."""
-    rows, marks = distributions.rows, distributions.marks
-    max_mark = distributions.max_marks[row]
+def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):  # type: ignore[no-untyped-def]
+    """The weight of `votes` votes of the row's class and `degree` votes of the others.
+
+    It takes arrays: in this innermost call a NamedTuple of them was measurably slower.
+    """
     if mark == 0 and max_mark == 0:
         return marks[0] * rows[row, 0, votes] * product[0, degree]
     total = marks[0] * 0
@@ -297,14 +300,16 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):  # 
         mark = high
     total = zero
     for votes in range(max(0, k - reached), min(k, max_votes[own_row]) + 1):
-        right = _coefficient(distributions, own_row, votes, product, mark, k - votes)
+        right = _coefficient(rows, own_row, max_marks[own_row], votes, product, mark, k - votes, marks)
         if kind == ANY_RIGHT:
             if votes > 0:
                 total += right
         elif kind == VOTE_SHARE:
             total += right * votes / k
         else:
-            wrong = _coefficient(distributions, own_row, votes, product[squares:], mark, k - votes)
+            wrong = _coefficient(
+                rows, own_row, max_marks[own_row], votes, product[squares:], mark, k - votes, marks
+            )
             total += (right * ((k - votes) * (k - votes)) + wrong) / (k * k)
     return total
 

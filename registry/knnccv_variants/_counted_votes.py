@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from knnccv.kernel import Task, jit
+from knnccv.kernel import NOT_SERVED, Task, jit, read_as
 from knnccv.sampling import step_by_thinning
-from knnccv.voting import position_weights_at
+from knnccv.voting import has_mixed_group, position_weights_at
+
+from ._vote_fields import VoteFields
 
 MAX_COUNTED_DEPTH = 1024
 
@@ -28,19 +30,22 @@ def max_counted_depth(task: Task, k: int) -> int:
 
 
 @jit
-def counted_votes(order, labels, target, constraints, counted_depth):  # type: ignore[no-untyped-def]
-    """The score from the number of K-subsets that vote correctly, an integer; O(depth * K^3).
+def counted_votes(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """The light kernel of `knn_fixed`: it counts the K-subsets that vote correctly; O(depth * K^3).
 
     Given the position of the (K+1)-th nearest training sample, the K nearest are a uniform K-subset of the
     samples before it, for any size of the training set and any class of that sample. At the end of the list
     exactly K of its samples are in the training set. The last entries of ``constraints.weights`` are
-    `counted_weights`, up to `counted_depth`.
+    `counted_weights`.
 
     ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
     item's class without a majority, the number of subsets of the others that do not outvote it. It is a
     product over the other classes. When a sample joins a class, that class is divided out and multiplied
     in again. Integers are exact, so this may subtract.
     """
+    counted_depth = read_as(VoteFields, constraints.integers).counted_depth
+    if counted_depth < len(order.items) or has_mixed_group(order, labels):
+        return NOT_SERVED
     k = constraints.n_nearest
     n_classes = constraints.n_classes
     half = k // 2

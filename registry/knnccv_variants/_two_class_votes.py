@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import Task, jit
+from knnccv.kernel import NOT_SERVED, Task, jit, read_as
 from knnccv.sampling import fill_hypergeometric, fixed_tail
 from knnccv.voting import position_weights
+
+from ._vote_fields import VoteFields
 
 MAX_TABLE_DEPTH = 512
 MAX_STRATIFIED_TABLE_DEPTH = 256
@@ -15,12 +17,13 @@ NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
 
 @jit
-def two_class_votes(order, labels, target, constraints, table_depth):  # type: ignore[no-untyped-def]
-    """The score in designs of one size; O(depth), and O(b^2) for b tied samples.
+def two_class_votes(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """The light kernel of `knn_fixed` for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[own_class * (table_depth + 1) + i, g]`` is the weight of position i times the score, if g of the
     i nearest samples are of the tested item's class.
     """
+    table_depth = read_as(VoteFields, constraints.integers).table_depth
     table = constraints.table
     own_class = labels.classes[target]
     first = own_class * (table_depth + 1)
@@ -59,14 +62,16 @@ def two_class_votes(order, labels, target, constraints, table_depth):  # type: i
 
 
 @jit
-def two_class_strata(order, labels, target, constraints, table_depth):  # type: ignore[no-untyped-def]
-    """The score in stratified designs; O(depth), and O(b^2) for b tied samples.
+def two_class_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+    """The light kernel of `knn_stratified` for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[(2 * own_class + c) * (table_depth + 1) + n, m]`` is the probability that the next sample is the
     K-th nearest training sample and the vote is correct, if that sample is of class c and n and m samples
     of the two classes are nearer.
     """
-    height = table_depth + 1
+    height = read_as(VoteFields, constraints.integers).table_depth + 1
+    if height <= len(order.items):
+        return NOT_SERVED
     first_0 = 2 * labels.classes[target] * height
     first_1 = first_0 + height
     table = constraints.table

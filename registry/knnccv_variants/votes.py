@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,72 +27,37 @@ from knnccv.voting import (
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
 from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
+from ._vote_fields import NO_TABLE, VoteFields
 
 N_RATES = len(ThinningRates._fields)
-NO_TABLE = -1
-
-
-class VoteFields(NamedTuple):
-    """The integers that the kernels read.
-
-    A table of all votes between two classes serves lists up to `table_depth`; with NO_TABLE,
-    ``constraints.table`` are the losses. Counting serves lists up to `counted_depth`.
-    """
-
-    n_tie_nodes: int  # 0: a tied vote goes to the smallest label
-    table_depth: int = NO_TABLE
-    counted_depth: int = 0
 
 
 @jit
 def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML eq. 9-10 for any number of classes; O(depth * cost of a vote)."""
-    fields = read_as(VoteFields, constraints.integers)
-    if fields.table_depth != NO_TABLE:
-        return two_class_votes(order, labels, target, constraints, fields.table_depth)
-    score = knn_fixed_counted(order, labels, target, constraints)
+    if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
+        return two_class_votes(order, labels, target, constraints)
+    score = counted_votes(order, labels, target, constraints)
     if score != NOT_SERVED:
         return score
     return score_fixed_size(order, labels, target, constraints, _plurality(constraints, constraints.table))
 
 
 @jit
-def knn_fixed_table(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """The light kernel of `knn_fixed` for a table of votes."""
-    fields = read_as(VoteFields, constraints.integers)
-    return two_class_votes(order, labels, target, constraints, fields.table_depth)
-
-
-@jit
-def knn_fixed_counted(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """The light kernel of `knn_fixed` for counting."""
-    fields = read_as(VoteFields, constraints.integers)
-    if fields.counted_depth < len(order.items) or has_mixed_group(order, labels):
-        return NOT_SERVED
-    return counted_votes(order, labels, target, constraints, fields.counted_depth)
-
-
-@jit
 def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
     """ICML §2.5 for any number of classes; O(depth * cost of a vote)."""
     fields = read_as(VoteFields, constraints.integers)
-    if fields.table_depth >= len(order.items):
-        return two_class_strata(order, labels, target, constraints, fields.table_depth)
-    losses = constraints.table if fields.table_depth == NO_TABLE else constraints.table[:0]
+    losses = constraints.table
+    if fields.table_depth != NO_TABLE:
+        score = two_class_strata(order, labels, target, constraints)
+        if score != NOT_SERVED:
+            return score
+        losses = constraints.table[:0]
     if len(losses) == 0 and fields.n_tie_nodes == 0 and constraints.n_extra == 0:
         score = knn_stratified_untied(order, labels, target, constraints)
         if score != NOT_SERVED:
             return score
     return score_stratified(order, labels, target, constraints, _plurality(constraints, losses))
-
-
-@jit
-def knn_stratified_table(order, labels, target, constraints):  # type: ignore[no-untyped-def]
-    """The light kernel of `knn_stratified` for a table of votes."""
-    fields = read_as(VoteFields, constraints.integers)
-    if fields.table_depth >= len(order.items):
-        return two_class_strata(order, labels, target, constraints, fields.table_depth)
-    return NOT_SERVED
 
 
 @jit
@@ -201,11 +166,11 @@ class KNN(Variant):
         """The kernel for the tables that there are."""
         fields = read_as(VoteFields, constraints.integers)
         if fields.table_depth != NO_TABLE:
-            return knn_stratified_table if task.stratified else knn_fixed_table
+            return two_class_strata if task.stratified else two_class_votes
         if task.stratified:
             plain = fields.n_tie_nodes == 0 and constraints.table.size == 0 and not task.n_extra
             return knn_stratified_untied if plain else None
-        return knn_fixed_counted if fields.counted_depth > 0 else None
+        return counted_votes if fields.counted_depth > 0 else None
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""
