@@ -37,21 +37,21 @@ def main():
     seconds = {}
     with stage(seconds, "prepare"):
         near.prepare(depth)
-    if near._on_device is None:
+    chosen = near._engine(depth)
+    if not isinstance(chosen, engine.TorchProduct):
         parser.error("so few samples, or so many neighbors of them, are not searched on a device")
-    near._on_device.proposals(
-        np.arange(engine.TILE_ROWS) % asked.items, depth
-    )  # first calls load libraries
+    on_device = chosen._on_device()
+    on_device.proposals(np.arange(engine.TILE_ROWS) % asked.items, depth)  # first calls load libraries
     with stage(seconds, "device"):
         near.search_all(depth)
     near.search(np.arange(64), depth)  # compiles
     with stage(seconds, "settle"):
         items, _ = near.kneighbors(depth)
-    floor = product_seconds(near._on_device, asked.items)
+    floor = product_seconds(on_device, asked.items)
     rows = rng.choice(asked.items, min(asked.check, asked.items), replace=False)
     whole = sum(seconds.values())
     report = {
-        "device": device_name(near._on_device._device),
+        "device": device_name(on_device._device),
         "torch": torch.__version__,
         "knnccv": knnccv.__version__,
         "n_items": asked.items,

@@ -184,7 +184,7 @@ class RankPass(ChunkPass):
             if proposer is not None and proposer[0].shift > LEAST_SHIFT:
                 search, data = proposer
                 places = search.rows[rows]
-                values = search.turned(places) @ search.factors.T
+                values = search.right_factors(places) @ search.factors.T
                 items, slacks, scale = search.items, slack_of(search, places), 4.0**search.shift
             else:
                 values, data = self.neighbors.values(rows), np.empty((0, 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +21,16 @@ from .._labels import EncodedLabels, encode_labels
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_choice, check_integer
-from ..neighbors import Neighbors, PreparedMetric, SupervisedDistanceWarning
-from ..neighbors._engines.brute_force import nearest_of
+from ..neighbors import (
+    Neighbors,
+    Source,
+    SupervisedDistanceWarning,
+    check_comparison,
+    longest_short_list,
+)
+from ..neighbors._engines.brute_force import BruteForce, nearest_of
+from ..neighbors._engines.engine import Engine
+from ..neighbors._engines.matrix_product import MatrixProduct
 from . import _statistics as heterogeneous
 from ._embedding import embedded, measured
 from ._statistics import Statistics
@@ -43,26 +51,44 @@ class IdentifierWarning(UserWarning):
     """A nominal column is nearly an identifier: it tells the rows apart, and nothing of their classes."""
 
 
-@dataclass(frozen=True)
-class _RowsOfTable:
-    """How the fitted samples are compared: the functions of a `PreparedMetric`."""
+class MixedTable(Source):
+    """A fitted table as a source of `Neighbors`.
 
-    statistics: Statistics
-    whole: Statistics
-    table: Table
+    Parameters
+    ----------
+    statistics, whole : Statistics
+        With the tested sample left out where the distance does so, and of all samples.
+    table : Table
+        The samples, in the units of the scales.
+    description : str
+        Name of the distance.
+    """
 
-    def compare(self, some: Array, every: Array) -> Array:  # noqa: ARG002
-        """Some rows against all; the data of the `PreparedMetric` are the rows' numbers."""
-        rows = some[:, 0].astype(np.int64)
-        return heterogeneous.squared_distances(self.statistics, self.table, self.table, rows)
+    def __init__(self, statistics: Statistics, whole: Statistics, table: Table, description: str) -> None:
+        self.statistics, self.whole, self.table = statistics, whole, table
+        self.n_items = table.n_items
+        self.max_depth = table.n_items - 1
+        self.description = description
 
-    def remeasure(self, rows: Array, found: Array) -> Array:
-        """Some pairs."""
-        return measured(self.statistics, self.table, rows, found)
+    def engines(self) -> tuple[Engine, ...]:
+        """Matrix products for short lists if the table has an embedding, and brute force."""
+        brute_force = BruteForce(self.n_items, self.compare)
+        short = longest_short_list(self.n_items)
+        if not short:
+            return (brute_force,)
+        build = partial(embedded, self.statistics, self.whole, self.table)
+        remeasure = partial(measured, self.statistics, self.table)
+        return MatrixProduct(None, short, self.compare, build, remeasure), brute_force
 
-    def embed(self) -> Any:
-        """What proposes pairs; None if nothing is faster than to compare all."""
-        return embedded(self.statistics, self.whole, self.table)
+    def compare(self, rows: Array) -> Array:
+        """Squared distances from some rows, float64 (n_rows, n_items)."""
+        values = heterogeneous.squared_distances(self.statistics, self.table, self.table, rows)
+        check_comparison(values, rows, self.description)
+        return values
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances from their squares."""
+        return np.sqrt(values)
 
 
 class _Distance(ABC):
@@ -223,18 +249,10 @@ class _Distance(ABC):
             Ties are exact: equal differences give equal distances to the last bit.
         """
         self._check_fitted()
-        depth = self.n_items_ - 1
-        if n_neighbors is not None:
-            depth = check_integer("n_neighbors", n_neighbors, 1, depth)
-        rows = _RowsOfTable(self._statistics_, self._for_new_rows(), self._table_)
-        numbers = np.arange(self.n_items_, dtype=np.float64)[:, None]
-        return Neighbors(
-            self.n_items_,
-            depth,
-            type(self).__name__.lower(),
-            ranking=PreparedMetric(numbers, rows.compare, np.sqrt, "", rows.embed, rows.remeasure),
-            fitted_to_labels=self._fitted_to_labels(),
+        source = MixedTable(
+            self._statistics_, self._for_new_rows(), self._table_, type(self).__name__.lower()
         )
+        return Neighbors(source, n_neighbors, fitted_to_labels=self._fitted_to_labels())
 
     def _fitted_to_labels(self) -> str:
         return ""

@@ -48,20 +48,20 @@ class EmbeddedSearch(ProductSearch):
     moved: Array
     longest: float
 
-    def turned(self, rows: Array | slice) -> Array:
-        """The other factors of these rows' squared distances."""
+    def right_factors(self, rows: Array | slice) -> Array:
+        """Right factors of the rows' squared distances."""
         factors = self.factors[rows]
         n = self.n_known
-        turned = -2 * factors
+        right = -2 * factors
         known, squares = slice(-2 - 2 * n, -2 - n), slice(-2 - n, -2)
-        turned[:, known] = factors[:, squares] - factors[:, known]
-        turned[:, squares] = factors[:, known]
-        turned[:, -2] = factors[:, -1] + n
-        turned[:, -1] = 1
-        return turned
+        right[:, known] = factors[:, squares] - factors[:, known]
+        right[:, squares] = factors[:, known]
+        right[:, -2] = factors[:, -1] + n
+        right[:, -1] = 1
+        return right
 
-    def reach(self, rows: Array, proposed: Array) -> Array:
-        """Below what exact value nothing can lie whose proposal is no less than `proposed`."""
+    def certain_below(self, rows: Array, proposed: Array) -> Array:
+        """Lower bounds of the exact values of samples whose proposals are at least `proposed`."""
         error = 1.1 * UNIT * (self.factors.shape[1] + 4)
         lower = proposed.astype(np.float64) - error * (2 * self.longest) ** 2
         distance = self.shrink[rows] * np.sqrt(np.maximum(lower, 0.0)) - self.moved[rows]

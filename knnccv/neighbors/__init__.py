@@ -4,8 +4,10 @@
 and every variant.
 
 - `_neighbors` has the class `Neighbors`; `_lists` the lists that it returns.
-- `_metrics` prepares a metric; `_inputs` checks matrices, lists and graphs that are given.
-- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
+- `_sources` knows what orders the samples, and decides which engine serves a question.
+- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
+- `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.
+- `_inputs` checks given lists and graphs; `_square_input` checks square matrices.
 - `_leakage` warns about distances that were fitted to the labels.
 """
 
@@ -14,7 +16,8 @@ from __future__ import annotations
 from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
-from ._neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors, as_neighbors
+from ._neighbors import Neighbors, as_neighbors
+from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, longest_short_list
 
 __all__ = [
     "ALIASES",
@@ -26,9 +29,12 @@ __all__ = [
     "NeighborLists",
     "Neighbors",
     "PreparedMetric",
+    "Source",
     "SupervisedDistanceWarning",
     "as_neighbors",
+    "check_comparison",
     "check_features",
+    "longest_short_list",
     "ranking",
     "warn_label_leakage",
 ]

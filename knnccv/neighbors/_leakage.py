@@ -1,4 +1,4 @@
-"""What to say of scores on distances that were fitted to labels."""
+"""Warning about scores whose distances were fitted to the labels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from ._neighbors import Neighbors
 
 
 class SupervisedDistanceWarning(UserWarning):
-    """Distances were fitted to the labels of all samples, those to be predicted among them."""
+    """Distances were fitted to the labels of all samples, including the labels to be predicted."""
 
 
 def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
-    """Say so if the score will be too good since the distances know more labels than the training sets.
+    """Warn if the distances use more labels than the training sets, so that the score is optimistic.
 
     Parameters
     ----------
     neighbors : Neighbors
-        Of all samples.
+        Neighbors of all samples.
     smallest_train : int
         Size of the smallest training set. If it has all samples but the tested one, distances that leave
-        that one's label out are what they would be without it.
+        out the label of the tested sample use exactly the labels of the training set.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
     """
     fitted = neighbors.fitted_to_labels
     if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):

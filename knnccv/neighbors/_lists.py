@@ -1,4 +1,4 @@
-"""Neighbor lists of a block of samples."""
+"""Neighbor lists of some samples: what every search returns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from .._typing import Array
 
 @dataclass
 class NeighborLists:
-    """Neighbor lists of some rows.
+    """Neighbor lists of some samples, one per row.
 
-    ``items`` int32 (n_rows, depth) and ``values`` float64 (n_rows, depth) are filled up to ``lengths``
-    int64 (n_rows,); ``open_end`` bool (n_rows,) tells where a sample beyond the list may tie its last.
+    Attributes
+    ----------
+    items : int32 ndarray of shape (n_rows, depth)
+        Neighbors, the nearest first.
+    values : float64 ndarray of shape (n_rows, depth)
+        Surrogate values that order them, ascending; equal values are ties.
+    lengths : int64 ndarray of shape (n_rows,)
+        Number of neighbors in each row; later entries of `items` and `values` are undefined.
+    may_tie_beyond : bool ndarray of shape (n_rows,)
+        Whether a sample beyond the list may tie the last one in it.
     """
 
     items: Array
@@ -22,13 +30,29 @@ class NeighborLists:
     lengths: Array
     may_tie_beyond: Array
 
-    def put(self, rows: Array, some: NeighborLists) -> None:
-        """Fill in those of `rows`, of the same depth."""
-        self.items[rows], self.values[rows] = some.items, some.values
-        self.lengths[rows], self.may_tie_beyond[rows] = some.lengths, some.may_tie_beyond
+    @classmethod
+    def of_full_rows(cls, items: Array, values: Array, may_tie_beyond: Array) -> NeighborLists:
+        """Lists that are filled up to their last position."""
+        n_rows, depth = items.shape
+        return cls(items, values, np.full(n_rows, depth, np.int64), may_tie_beyond)
+
+    @classmethod
+    def empty(cls, n_rows: int, depth: int) -> NeighborLists:
+        """Uninitialized lists, to be filled by `put`."""
+        return cls(
+            np.empty((n_rows, depth), np.int32),
+            np.empty((n_rows, depth)),
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, bool),
+        )
+
+    def put(self, rows: Array, lists: NeighborLists) -> None:
+        """Copy the lists of the samples `rows`, of the same depth, into these."""
+        self.items[rows], self.values[rows] = lists.items, lists.values
+        self.lengths[rows], self.may_tie_beyond[rows] = lists.lengths, lists.may_tie_beyond
 
     def cut(self, rows: Array | slice, depth: int) -> NeighborLists:
-        """Those of `rows`, no deeper than `depth`."""
+        """The lists of `rows`, cut at `depth`."""
         if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():
             rows = slice(int(rows[0]), int(rows[-1]) + 1)  # saves a copy
         values = self.values[rows]

@@ -1,7 +1,7 @@
-"""Dissimilarities that are no sums of powers: quotients, quadratic forms, arcs on a sphere.
+"""Dissimilarities that are not sums of powers: quotients, quadratic forms, arcs on a sphere.
 
-Each is computed for a pair on its own, by an expression in which the two change places to the last bit.
-So equal rows are at distance 0, lie at one distance from every other, and tie.
+Each pair is computed by an expression that is symmetric to the last bit. Equal rows are therefore at
+distance 0, have the same distance to every other row, and tie.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ ABREAST = 64
 
 
 def with_squares(data: Array) -> Array:
-    """The data and a last column of squared lengths, summed over the features in order."""
+    """The data with an appended column of squared lengths, summed over the features in order."""
     from scipy.spatial.distance import cdist
 
     return np.column_stack([data, cdist(data, np.zeros((1, data.shape[1])), "sqeuclidean")])
 
 
-def tanimoto(some: Array, every: Array) -> Array:
-    """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column holds the squared lengths."""
+def tanimoto(rows: Array, all_rows: Array) -> Array:
+    """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column has the squared lengths."""
     from scipy.spatial.distance import cdist
 
-    squares = cdist(some[:, :-1], every[:, :-1], "sqeuclidean")
-    return quotients(squares, some[:, -1:] + every[:, -1])
+    squares = cdist(rows[:, :-1], all_rows[:, :-1], "sqeuclidean")
+    return quotients(squares, rows[:, -1:] + all_rows[:, -1])
 
 
 def quotients(squares: Array, lengths: Array) -> Array:
@@ -47,17 +47,17 @@ def quotients(squares: Array, lengths: Array) -> Array:
     return 2 * squares / np.where(total > 0, total, 1.0)
 
 
-def braycurtis(some: Array, every: Array) -> Array:
+def braycurtis(rows: Array, all_rows: Array) -> Array:
     """``sum |x - y| / sum |x + y|``; two empty rows are equal."""
     from scipy.spatial.distance import cdist
 
-    values: Array = cdist(some, every, "braycurtis")
-    values[np.isnan(values)] = 0.0  # of finite numbers only 0 / 0
+    values: Array = cdist(rows, all_rows, "braycurtis")
+    values[np.isnan(values)] = 0.0  # finite numbers give NaN only as 0 / 0
     return values
 
 
 def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
-    """Vectors f, as rows, with sum ``(f.z)^2 = z.VI.z / 4**power``, and that power.
+    """Vectors f, as rows, with sum ``(f.z)^2 = z.VI.z / 4**power``, and this power.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
     Raises
     ------
     ValueError, TypeError
-        If not one of them is given, or it is no symmetric matrix of that size without negative eigenvalues;
-        V must have positive ones.
+        If not exactly one of them is given, or it is not a symmetric matrix of this size without negative
+        eigenvalues; those of V must be positive.
     """
     if len(given) != 1:
         why = "not both" if given else "not taken from X, as distances would then depend on the split"
@@ -99,7 +99,7 @@ def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
         smallest = np.ldexp(sizes[0], power)
         msg = f"{name} of the mahalanobis metric must be {kind}, got the eigenvalue {smallest:.3g}"
         raise ValueError(msg)
-    kept = sizes > rounding  # what rounding leaves of a 0 would tell apart what ties
+    kept = sizes > rounding  # the rounding error of an eigenvalue 0 would separate ties
     if power % 2:
         sizes, power = 2 * sizes, power - 1
     roots = np.sqrt(sizes[kept])
@@ -107,17 +107,17 @@ def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
     return np.ascontiguousarray(factors), -power // 2 if name == "V" else power // 2
 
 
-def quadratic(factors: Array, some: Array, every: Array) -> Array:
-    """Squared Mahalanobis distances, from the differences: what is as far on the other side ties."""
-    values = np.empty((len(some), len(every)))
-    _quadratic(factors, some, every, values)
+def quadratic(factors: Array, rows: Array, all_rows: Array) -> Array:
+    """Squared Mahalanobis distances, from differences, so that opposite differences tie."""
+    values = np.empty((len(rows), len(all_rows)))
+    _quadratic(factors, rows, all_rows, values)
     return values
 
 
 @jit
-def _quadratic(factors, some, every, values):  # type: ignore[no-untyped-def]
-    """Sums of ``(f.(x - y))^2`` over the rows f of `factors`; O(features) a pair and factor."""
-    n_items, n_features = every.shape
+def _quadratic(factors, rows, all_rows, values):  # type: ignore[no-untyped-def]
+    """Fill in sums of ``(f.(x - y))^2`` over the rows f of `factors`; O(features) per pair and factor."""
+    n_items, n_features = all_rows.shape
     others = np.zeros((n_features, ABREAST))
     gaps = np.zeros((n_features, ABREAST))
     part = np.empty(ABREAST)
@@ -126,11 +126,11 @@ def _quadratic(factors, some, every, values):  # type: ignore[no-untyped-def]
         count = min(ABREAST, n_items - start)
         for j in range(count):
             for f in range(n_features):
-                others[f, j] = every[start + j, f]
-        for r in range(len(some)):
+                others[f, j] = all_rows[start + j, f]
+        for r in range(len(rows)):
             total[:] = 0.0
             for f in range(n_features):
-                value = some[r, f]
+                value = rows[r, f]
                 for j in range(ABREAST):
                     gaps[f, j] = value - others[f, j]
             for k in range(len(factors)):
@@ -150,7 +150,7 @@ def on_sphere(data: Array) -> Array:
     Raises
     ------
     ValueError
-        If there are not two columns, or they hold no such angles.
+        If there are not two columns, or a value is out of the range of its angle.
     """
     if data.shape[1] != 2:
         msg = f"metric 'haversine' needs 2 features, latitude and longitude, got {data.shape[1]}"
@@ -161,7 +161,7 @@ def on_sphere(data: Array) -> Array:
             at = f"X[{beyond[0]}, {column}] is {data[beyond[0], column]}"
             msg = f"{at}; a {name} in radians is within {limit:.4f} of 0 (from degrees: np.radians(X))"
             raise ValueError(msg)
-    # Of equal angles once, so that equal samples have equal points whatever instructions are used.
+    # Each angle is computed once, so that equal samples have equal points with any vector instructions.
     angles, places = np.unique(data, return_inverse=True)
     places = places.reshape(data.shape)
     sine, cosine = np.sin(angles)[places], np.cos(angles)[places]

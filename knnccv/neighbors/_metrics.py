@@ -1,9 +1,9 @@
-"""Dissimilarities by name: values that rank the samples, and how to turn them into distances.
+"""Metrics by name: surrogate values that order the samples, and their conversion to distances.
 
-Ranking happens on a surrogate where the distance itself would blur the order: squared euclidean
-distances, since the square root maps neighboring doubles to one; for cosine and correlation, squared
-distances of rows brought to one length, in which proportional rows are equal to the last bit and rows at
-small angles do not cancel. Great circles rank by the chord.
+Samples are ordered by a surrogate if the distance itself could lose the order. Euclidean distances are
+ordered by their squares, since the square root maps neighboring doubles to one. Cosine and correlation
+are ordered by squared distances of rows scaled to one length, for which proportional rows are equal to
+the last bit and small angles do not cancel. Great circles are ordered by the chord.
 """
 
 from __future__ import annotations
@@ -45,41 +45,31 @@ PARAMETERS = {"minkowski": ("p",), "mahalanobis": ("V", "VI")}
 SPARSE_NAMES = ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto")
 PIECE = 4096  # rows
 _FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
-# The power of the data's scale with which the surrogate grows; the others do not depend on the scale.
+# Degree of homogeneity of the surrogate; metrics without a degree do not depend on the scale of the data.
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
 
 
 @dataclass(frozen=True)
 class PreparedMetric:
-    """How the samples are compared.
+    """Data and functions that compare samples.
 
     Attributes
     ----------
-    data : ndarray of shape (n_items, n_features)
+    data : ndarray of shape (n_items, n_features), or SparseTable
         The data as the metric takes them.
     compare : callable
         ``compare(data[rows], data)`` → surrogate values of shape (n_rows, n_items).
     to_distance : callable
-        From surrogate values to distances.
+        Distances from surrogate values.
     kind : str
-        The surrogate by the name under which the faster engines know it; empty where none does.
-    embed : callable, optional
-        Returns a `ProductSearch` whose proposals `remeasure` can settle, or None: for distances that are no
-        metric's of `data`.
-    remeasure : callable, optional
-        ``remeasure(rows, found)`` → surrogate values of the samples ``found[r]`` beside sample ``rows[r]``.
-    nearest : callable, optional
-        ``nearest(rows, depth)`` → lists as those of `select.nearest_of`, where the data have a search of
-        their own; `compare` does not serve then.
+        Name of the surrogate for the faster engines; "sparse" for sparse data, which `compare` does not
+        take; empty if brute force alone serves.
     """
 
     data: Any
     compare: Callable[[Array, Array], Array]
     to_distance: Callable[[Array], Array]
     kind: str = ""
-    embed: Callable[[], Any] | None = None
-    remeasure: Callable[[Array, Array], Array] | None = None
-    nearest: Callable[[Array, int], tuple[Array, Array, Array]] | None = None
 
 
 def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> PreparedMetric:
@@ -88,9 +78,9 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
     Raises
     ------
     ValueError
-        If the data are not finite, or the metric or a parameter of it is not known.
+        If the data are not finite, or the metric or one of its parameters is unknown.
     TypeError
-        If the data are no real numbers.
+        If the data are not real numbers.
     """
     if params is not None and not isinstance(params, Mapping):
         msg = f"metric_params must be None or a mapping of names to values, got {params!r}"
@@ -142,12 +132,12 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
 def check_features(X: Any, *, keep_single: bool = False) -> Array:
     """The data as a C-contiguous float64 array of shape (n_items, n_features), checked.
 
-    With `keep_single` float32 stays float32: every value of it is one of float64.
+    With `keep_single`, float32 data are not converted to float64.
 
     Raises
     ------
     ValueError, TypeError
-        If they are not finite real numbers in two dimensions, at least two samples and one feature.
+        If they are not finite real numbers of two dimensions, with at least two samples and one feature.
     """
     refuse_fitted("X", X)
     if hasattr(X, "tocsr"):
@@ -179,13 +169,13 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
 
 
 def _sparse(X: Any, name: str) -> PreparedMetric:
-    """How sparse rows are compared."""
+    """The metric for sparse data."""
     if name not in SPARSE_NAMES:
         raise TypeError(_dense_only(f"metric {name!r}"))
-    from ._engines.sparse_rows import compare, sparse_search
+    from ._engines.sparse_rows import sparse_table
 
     kind = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
-    data, nearest, shift = sparse_search(X, kind)
+    data, shift = sparse_table(X, kind)
     to_distance: Callable[[Array], Array] = _unchanged
     if name == "euclidean":
         to_distance = partial(_root, shift)
@@ -193,7 +183,12 @@ def _sparse(X: Any, name: str) -> PreparedMetric:
         to_distance = partial(_times_power, -1)
     elif name in _DEGREES:
         to_distance = partial(_times_power, _DEGREES[name] * shift)
-    return PreparedMetric(data, compare, to_distance, nearest=nearest)
+    return PreparedMetric(data, _no_comparison, to_distance, "sparse")
+
+
+def _no_comparison(rows: Array, all_rows: Array) -> Array:  # noqa: ARG001
+    msg = "sparse rows are searched, not compared"
+    raise TypeError(msg)
 
 
 def _dense_only(what: str) -> str:
@@ -202,7 +197,7 @@ def _dense_only(what: str) -> str:
 
 
 def _scaled(data: Array, name: str, **kwargs: Any) -> PreparedMetric:
-    """A homogeneous metric on data brought to a safe scale by a power of two, which is exact."""
+    """A homogeneous metric on data scaled to a safe range by a power of two, which is exact."""
     degree = _DEGREES[name]
     # Powers and their sums must neither overflow nor vanish.
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
@@ -223,61 +218,61 @@ def _angular(data: Array, *, centered: bool) -> PreparedMetric:
     if centered:
         constant = data.max(axis=1) == data.min(axis=1)
         scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
-        from_first = scaled - scaled[:, :1]  # without rounding where the values are close together
-        # The mean times their number: exact for moderate integers, as proportional rows must stay so.
+        from_first = scaled - scaled[:, :1]  # exact for values that are close together
+        # Multiplied by n_features, the mean of moderate integers is exact, and proportional rows stay so.
         centered_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
         data = np.where(constant[:, None], 0.0, centered_rows)
     largest = np.abs(data).max(axis=1, keepdims=True)
     zero = largest[:, 0] == 0
-    # Proportional rows give the same quotients to the last bit.
+    # Proportional rows have the same quotients to the last bit.
     rows = data / np.where(largest == 0, 1.0, largest)
     rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
     to_distance = partial(_times_power, -1)
     if not zero.any():
         return PreparedMetric(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
-    # A constant column tells rows without a direction apart, whose distance to everything is 1.
+    # An added column marks rows without a direction, whose distance to every row is 1.
     rows = np.column_stack([rows, zero.astype(float)])
     return PreparedMetric(rows, _angles, to_distance)
 
 
-def _angles(some: Array, every: Array) -> Array:
-    """Twice the cosine distance; the last column marks rows without a direction."""
-    values = _cdist("sqeuclidean", {}, some[:, :-1], every[:, :-1])
-    values[some[:, -1] == 1, :] = 2.0
-    values[:, every[:, -1] == 1] = 2.0
+def _angles(rows: Array, all_rows: Array) -> Array:
+    """Twice the cosine distances; the last column marks rows without a direction."""
+    values = _cdist("sqeuclidean", {}, rows[:, :-1], all_rows[:, :-1])
+    values[rows[:, -1] == 1, :] = 2.0
+    values[:, all_rows[:, -1] == 1] = 2.0
     return values
 
 
 def _present(data: Array) -> Array:
-    """Which features a sample has."""
+    """Boolean data: whether each value is not 0."""
     if data.all() and (data != 1).any():
         raise ValueError(NO_ZERO)
     present: Array = data != 0
     return present
 
 
-# Plain functions under `partial`, not closures: a Ranking must travel to other processes.
+# Plain functions with `partial`, not closures: a `PreparedMetric` must be picklable.
 
 
-def _cdist(name: str, kwargs: Mapping[str, Any], some: Array, every: Array) -> Array:
-    from scipy.spatial.distance import cdist  # a tenth of a second, which importing knnccv need not pay
+def _cdist(name: str, kwargs: Mapping[str, Any], rows: Array, all_rows: Array) -> Array:
+    from scipy.spatial.distance import cdist  # takes 0.1 s, too long for `import knnccv`
 
-    if every.dtype != np.float32:
-        values: Array = cdist(some, every, name, **kwargs)
+    if all_rows.dtype != np.float32:
+        values: Array = cdist(rows, all_rows, name, **kwargs)
         return values
-    values = np.empty((len(some), len(every)))  # in pieces, or cdist would convert them all
-    for start in range(0, len(every), PIECE):
+    values = np.empty((len(rows), len(all_rows)))  # in pieces, as cdist converts its input
+    for start in range(0, len(all_rows), PIECE):
         piece = slice(start, start + PIECE)
-        values[:, piece] = cdist(some, every[piece], name, **kwargs)
+        values[:, piece] = cdist(rows, all_rows[piece], name, **kwargs)
     return values
 
 
-def _guarded(name: str, kwargs: Mapping[str, Any], root: float, some: Array, every: Array) -> Array:
-    """As `_cdist`, for sums of powers of which the values are the `root`-th root, if none has vanished."""
-    values = _cdist(name, kwargs, some, every)
+def _guarded(name: str, kwargs: Mapping[str, Any], root: float, rows: Array, all_rows: Array) -> Array:
+    """Values of `_cdist`, which are `root`-th roots of sums of powers, if no power has vanished."""
+    values = _cdist(name, kwargs, rows, all_rows)
     small = values <= 1e-290 ** (1 / root)
     if small.any():
-        lost = small & (_cdist("chebyshev", {}, some, every) > 0)
+        lost = small & (_cdist("chebyshev", {}, rows, all_rows) > 0)
         if lost.any():
             msg = (
                 f"differences to the power of {kwargs.get('p', 2)} vanish beside the largest values of X; "
@@ -287,12 +282,12 @@ def _guarded(name: str, kwargs: Mapping[str, Any], root: float, some: Array, eve
     return values
 
 
-def _by_callable(metric: Callable[[Array, Array], float], some: Array, every: Array) -> Array:
-    values = np.empty((len(some), len(every)))
-    every = every.view()
-    some.flags.writeable = every.flags.writeable = False  # the metric may look, not touch
-    for r, one in enumerate(some):
-        for c, other in enumerate(every):
+def _by_callable(metric: Callable[[Array, Array], float], rows: Array, all_rows: Array) -> Array:
+    values = np.empty((len(rows), len(all_rows)))
+    all_rows = all_rows.view()
+    rows.flags.writeable = all_rows.flags.writeable = False  # the metric must not change the data
+    for r, one in enumerate(rows):
+        for c, other in enumerate(all_rows):
             value = metric(one, other)
             values[r, c] = value if isinstance(value, float) else _one_real(value)
     return values
@@ -321,7 +316,9 @@ def _times_power(exponent: int, values: Array) -> Array:
 def _check_p(p: Any) -> float:
     value = check_real("p of the minkowski metric", p)
     if not 0 < value < np.inf:
-        msg = f"p of the minkowski metric must be positive and finite (else use 'chebyshev'), got {p}"
+        msg = (
+            f"p of the minkowski metric must be positive and finite (use 'chebyshev' for infinity), got {p}"
+        )
         raise ValueError(msg)
     return value
 

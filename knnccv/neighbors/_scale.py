@@ -1,4 +1,4 @@
-"""Data brought to a scale on which sums and squares neither overflow nor vanish."""
+"""Scaling of data by powers of two, so that sums and squares neither overflow nor vanish."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import numpy as np
 from .._typing import Array
 
 PIECE = 4096  # rows
-# The largest and the smallest binary exponent at which sums of values, or of their squares, are safe.
+# Largest and smallest binary exponents for which sums of values, or of their squares, are safe.
 SUMS = 900, -1000
 SQUARES = 450, -450
 
 
 def shifted(data: Array, name: str, limit: int, low: int) -> tuple[Array, int, int]:
-    """The data divided by 2**shift, exactly; the shift, and the smallest exponent then.
+    """The data divided by 2**shift, exactly; the shift; the smallest exponent afterwards.
 
-    The largest value goes to the upper limit if it is beyond, or if the smallest is below `low`.
+    The data are scaled if the largest exponent is above `limit` or the smallest below `low`. The largest
+    exponent is then `limit`.
 
     Raises
     ------
@@ -31,12 +32,12 @@ def shifted(data: Array, name: str, limit: int, low: int) -> tuple[Array, int, i
 
 
 def safely_scaled(data: Array, name: str, limit: int, low: int) -> tuple[Array, int]:
-    """As `shifted`, the smallest exponent no less than `low`.
+    """The data and the shift from `shifted`, with all exponents at least `low`.
 
     Raises
     ------
     ValueError
-        If the data span more.
+        If the data span more orders of magnitude.
     """
     scaled, shift, smallest = shifted(data, name, limit, low)
     if smallest < low:
@@ -49,7 +50,7 @@ def _too_wide(name: str, smallest: int, largest: int) -> str:
 
 
 def _span(data: Array) -> tuple[int, int]:
-    """The binary exponents of the largest and the smallest absolute value other than 0."""
+    """Binary exponents of the largest and the smallest nonzero absolute value."""
     largest, smallest = 0.0, np.inf
     for start in range(0, len(data), PIECE):
         size = np.abs(data[start : start + PIECE])

@@ -158,8 +158,8 @@ def test_threads_and_blocks_change_nothing(n_classes, monkeypatch):
         answers.append(surface(X, y, executor=executor, **asked))
     near = Neighbors.from_data(X, algorithm="brute")
     answers += [surface(near, y, **asked), surface(near, y, **asked)]  # searched, and from what was kept
-    monkeypatch.setattr("knnccv.neighbors._neighbors.FAST_BYTES", 1)
-    monkeypatch.setattr("knnccv.neighbors._neighbors.FEWEST_ROWS", 7)
+    monkeypatch.setattr("knnccv.neighbors._engines.brute_force.FAST_BYTES", 1)
+    monkeypatch.setattr("knnccv.neighbors._engines.brute_force.FEWEST_ROWS", 7)
     answers.append(surface(X, y, n_jobs=2, **asked))
     for other in answers:
         assert one.scores.tobytes() == other.scores.tobytes()

@@ -1,4 +1,4 @@
-"""Feature tables on which search engines could go wrong: grids, duplicates, huge offsets."""
+"""Feature tables on which search engines could go wrong, and means to choose the engine."""
 
 import numpy as np
 
@@ -20,3 +20,15 @@ def adversarial():
     yield "denormal", np.ldexp(rng.integers(0, 9, (1200, 2)).astype(float), -1074)
     yield "two clusters", np.concatenate([rng.normal(size=(1190, 2)), 1e12 + rng.normal(size=(10, 2))])
     yield "many features", rng.normal(size=(1200, 14))
+
+
+def engine(near, depth):
+    """Class name of the engine that serves lists of this depth."""
+    return type(near._engine(depth)).__name__
+
+
+def by_brute_force(near):
+    """The same neighbors, searched by brute force at every depth."""
+    assert type(near._engines[-1]).__name__ == "BruteForce"
+    near._engines = near._engines[-1:]
+    return near

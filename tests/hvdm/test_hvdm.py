@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from dataclasses import replace
 from fractions import Fraction
 
 import naive
 import numpy as np
 import pandas as pd
 import pytest
+from features import by_brute_force, engine
 
 from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
@@ -105,13 +105,13 @@ def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, dista
             else HVDM(nominal=nominal, leave_one_out=distance).fit(X, labels)
         )
     fast, plain = fitted.neighbors(), fitted.neighbors()
-    plain._ranking = replace(plain._ranking, embed=None)
+    by_brute_force(plain)
     for depth in (1, 30):
         found, expected = fast.kneighbors(depth), plain.kneighbors(depth)
         assert (found[0] == expected[0]).all()
         assert (found[1] == expected[1]).all()
-        fast._heaps = None
-    assert distance == "heom" or fast._product is not None
+        fast._engines[0].release()
+    assert distance == "heom" or engine(fast, 30) == "MatrixProduct"
 
 
 @pytest.mark.parametrize("offset", [1e13, 1.7e15, 2.0**52])
@@ -122,7 +122,7 @@ def test_columns_far_from_zero_are_searched_as_they_are_compared(offset, distanc
     X = offset + np.floor(rng.random((2000, 4)) * 12)
     fitted = HEOM().fit(X) if distance == "heom" else HVDM().fit(X, rng.integers(3, size=2000))
     fast, plain = fitted.neighbors(), fitted.neighbors()
-    plain._ranking = replace(plain._ranking, embed=None)
+    by_brute_force(plain)
     found, expected = fast.kneighbors(10), plain.kneighbors(10)
     assert (found[0] == expected[0]).all()
     assert (found[1] == expected[1]).all()
@@ -138,10 +138,9 @@ def test_rows_are_settled_by_products_as_a_rule():
     X = np.column_stack([rng.normal(size=(3000, 6)) + labels[:, None], rng.integers(8, size=(3000, 6))])
     near = HVDM(nominal=range(6, 12)).fit(X, labels).neighbors()
     compared = []
-    compare = near._ranking.compare
-    near._ranking = replace(
-        near._ranking, compare=lambda some, every: compared.append(len(some)) or compare(some, every)
-    )
+    product = near._engine(30)
+    compare = product.compare
+    product.compare = lambda rows: compared.append(len(rows)) or compare(rows)
     near.kneighbors(30)
     assert sum(compared) < 300
 

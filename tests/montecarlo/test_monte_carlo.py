@@ -157,7 +157,7 @@ def test_seeds_threads_and_blocks(monkeypatch):
     np.testing.assert_array_equal(monte_carlo_cv(X, y, "knn", 5, random_state=generator).scores, one.scores)
     assert (monte_carlo_cv(X, y, "knn", 5, random_state=4).scores != one.scores).any()
     assert (monte_carlo_cv(X, y, "knn", 5).scores != monte_carlo_cv(X, y, "knn", 5).scores).any()
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "BLOCK_BYTES", 8 * 120 * 7)
+    monkeypatch.setattr(knnccv.neighbors._engines.brute_force, "BLOCK_BYTES", 8 * 120 * 7)
     np.testing.assert_array_equal(
         monte_carlo_cv(X, y, "knn", 5, random_state=3, n_jobs=2).scores, one.scores
     )

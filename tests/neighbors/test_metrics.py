@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from features import by_brute_force, engine
 from scipy.spatial.distance import cdist
 
-import knnccv.neighbors
 from knnccv import KFold, LeaveOut, Neighbors, Subsample, complete_cv
 from knnccv.neighbors._metrics import NAMES
 
@@ -160,14 +160,12 @@ def test_a_projection_under_mahalanobis_ties_what_it_cannot_see():
     np.testing.assert_allclose(distances, np.take_along_axis(expected, items, axis=1), atol=1e-13)
 
 
-def test_great_circles_are_searched_by_engines(monkeypatch):
+def test_great_circles_are_searched_by_engines():
     X = np.repeat(places(600), 2, axis=0)
     near = Neighbors.from_data(X, "haversine")
-    assert near._engine(10) == "tree"
+    assert engine(near, 10) == "KDTree"
     found = near.kneighbors(10)
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
-    plain = Neighbors.from_data(X, "haversine")
-    assert plain._engine(10) == "plain"
+    plain = by_brute_force(Neighbors.from_data(X, "haversine"))
     for one, other in zip(found, plain.kneighbors(10), strict=True):
         np.testing.assert_array_equal(one, other)
     D = pairwise.haversine_distances(X)
@@ -257,7 +255,7 @@ REFUSED = {
         "braycurtis",
         None,
         ValueError,
-        "items 0 and 1 under braycurtis is inf",
+        "samples 0 and 1 under braycurtis is inf",
     ),
     "tanimoto": ([[1e-300], [1e300]], "tanimoto", None, ValueError, "too many orders of magnitude"),
     "misspelt": (reals(), "tanimotto", None, ValueError, "did you mean 'tanimoto'"),

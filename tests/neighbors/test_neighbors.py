@@ -4,12 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from features import adversarial, grid
+from features import adversarial, by_brute_force, engine, grid
 from problems import BUILT_IN
 from scipy.spatial.distance import cdist
 
-import knnccv.neighbors
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv.neighbors import _neighbors
+from knnccv.neighbors._engines import brute_force, matrix_product
 
 
 def reference_order(D):
@@ -271,8 +272,8 @@ def test_nothing_of_the_size_of_all_pairs_is_kept(monkeypatch):
     """A deep question on data whose lists exceed the cache streams them instead."""
     import tracemalloc
 
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "CACHE_BYTES", 2**20)
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(_neighbors, "CACHE_BYTES", 2**20)
+    monkeypatch.setattr(brute_force, "BLOCK_BYTES", 2**18)
     X = np.random.default_rng(0).normal(size=(3000, 2))
     y = np.random.default_rng(1).integers(0, 2, 3000)
     near = Neighbors.from_data(X)
@@ -361,7 +362,7 @@ def test_proportional_integer_rows_tie(metric):
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "chebyshev"])
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in adversarial()])
-def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metric, monkeypatch):
+def test_every_engine_gives_the_orders_and_ties_of_brute_force(X, metric):
     """Index for index and bit for bit."""
     rows = np.arange(0, len(X), 7)
     for depth in (1, 4, 40, 150, len(X) - 1):
@@ -371,11 +372,8 @@ def test_every_engine_gives_the_orders_and_ties_of_the_plain_comparison(X, metri
             near.prepare(depth)
         found = [near.search(rows, depth) for near in (tree, product)]
         if depth <= 150:
-            assert product._engine(depth) == ("product" if "euclidean" in metric else "plain")
-        with monkeypatch.context() as patch:
-            patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
-            assert product._engine(depth) == "plain"
-            plain = Neighbors.from_data(X, metric).search(rows, depth)
+            assert engine(product, depth) == ("MatrixProduct" if "euclidean" in metric else "BruteForce")
+        plain = by_brute_force(Neighbors.from_data(X, metric)).search(rows, depth)
         for other in found:
             np.testing.assert_array_equal(other.items, plain.items)
             np.testing.assert_array_equal(other.values, plain.values)
@@ -427,7 +425,7 @@ def test_neighbors_with_an_engine_can_be_pickled(d):
 def test_single_precision_data_are_kept_and_give_the_orders_of_double_precision(d):
     X = np.random.default_rng(d).normal(size=(1300, d)).astype(np.float32)
     near = Neighbors.from_data(X)
-    assert near._ranking.data is X
+    assert near._source.metric.data is X
     expected = Neighbors.from_data(X.astype(float)).kneighbors(30)
     for metric in ("euclidean", "manhattan"):
         expected = Neighbors.from_data(X.astype(float), metric).kneighbors(30)
@@ -444,7 +442,7 @@ def test_data_in_a_file_are_not_read_whole(d, dtype, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     near = Neighbors.from_data(mapped)
-    assert np.shares_memory(near._ranking.data, mapped)
+    assert np.shares_memory(near._source.metric.data, mapped)
     np.testing.assert_array_equal(near.kneighbors(9)[0], Neighbors.from_data(X).kneighbors(9)[0])
     y = np.arange(1100) % 3
     assert complete_cv(mapped, y, "knn", KFold(5)).score == complete_cv(X, y, "knn", KFold(5)).score
@@ -459,8 +457,7 @@ def test_values_that_are_not_finite_are_found_in_single_precision_and_in_large_d
 
 @pytest.mark.parametrize("kind", ["smooth", "integers", "heaps"])
 def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind, monkeypatch):
-
-    monkeypatch.setattr(product, "BLOCK", 200)  # blocks of which the last is short
+    monkeypatch.setattr(matrix_product, "BLOCK", 200)  # blocks of which the last is short
     rng = np.random.default_rng(5)
     X = {
         "smooth": rng.normal(size=(1370, 11)),
@@ -472,7 +469,7 @@ def test_a_join_gives_the_lists_of_single_blocks_for_any_number_of_threads(kind,
         for n_jobs in (1, 2, 5):
             near = Neighbors.from_data(X, algorithm="brute")
             near.search_all(depth, n_jobs=n_jobs)
-            assert near._heaps is not None
+            assert near._engine(depth)._heaps is not None
             found = near.search(np.arange(1370), depth)
             np.testing.assert_array_equal(found.items, expected.items)
             np.testing.assert_array_equal(found.values, expected.values)
@@ -486,8 +483,9 @@ def test_moderate_integers_are_settled_in_single_precision(monkeypatch):
     X = np.random.default_rng(0).integers(0, 2, (1500, 12))
     near = Neighbors.from_data(X, algorithm="brute")
     near.prepare(10)
-    assert near._product.exact
-    monkeypatch.setattr(near, "_values", None)
+    product = near._engine(10)
+    assert product._search().exact
+    monkeypatch.setattr(product, "compare", None)
     items = near.kneighbors(10)[0]
     np.testing.assert_array_equal(items, reference_order(cdist(X, X, "sqeuclidean"))[:, :10])
 
@@ -498,9 +496,8 @@ def test_engines_serve_angles(metric, d):
     X = np.random.default_rng(d).integers(1, 6, (1200, d)).astype(float)
     X[:, 0] += 6 + np.arange(1200) % 7  # no row is constant
     found = Neighbors.from_data(X, metric)
-    assert found._engine(20) in ("tree", "product")
-    plain = Neighbors.from_data(X, metric)
-    plain._engine = lambda _: "plain"
+    assert engine(found, 20) in ("KDTree", "MatrixProduct")
+    plain = by_brute_force(Neighbors.from_data(X, metric))
     for one, other in zip(found.kneighbors(20), plain.kneighbors(20), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -511,8 +508,9 @@ def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
     X[7] = 1e3
     near = Neighbors.from_data(X, algorithm="brute")
     compared = []
-    values = near._values
-    monkeypatch.setattr(near, "_values", lambda rows: compared.extend(rows) or values(rows))
+    product = near._engine(10)
+    compare = product.compare
+    monkeypatch.setattr(product, "compare", lambda rows: compared.extend(rows) or compare(rows))
     near.kneighbors(10)
     assert len(compared) < 30
 
@@ -562,7 +560,7 @@ def test_lists_in_any_order_and_type_are_the_same_lists(n_items):
     fixed = indices.astype(np.int32)
     fixed.flags.writeable = False
     given = Neighbors.from_lists(fixed)
-    assert np.shares_memory(given._lists.items, fixed)
+    assert np.shares_memory(given._source.lists.items, fixed)
     np.testing.assert_array_equal(given.kneighbors(6)[0], indices)
     y = np.arange(n_items) % 3
     assert complete_cv(given, y, "knn", KFold(5)) is not None

@@ -246,3 +246,13 @@ def test_what_is_refused(case):
         X.data[0] = 1e200
     with pytest.raises(error, match=message):
         Neighbors.from_data(X, **options)
+
+
+def test_a_stratified_rank_surface_of_deep_questions():
+    """Dense data are compared pair by pair here, which sparse data are not."""
+    X, y = data("reals", 150), np.random.default_rng(0).integers(0, 3, 150)
+    dense, sparse = (
+        surface(Neighbors.from_data(table), y, [1, 30], [2], "rank", stratified=True)
+        for table in (X, sp.csr_array(X))
+    )
+    assert np.abs(sparse.scores - dense.scores).max() <= (sparse.error_bound + dense.error_bound).max()

@@ -115,7 +115,7 @@ def test_a_matrix_in_a_file_is_read_by_blocks(tmp_path, monkeypatch):
             with pytest.raises(ValueError, match=error):
                 Neighbors.from_distances(mapped)
         else:
-            assert np.shares_memory(Neighbors.from_distances(mapped)._matrix, mapped)
+            assert np.shares_memory(Neighbors.from_distances(mapped)._source.matrix, mapped)
 
 
 def test_distances_of_any_kind_are_no_similarities():

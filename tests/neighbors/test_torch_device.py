@@ -10,9 +10,8 @@ import sys
 
 import numpy as np
 import pytest
-from features import adversarial, grid
+from features import adversarial, by_brute_force, engine, grid
 
-import knnccv.neighbors
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors._engines import torch_device as device_module
 from knnccv.neighbors._engines.matrix_product import UNIT, ProductSearch, proposals
@@ -29,19 +28,17 @@ def same(found, expected):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in adversarial()])
-def test_orders_and_ties_are_those_of_the_plain_comparison(X, device, monkeypatch):
+def test_orders_and_ties_are_those_of_brute_force(X, device):
     rows = np.arange(0, len(X), 7)
     for depth in (1, 40, 150):
         near = Neighbors.from_data(X, device=device)
         near.prepare(depth)
-        assert near._engine(depth) == "product"
+        assert engine(near, depth) == "TorchProduct"
         some = near.search(rows, depth)
         near.search_all(depth)
-        assert near._heaps is not None
+        assert near._engine(depth)._heaps is not None
         of_all = near.search(rows, depth)
-        with monkeypatch.context() as patch:
-            patch.setattr(knnccv.neighbors._neighbors, "FEWEST_ITEMS", 10**9)
-            plain = Neighbors.from_data(X).search(rows, depth)
+        plain = by_brute_force(Neighbors.from_data(X)).search(rows, depth)
         same(some, plain)
         same(of_all, plain)
 
@@ -93,7 +90,7 @@ def test_factors_are_padded_and_streamed_where_they_are_too_large(resident, monk
     search = device_module.DeviceSearch(ProductSearch.of(X), "cpu", 2**18)
     whole = search.heaps(10)
     search._aligned = 16
-    search._factors = search._all_sent() if resident else None
+    search._factors = search._send_all() if resident else None
     np.testing.assert_allclose(search.heaps(10).values, whole.values, atol=100 * UNIT)
 
 
@@ -122,9 +119,10 @@ def test_rows_asked_again_deeper_go_through_the_device(monkeypatch):
     near = Neighbors.from_data(X, device="cpu")
     near.search_all(5)
     asked = []
-    find = near._on_device.proposals
+    on_device = near._engine(5)._on_device()
+    find = on_device.proposals
     monkeypatch.setattr(
-        near._on_device, "proposals", lambda rows, depth: (asked.append(depth), find(rows, depth))[1]
+        on_device, "proposals", lambda rows, depth: (asked.append(depth), find(rows, depth))[1]
     )
     rows = np.array([3, 77, 500])
     near.search(rows, 4)
@@ -140,7 +138,7 @@ def test_neighbors_with_a_device_can_be_pickled():
     packed = pickle.dumps(near)
     assert b"torch" not in packed
     copy = pickle.loads(packed)
-    assert copy._on_device is None
+    assert not copy._engine(9)._on_device.is_built
     np.testing.assert_array_equal(copy.kneighbors(12)[0], near.kneighbors(12)[0])
     np.testing.assert_array_equal(copy.kneighbors(9)[0], expected)
 
@@ -174,8 +172,8 @@ def test_settings_of_precision_are_put_aside_and_come_back(name, tmp_path):
             [
                 "import sys, torch",
                 f"sys.path[:0] = {[*sys.path, str(tmp_path)]!r}",
-                "from test_device import settings",
-                "from knnccv.neighbors._engines.device import single_precision",
+                "from test_torch_device import settings",
+                "from knnccv.neighbors._engines.torch_device import single_precision",
                 SETTINGS[name],
                 "before = settings()",
                 "with single_precision(torch):",
@@ -197,7 +195,7 @@ def test_autocast_does_not_reach_the_search():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         near = Neighbors.from_data(X, device="cpu")
         near.search_all(9)
-    assert (near._heaps.values[:, 0] > 0).all()
+    assert (near._engine(9)._heaps.values[:, 0] > 0).all()
     np.testing.assert_array_equal(near.kneighbors(9)[0], expected)
 
 
@@ -241,7 +239,7 @@ def test_small_problems_are_left_to_the_cpu():
     X = grid(50)
     near = Neighbors.from_data(X, device=torch.device("cpu"))
     np.testing.assert_array_equal(near.kneighbors(9)[0], Neighbors.from_data(X).kneighbors(9)[0])
-    assert near._on_device is None
+    assert engine(near, 9) == "BruteForce"
 
 
 @NO_CUDA

@@ -88,7 +88,7 @@ def test_the_answer_does_not_depend_on_threads_or_blocks(variant, setting, desig
     X, y = tied_data(150)
     y = asked_of(variant, y)
     one = complete_cv(X, y, variant, design, ties=ties, n_jobs=1, **setting)
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "BLOCK_BYTES", 8 * 150 * 7)  # 22 blocks
+    monkeypatch.setattr(knnccv.neighbors._engines.brute_force, "BLOCK_BYTES", 8 * 150 * 7)  # 22 blocks
     for n_jobs in (2, 5):
         many = complete_cv(X, y, variant, design, ties=ties, n_jobs=n_jobs, **setting)
         assert many.score == one.score
@@ -98,7 +98,7 @@ def test_the_answer_does_not_depend_on_threads_or_blocks(variant, setting, desig
 
 def test_the_answer_does_not_depend_on_the_executor(monkeypatch):
     X, y = tied_data(150)
-    monkeypatch.setattr(knnccv.neighbors._neighbors, "BLOCK_BYTES", 8 * 150 * 40)
+    monkeypatch.setattr(knnccv.neighbors._engines.brute_force, "BLOCK_BYTES", 8 * 150 * 40)
     one = complete_cv(X, y, "knn", 5, n_jobs=1)
     with ThreadPoolExecutor(3) as threads:
         assert complete_cv(X, y, "knn", 5, executor=threads).per_item.tobytes() == one.per_item.tobytes()

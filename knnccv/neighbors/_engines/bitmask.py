@@ -1,8 +1,8 @@
 # ruff: noqa: ARG001
-"""Which of 64 values are small enough, as the bits of one integer.
+"""Compare 64 values at a time; the results are the bits of one integer.
 
-Numba turns a loop of comparisons into vector instructions, but not their results into bits; so this says
-what it wants in LLVM's terms: two loads of ``<64 x float>``, comparisons, and the bits of what they give.
+Numba vectorizes a loop of comparisons but does not pack the results into bits. This code is therefore
+written in LLVM's terms: two loads of ``<64 x float>``, two comparisons, and a cast of the results to bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _chunk(context: Any, builder: Any, array_type: Any, array: Any, first: Any) 
 
 
 def _small_ones(typing_context, values, first, limits, start, limit):  # type: ignore[no-untyped-def]
-    """Bit j: whether ``values.flat[first + j]`` is at most `limit` or ``limits[start + j]``, in float32."""
+    """Bit j is set if ``values.flat[first + j]`` is at most `limit` or ``limits[start + j]`` (float32)."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         values_at = context.cast(builder, args[1], first, types.intp)
@@ -45,7 +45,7 @@ def _small_ones(typing_context, values, first, limits, start, limit):  # type: i
 
 
 def _first_bit(typing_context, bits):  # type: ignore[no-untyped-def]
-    """The place of the lowest bit that is set; there must be one."""
+    """Position of the lowest set bit; there must be one."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))

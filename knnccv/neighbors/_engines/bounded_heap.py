@@ -1,9 +1,8 @@
-"""The w smallest pairs (value, sample) seen so far, in a row of two arrays.
+"""Bounded heaps: each row of two arrays keeps its smallest pairs (value, sample).
 
-Pairs are compared by value and then by sample. What is kept in the end therefore depends on the pairs
-alone,
-not on the order in which they came. Short rows are kept sorted, which is faster up to some hundred places;
-long ones are binary heaps with the largest pair in front.
+Pairs are compared by value and then by sample, so the result does not depend on the order in which they
+are offered. Short rows are sorted arrays, which is faster up to some hundred pairs. Long rows are binary
+heaps with the largest pair in front.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ SHORT = 128
 
 @jit
 def place_of_largest(width):  # type: ignore[no-untyped-def]
-    """Where a row of that width has its largest pair."""
+    """Position of the largest pair in a row of this width."""
     return width - 1 if width <= SHORT else 0
 
 
 @jit
 def replace_largest(values, items, row, value, item):  # type: ignore[no-untyped-def]
-    """Let a row's largest pair go and take this one in, which must be smaller."""
+    """Replace a row's largest pair by this one, which must be smaller."""
     width = values.shape[1]
     if width > SHORT:
         _sift_down(values, items, row, width, value, item)
@@ -39,6 +38,7 @@ def replace_largest(values, items, row, value, item):  # type: ignore[no-untyped
 
 @jit
 def _sift_down(values, items, row, width, value, item):  # type: ignore[no-untyped-def]
+    """Put a pair into the empty top of a heap."""
     at = 0
     while True:
         child = 2 * at + 1
@@ -61,7 +61,7 @@ def _sift_down(values, items, row, width, value, item):  # type: ignore[no-untyp
 
 @jit
 def sort_row(values, items, row):  # type: ignore[no-untyped-def]
-    """Bring a row into ascending order."""
+    """Sort a row in ascending order."""
     width = values.shape[1]
     if width <= SHORT:
         return

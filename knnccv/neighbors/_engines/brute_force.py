@@ -1,18 +1,26 @@
-"""The nearest m of a row of values, in the order (value, index), ties at the end included rightly.
+"""Brute force: all values of a row are compared, and the smallest are sorted by (value, index).
 
-Doubles order as their bit patterns do, taken as integers. With the lowest bits replaced by the index they
-are keys that NumPy's vectorized sort puts in order many times faster than an argsort could. What the lost
-bits would have told is mended afterwards: only within runs of keys whose upper bits agree, by the values
-themselves.
+Bit patterns of doubles, read as integers, have the order of the doubles. With the lowest bits replaced by
+the index they are keys, which NumPy's vectorized sort orders many times faster than an argsort does. The
+lost bits can only disturb the order within runs of keys whose upper bits agree. Such runs are sorted
+again by the values themselves.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from ..._typing import Array
 from ...kernel import jit
+from .._lists import NeighborLists
+from .engine import Engine
 
+# A block of rows should stay in a processor's own cache, but be worth a call.
+FAST_BYTES = 2**20
+FEWEST_ROWS = 16
+BLOCK_BYTES = 2**24
 SIGN = np.int64(-(2**63))
 LARGEST = np.int64(2**63 - 1)
 SHORT = 16  # runs of a merge sort that are sorted by insertion
@@ -22,12 +30,15 @@ SHORT = 16  # runs of a merge sort that are sorted by insertion
 def _as_integer(pattern):  # type: ignore[no-untyped-def]
     """The bits of a double as an integer in the order of the doubles."""
     pattern = np.int64(0) if pattern == SIGN else pattern  # -0.0 ties 0.0
-    return pattern ^ ((pattern >> 63) & LARGEST)  # of negative values the larger size is the smaller
+    return pattern ^ ((pattern >> 63) & LARGEST)  # of two negative values the longer is the smaller
 
 
 @jit
 def _fill_keys(bits, rows, low, keys):  # type: ignore[no-untyped-def]
-    """Integers in the order of the doubles, the bits in `low` replaced by the index; a row's own last."""
+    """Fill `keys` with integers in the order of the doubles, the bits in `low` replaced by the index.
+
+    The key of the tested sample itself is the largest.
+    """
     for r in range(len(bits)):
         for j in range(bits.shape[1]):
             keys[r, j] = (_as_integer(bits[r, j]) & ~low) | j
@@ -36,9 +47,9 @@ def _fill_keys(bits, rows, low, keys):  # type: ignore[no-untyped-def]
 
 @jit
 def _sort_run(values, run, spare):  # type: ignore[no-untyped-def]
-    """The run's samples, which ascend, in the order (value, index); `spare` is as long.
+    """The samples of a run, given in ascending order, sorted by (value, index); overwrites `spare`.
 
-    A merge sort of its own: NumPy's, in compiled code, takes seconds to compile.
+    A hand-written merge sort: NumPy's takes seconds to compile.
     """
     n = len(run)
     ascends = True
@@ -74,8 +85,8 @@ def _sort_run(values, run, spare):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _mend(row, values, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
-    """Sort again by value where the keys of a sorted row agree in their upper bits."""
+def _sort_equal_keys(row, values, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
+    """Sort runs of keys that agree in their upper bits by value."""
     depth = len(items)
     start = 0
     while start < depth:
@@ -93,16 +104,16 @@ def _mend(row, values, low, items, ranked, scratch):  # type: ignore[no-untyped-
 
 
 @jit
-def _last_run(row, bits, values, own, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
-    """Choose among the last item's run, which goes on beyond the depth; whether the last one is tied."""
+def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
+    """Sort the last run, which continues beyond the depth; return whether its cut end is a tie."""
     depth = len(items)
     top = row[depth - 1] & ~low
     start = depth - 1
     while start > 0 and row[start - 1] & ~low == top:
         start -= 1
     n_found = 0
-    for j in range(len(row)):  # by index: beyond the depth the row is in no order
-        if _as_integer(bits[j]) & ~low == top and j != own:
+    for j in range(len(row)):  # by index, as the row is not sorted beyond the depth
+        if _as_integer(bits[j]) & ~low == top and j != tested:
             scratch[0, n_found] = j
             n_found += 1
     run = _sort_run(values, scratch[0, :n_found], scratch[1, :n_found])
@@ -114,10 +125,10 @@ def _last_run(row, bits, values, own, low, items, ranked, scratch):  # type: ign
 
 @jit
 def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untyped-def]
-    """From keys, of which the first `depth` are sorted and not above the rest, to the nearest samples.
+    """Fill the lists from keys, of which the first `depth` are sorted and the smallest.
 
-    ``doubts[r]``: 1 where the bits that the keys lack disturb the order, plus 2 where they may do so at
-    the list's end. Returns how many rows have any; `_settle_doubts` is compiled only for those.
+    ``doubts[r]`` is 1 if the lost bits disturb the order, plus 2 if they may do so at the list's end.
+    Returns the number of rows with doubts; `_settle_doubts` is compiled only if there are any.
     """
     n_rows, depth = items.shape
     n_doubtful = 0
@@ -139,14 +150,16 @@ def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untype
 
 
 @jit
-def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, more):  # type: ignore[no-untyped-def]
-    """Put the doubtful rows in order, and tell whether a sample beyond the list ties the last one in it."""
+def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond):  # type: ignore[no-untyped-def]
+    """Sort the doubtful rows, and fill in whether a sample beyond the list ties the last one in it."""
     scratch = np.empty((2, keys.shape[1]), np.int64)
     for r in range(len(items)):
         if doubts[r] & 1:
-            _mend(keys[r], values[r], low, items[r], ranked[r], scratch)
+            _sort_equal_keys(keys[r], values[r], low, items[r], ranked[r], scratch)
         if doubts[r] & 2:
-            more[r] = _last_run(keys[r], bits[r], values[r], rows[r], low, items[r], ranked[r], scratch)
+            may_tie_beyond[r] = _sort_last_run(
+                keys[r], bits[r], values[r], rows[r], low, items[r], ranked[r], scratch
+            )
 
 
 def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Array]:
@@ -157,7 +170,7 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     values : float64 ndarray of shape (n_rows, n_items)
         Surrogate values.
     rows : int64 ndarray of shape (n_rows,)
-        Which sample every row belongs to; it is left out, by index.
+        The tested sample of every row; it is left out of its list.
     depth : int
         1 to n_items - 1.
 
@@ -165,8 +178,8 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     -------
     items : int32 ndarray of shape (n_rows, depth)
     ranked : float64 ndarray of shape (n_rows, depth)
-        Their values, ascending; equal ones in the order of the samples.
-    open_end : bool ndarray of shape (n_rows,)
+        Their values, ascending; ties in the order of the samples.
+    may_tie_beyond : bool ndarray of shape (n_rows,)
         Whether a sample beyond the list ties the last one in it.
     """
     n_rows, n_items = values.shape
@@ -183,3 +196,28 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     if _settle(keys, values, low, items, ranked, doubts):
         _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond)
     return items, ranked, may_tie_beyond
+
+
+class BruteForce(Engine):
+    """Compares tested samples with all samples.
+
+    Parameters
+    ----------
+    n_items : int
+    compare : callable
+        ``compare(rows)`` → values that order all samples for these rows, float64 (n_rows, n_items).
+    """
+
+    def __init__(self, n_items: int, compare: Callable[[Array], Array]) -> None:
+        self.n_items = n_items
+        self.max_depth = n_items - 1
+        self.compare = compare
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`."""
+        return NeighborLists.of_full_rows(*nearest_of(self.compare(rows), rows, depth))
+
+    def rows_at_once(self) -> int:
+        """Number of rows whose values fit the cache of a processor."""
+        row = 8 * self.n_items
+        return int(np.clip(max(FAST_BYTES // row, min(FEWEST_ROWS, BLOCK_BYTES // row)), 1, 512))

@@ -1,12 +1,12 @@
-"""Which samples are nearer than the samples of the own class: counts by class, without sorting anything.
+"""Counts of nearer samples by class, for rank-R accuracy; nothing is sorted.
 
-Rank scoring asks no more of a neighbor order than, at every sample of the tested item's own class (a
-*stop*), how many samples of each other class are nearer. So every other sample is put between two stops by
-a binary search, and neither deep lists nor sorted rows are made.
+Rank-R accuracy depends on one number per class and *stop*: how many samples of that class are nearer than
+the stop, which is a sample of the tested item's class. A binary search puts every other sample between two
+stops, so that neither deep lists nor sorted rows are needed.
 
-Where matrix products in single precision propose the distances (`product`), a sample is put by its proposal
-only if the rounding cannot move it past a stop; else it is measured again. The counts are those of the
-exact distances, and so are the ties.
+If matrix products in single precision propose the distances (`matrix_product`), a sample is placed by its
+proposal unless rounding could move it past a stop; then it is measured again. The counts and the ties are
+those of the exact distances.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST_SHIFT = -400
 
 
 def slack_of(search: ProductSearch, rows: Array) -> Array:
-    """By how much a proposal for these rows may be off, in the scale of the proposals; see `reach`."""
+    """Largest errors of proposals for these rows, in their scale; see `ProductSearch.certain_below`."""
     if search.exact:
         return np.zeros(len(rows))
     n_features = search.factors.shape[1] - 2
@@ -34,7 +34,7 @@ def slack_of(search: ProductSearch, rows: Array) -> Array:
 
 @jit
 def squared_distance(data, one, other):  # type: ignore[no-untyped-def]
-    """As `remeasure.measure`, for one pair."""
+    """Squared euclidean distance of one pair, summed as in `rerank.measure`."""
     total = 0.0
     for f in range(data.shape[1]):
         difference = np.float64(data[one, f]) - data[other, f]
@@ -44,7 +44,7 @@ def squared_distance(data, one, other):  # type: ignore[no-untyped-def]
 
 @jit
 def _place(stops, half, value):  # type: ignore[no-untyped-def]
-    """How many stops are below `value`, of 2 * `half` - 1; without branches, which nobody could foresee."""
+    """Number of stops below `value`, of 2 * `half` - 1; without branches, which could not be predicted."""
     place = 0
     while half > 0:
         place += half * (stops[place + half - 1] < value)
@@ -54,18 +54,18 @@ def _place(stops, half, value):  # type: ignore[no-untyped-def]
 
 @jit
 def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type: ignore[no-untyped-def]
-    """The nearest samples of the own class, in order; how many stops they make.
+    """Fill in the stops of a tested item, the nearest first; return their number.
 
-    With `average_ties` ties the equally near ones are one stop, of so many samples as ``sizes`` says.
+    With `average_ties`, tied samples share one stop, and ``sizes`` has their number.
 
     Parameters
     ----------
     values : float64 (n_own,)
-        Distances of the other samples of the own class, `members` (ascending).
+        Distances of the other samples of the tested item's class, `members` (ascending).
     limit : int
-        Samples beyond the first so many do not matter.
+        Number of nearest samples of the class that matter.
     stops, who, sizes : float64, int64 and int64 (any,)
-        Filled; infinite stops follow, as many as `_place` wants.
+        Filled with distances, samples and group sizes; infinite stops follow, as `_place` needs them.
     """
     order = np.argsort(values, kind="mergesort")
     n_stops = 0
@@ -86,20 +86,33 @@ def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type:
 
 @jit
 def count_ahead(  # type: ignore[no-untyped-def]
-    values, scale, slack, items, data, row, stops, who, n_stops, classes, own, average_ties, ahead, tied
+    values,
+    scale,
+    slack,
+    items,
+    data,
+    row,
+    stops,
+    who,
+    n_stops,
+    classes,
+    own_class,
+    average_ties,
+    ahead,
+    tied,
 ):
-    """``ahead[b, c]`` samples of class c lie between stop b - 1 and stop b, and ``tied[b, c]`` tie stop b.
+    """Add the samples of class c between stops b - 1 and b to ``ahead[b, c]``, and ties to ``tied[b, c]``.
 
-    Of samples that tie a stop without `average_ties` ties, those with the smaller index come before it.
+    Without `average_ties`, a sample that ties a stop is ahead of it if its index is smaller.
 
     Parameters
     ----------
     values : float32 or float64 (n_items,)
         Distances from `row`, exact, or off by up to `slack` after a division by `scale`.
     items : int32 (n_items,)
-        Whose they are.
+        The samples that the distances belong to.
     data : float32 or float64 (n_items, n_features)
-        To measure again; not looked at where `slack` is 0.
+        Data to measure again; not used if `slack` is 0.
     """
     slack = slack * scale
     last = stops[n_stops - 1]
@@ -112,7 +125,7 @@ def count_ahead(  # type: ignore[no-untyped-def]
             continue
         item = items[i]
         c = classes[item]
-        if c == own:
+        if c == own_class:
             continue
         b = _place(stops, half, value)
         if slack > 0 and (
@@ -131,25 +144,28 @@ def count_ahead(  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_listed(items, values, length, classes, own, average_ties, sizes, ahead, tied):  # type: ignore[no-untyped-def]
-    """The same from a sorted list; the number of stops. What follows the last is in the next row."""
+def count_listed(items, values, length, classes, own_class, average_ties, sizes, ahead, tied):  # type: ignore[no-untyped-def]
+    """Count as `count_ahead` in a sorted list; return the number of stops.
+
+    The row after the last stop counts the samples beyond it.
+    """
     n_stops = 0
     start = 0
     while start < length:
         end = start + 1
         while average_ties and end < length and values[end] == values[start]:
             end += 1
-        mine = 0
+        n_own = 0
         for i in range(start, end):
-            mine += classes[items[i]] == own
+            n_own += classes[items[i]] == own_class
         for i in range(start, end):
             c = classes[items[i]]
-            if c != own and mine > 0:
+            if c != own_class and n_own > 0:
                 tied[n_stops, c] += 1
-            elif c != own:
+            elif c != own_class:
                 ahead[n_stops, c] += 1
-        if mine > 0:
-            sizes[n_stops] = mine
+        if n_own > 0:
+            sizes[n_stops] = n_own
             n_stops += 1
         start = end
     return n_stops

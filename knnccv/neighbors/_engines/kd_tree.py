@@ -1,24 +1,26 @@
-"""The nearest samples by a k-d tree, for few dimensions: the order and the ties of the full comparison.
+"""Search by a k-d tree, for few features; orders and ties are those of brute force.
 
-Samples that lie close together share a leaf. A group of tested samples walks down together, the nearer
-branch
-first, and skips whatever lies farther than the last of its lists. In a leaf all distances are computed at
-once, as the brute-force engine computes them (the same differences, summed in the same order), and heaps
-keep the smallest pairs (distance, sample): orders and ties are exact, however many samples tie.
+Nearby samples share a leaf. A group of tested samples descends together, into the nearer branch first, and
+skips every branch that is farther than the last sample of its lists. In a leaf all distances are computed
+at once, as brute force computes them (the same differences, summed in the same order). Heaps keep the
+smallest pairs (distance, sample), so orders and ties are exact, however many samples tie.
 
-Cost per sample: O(depth * log) for the heap and a number of leaves that grows quickly with the dimension.
+Cost per sample: O(depth * log) for the heap, and a number of leaves that grows quickly with the dimension.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from ..._typing import Array
 from ...kernel import jit
+from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
+from .engine import Engine, Lazy
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 LEAF = 64
@@ -26,22 +28,21 @@ GROUP = 32
 _inlined = numba.njit(nogil=True, inline="always")  # a sixth faster than left to LLVM
 
 
-@dataclass(frozen=True)
-class Tree:
-    """A k-d tree over N samples, in preorder: the left child of a node is the next one.
+class Tree(NamedTuple):
+    """The arrays of a k-d tree, its nodes in preorder: the left child of a node is the next node.
 
     Attributes
     ----------
     order : int32 ndarray of shape (n_items,)
-        The samples, leaf by leaf.
+        The samples of all leaves, in their order.
     right : int64 ndarray of shape (n_nodes,)
         The right child of every node; 0 for a leaf.
     first : int64 ndarray of shape (n_nodes,)
         The first leaf below every node.
     low, high : float64 ndarray of shape (n_nodes, n_features)
-        The box around a node's samples.
+        The bounding box of a node's samples.
     leaves : float64 ndarray of shape (n_leaves, n_features, LEAF)
-        The features, leaf by leaf.
+        The features of each leaf's samples.
     """
 
     order: Array
@@ -51,15 +52,10 @@ class Tree:
     high: Array
     leaves: Array
 
-    @classmethod
-    def of(cls, data: Array) -> Tree:
-        """Build the tree of data of shape (n_items, n_features); O(N log N)."""
-        return cls(*_build(data))
-
 
 @jit
 def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped-def]
-    """Permute ``order[start:end]``: no value from `middle` on is below one before it (quickselect)."""
+    """Permute ``order[start:end]``: no value from `middle` on is below an earlier one (quickselect)."""
     while end - start > 1:
         pivot = data[order[(start + end) // 2], feature]
         i = start
@@ -83,7 +79,7 @@ def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped
 
 @jit
 def _build(data):  # type: ignore[no-untyped-def]
-    """Halve the samples along the longest side of their box until they fit into leaves, all full but one."""
+    """Halve the samples along the longest side of their box until each leaf has at most `LEAF`."""
     n, n_features = data.shape
     n_leaves = (n + LEAF - 1) // LEAF
     n_nodes = 2 * n_leaves - 1
@@ -121,10 +117,10 @@ def _build(data):  # type: ignore[no-untyped-def]
     for i in range(n):
         for f in range(n_features):
             leaves[i // LEAF, f, i % LEAF] = data[order[i], f]
-    return order, right, first, low, high, leaves
+    return Tree(order, right, first, low, high, leaves)
 
 
-# Below, whole arrays and places in them are passed: every slice would cost a counted reference.
+# The functions below take whole arrays and positions, since every slice would cost a reference count.
 
 
 @_inlined
@@ -138,9 +134,9 @@ def _add_gap(total, gap, kind):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _to_box(low, high, node, others_low, others_high, other, kind):  # type: ignore[no-untyped-def]
-    """The least distance of a node's box to another box, or point.
+    """Smallest distance of a node's box to another box or point.
 
-    Rounding is monotone, and the sum runs as that of `_measure_leaf`: no computed distance is smaller.
+    No distance from `_measure_leaf` is smaller: rounding is monotone, and both sums have the same order.
     """
     total = 0.0
     for f in range(low.shape[1]):
@@ -151,6 +147,7 @@ def _to_box(low, high, node, others_low, others_high, other, kind):  # type: ign
 
 @jit
 def _off_center(low, high, node, others_low, others_high, other):  # type: ignore[no-untyped-def]
+    """Distance of the centers of two boxes, times 2, which decides between boxes that overlap."""
     total = 0.0
     for f in range(low.shape[1]):
         total += abs((low[node, f] + high[node, f]) - (others_low[other, f] + others_high[other, f]))
@@ -159,7 +156,7 @@ def _off_center(low, high, node, others_low, others_high, other):  # type: ignor
 
 @_inlined
 def _measure_leaf(leaves, at, points, r, kind, distances):  # type: ignore[no-untyped-def]
-    """All distances of a point to a leaf's samples, summed over the features in order."""
+    """Distances of a point to a leaf's samples, summed over the features in order."""
     distances[:] = 0.0
     for f in range(points.shape[1]):
         value = points[r, f]
@@ -176,8 +173,9 @@ def _measure_leaf(leaves, at, points, r, kind, distances):  # type: ignore[no-un
 
 
 @jit
-def _search(data, order, right, first, low, high, leaves, rows, kind, values, items):  # type: ignore[no-untyped-def]
+def _search(data, tree, rows, kind, values, items):  # type: ignore[no-untyped-def]
     """Fill the rows' lists, ascending."""
+    order, right, first, low, high, leaves = tree
     n, n_features = data.shape
     box_low = np.empty((1, n_features))
     box_high = np.empty((1, n_features))
@@ -239,37 +237,44 @@ def _search(data, order, right, first, low, high, leaves, rows, kind, values, it
         sort_row(values, items, r)
 
 
-def nearest_by_tree(
-    tree: Tree, data: Array, kind: str, rows: Array, depth: int
-) -> tuple[Array, Array, Array]:
-    """As `select.nearest_of`, from a tree.
+class KDTree(Engine):
+    """Searches a k-d tree of the data, which is built once in O(N log N).
 
     Parameters
     ----------
-    tree : Tree
-        Of `data`.
     data : float32 or float64 ndarray of shape (n_items, n_features)
     kind : {"sqeuclidean", "cityblock", "chebyshev"}
-        The surrogate.
-    rows : int64 ndarray of shape (n_rows,)
-        Rows that lie close together should follow one another, as in `Tree.order`.
-    depth : int
+        The surrogate of the metric.
+    max_depth : int
+        Longest lists to serve.
     """
-    width = min(depth + 1, len(data) - 1)  # one more tells of a tie
-    values = np.empty((len(rows), width))
-    items = np.empty((len(rows), width), np.int32)
-    _search(
-        data,
-        tree.order,
-        tree.right,
-        tree.first,
-        tree.low,
-        tree.high,
-        tree.leaves,
-        rows,
-        KINDS.index(kind),
-        values,
-        items,
-    )
-    more = values[:, depth - 1] == values[:, -1] if width > depth else np.zeros(len(rows), bool)
-    return np.ascontiguousarray(items[:, :depth]), np.ascontiguousarray(values[:, :depth]), more
+
+    def __init__(self, data: Array, kind: str, max_depth: int) -> None:
+        self.data = data
+        self.kind = kind
+        self.max_depth = max_depth
+        self._tree = Lazy(partial(_build, data))
+
+    def prepare(self) -> None:
+        """Build the tree."""
+        self._tree()
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`; rows that follow one another should be near."""
+        width = min(depth + 1, len(self.data) - 1)  # one more shows a tie
+        values = np.empty((len(rows), width))
+        items = np.empty((len(rows), width), np.int32)
+        _search(self.data, self._tree(), rows, KINDS.index(self.kind), values, items)
+        tied = values[:, depth - 1] == values[:, -1] if width > depth else np.zeros(len(rows), bool)
+        return NeighborLists.of_full_rows(
+            np.ascontiguousarray(items[:, :depth]), np.ascontiguousarray(values[:, :depth]), tied
+        )
+
+    def visiting_order(self, rows: Array) -> Array:
+        """The rows, all different, leaf by leaf once the tree is built."""
+        if not self._tree.is_built:
+            return rows
+        wanted = np.zeros(len(self.data), bool)
+        wanted[rows] = True
+        order = self._tree().order.astype(np.int64)
+        return order[wanted[order]]  # type: ignore[no-any-return]

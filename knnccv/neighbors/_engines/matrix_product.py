@@ -1,17 +1,17 @@
-"""The nearest samples for many features: inner products propose, exact differences decide.
+"""Search by matrix products, for many features: products propose candidates, exact differences decide.
 
-Squared distances ``|x|^2 - 2 x.y + |y|^2`` of two blocks are one matrix product, in single precision. The
-w smallest of every row, somewhat more than wanted, stay in a heap; these are measured again as the
-brute-force engine measures, and sorted. A row is settled only if all others are provably farther, by a
-rigorous bound of the rounding in single precision; rows that are not are compared with all samples in
-double precision. Orders and ties are therefore those of the full comparison.
+Squared distances ``|x|^2 - 2 x.y + |y|^2`` of two blocks are one matrix product, in single precision. A
+heap per row keeps the smallest, a few more than wanted. These are measured again as brute force measures
+them, and sorted. A row is settled only if all other samples are provably farther, by a rigorous bound of
+the rounding in single precision. Rows that are not settled are searched by brute force in double
+precision. Orders and ties are therefore those of brute force.
 
-Where all samples are asked for, every pair of blocks is multiplied once and offered to the heaps of both
-(`AllPairsSearch`). A block of products is scanned while it is in the cache: 64 values at a time are held
-against their rows' and columns' largest, and only those that are smaller are looked at.
+If all samples are tested, every pair of blocks is multiplied once and offered to the heaps of both
+(`AllPairsSearch`). A block of products is scanned while it is in the cache: 64 values at a time are
+compared with the largest values of their rows and columns, and only smaller ones are offered.
 
-Cost per sample: N (d + 2) multiply-adds in single precision, half of that in a join, N comparisons,
-O(depth log N log depth) for the heap, and depth exact distances.
+Cost per sample: N (d + 2) multiply-adds in single precision, half of that if all samples are tested, N
+comparisons, O(depth log N log depth) for the heap, and depth exact distances.
 """
 
 from __future__ import annotations
@@ -19,39 +19,43 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..._parallel import for_each
 from ..._typing import Array
 from ...kernel import jit
+from .._lists import NeighborLists
 from .bitmask import CHUNK, first_bit, small_ones
 from .bounded_heap import place_of_largest, replace_largest
 from .brute_force import nearest_of
+from .engine import Engine, Lazy
 from .rerank import measure, settle
 
 BLOCK = 1024
-SPARE = 8  # places in a heap beyond those wanted, which separate a row's list from all others
+SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
 UNIT = 2.0**-24  # rounding unit of single precision
 
 
 @dataclass(frozen=True)
 class ProductSearch:
-    """Data made ready.
+    """Factors whose matrix products approximate squared distances.
 
     Attributes
     ----------
     factors : float32 ndarray of shape (n_items, n_features + 2)
         The features, centered and scaled to a largest entry of about 1, then 1 and the squared length.
     items : int32 ndarray of shape (n_items,)
-        The sample in every row of `factors`, a random order: what comes early is a sample of the whole,
-        and the heaps soon know how near their lists will end.
+        The sample in every row of `factors`, in random order: the first rows are typical of all, so that
+        the heaps soon hold small values.
     rows : int32 ndarray of shape (n_items,)
-        Where every sample is: the inverse of `items`.
+        The row of every sample: the inverse of `items`.
     shift : int
         The features were divided by 2**shift.
     exact : bool
-        Whether single precision holds every proposal exactly, as it does for moderate integers.
+        Whether every proposal is exact in single precision, as for moderate integers.
     """
 
     factors: Array
@@ -84,16 +88,16 @@ class ProductSearch:
         exact = integers and shift <= 12 and 4 * longest * 4.0**shift < 1 / UNIT
         return cls(factors, items, rows, shift, exact)
 
-    def turned(self, rows: Array | slice) -> Array:
-        """The other factors of these rows' squared distances: -2 times the features, squared length, 1."""
+    def right_factors(self, rows: Array | slice) -> Array:
+        """Right factors of the rows' squared distances: -2 times the features, squared length, 1."""
         factors = self.factors[rows]
-        turned = -2 * factors
-        turned[:, -2] = factors[:, -1]
-        turned[:, -1] = 1
-        return turned
+        right = -2 * factors
+        right[:, -2] = factors[:, -1]
+        right[:, -1] = 1
+        return right
 
-    def reach(self, rows: Array, proposed: Array) -> Array:
-        """Below what exact value nothing can lie whose proposal is no less than `proposed`.
+    def certain_below(self, rows: Array, proposed: Array) -> Array:
+        """Lower bounds of the exact values of samples whose proposals are at least `proposed`.
 
         A proposal of x and y is wrong by at most ``c (|x| + |y|)^2``: the conversions to single
         precision and a sum of d + 2 products in any order. A sample y farther from the origin than
@@ -106,13 +110,13 @@ class ProductSearch:
         length = np.sqrt(self.factors[rows, -1].astype(np.float64)) * (1 + 1e-6)
         wide = np.maximum(proposed.astype(np.float64), 0.0)
         slack = error * (2 * length + np.sqrt(wide)) ** 2
-        slack += 1e-36 * n_features  # what underflows in single precision
-        # In double precision, too, values are rounded.
+        slack += 1e-36 * n_features  # underflow in single precision
+        # The last factor allows for rounding in double precision.
         return np.ldexp((wide - slack) * (1 - 1e-9), 2 * self.shift)  # type: ignore[no-any-return]
 
 
 def shuffled(n_items: int) -> tuple[Array, Array]:
-    """`items` and `rows` of a `ProductSearch`."""
+    """A random order of the samples and its inverse: `items` and `rows` of a `ProductSearch`."""
     items = np.random.default_rng(0).permutation(n_items).astype(np.int32)
     rows = np.empty_like(items)
     rows[items] = np.arange(n_items, dtype=np.int32)
@@ -121,7 +125,7 @@ def shuffled(n_items: int) -> tuple[Array, Array]:
 
 @dataclass
 class CandidateHeaps:
-    """For some rows the nearest of `n_items`: values float32 and samples int32 (n_rows, width)."""
+    """The nearest candidates of some rows: values float32 and samples int32 (n_rows, width)."""
 
     values: Array
     items: Array
@@ -129,17 +133,17 @@ class CandidateHeaps:
 
     @classmethod
     def empty(cls, n_rows: int, depth: int, n_items: int) -> CandidateHeaps:
-        """Room for lists of this depth, all places taken by no sample, infinitely far."""
+        """Heaps for lists of this depth, filled with the missing sample `n_items` at infinity."""
         shape = n_rows, _width(depth, n_items)
         return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
 
     @property
     def width(self) -> int:
-        """Places for every row."""
+        """Number of candidates per row."""
         return int(self.values.shape[1])
 
-    def serve(self, depth: int) -> bool:
-        """Whether lists of this depth can be made of them."""
+    def serves(self, depth: int) -> bool:
+        """Whether they suffice for lists of this depth."""
         return self.width >= _width(depth, self.n_items)
 
 
@@ -149,7 +153,7 @@ def _width(depth: int, n_items: int) -> int:
 
 @jit
 def _offer(values, items, row, value, item):  # type: ignore[no-untyped-def]
-    """Put a pair into a row whose largest value is not below it; the largest value then."""
+    """Put a pair into a row if it is smaller than the largest; return the row's largest value."""
     last = place_of_largest(values.shape[1])
     if value < values[row, last] or item < items[row, last]:
         replace_largest(values, items, row, value, item)
@@ -158,9 +162,9 @@ def _offer(values, items, row, value, item):  # type: ignore[no-untyped-def]
 
 @jit
 def _scan(products, caps, row_items, column_items, values, items, column_values, column_heaps):  # type: ignore[no-untyped-def]
-    """Offer a block of products to the heaps of its rows and, where there are any, of its columns.
+    """Offer a block of products to the heaps of its rows, and of its columns if there are any.
 
-    Of a row nothing above its cap is offered.
+    Values above a row's cap are not offered to the row.
     """
     n_columns = products.shape[1]
     both = len(column_values) > 0
@@ -191,22 +195,22 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
 
 
 def _caps(products: Array, width: int, *, first: bool) -> Array:
-    """What the heaps of the rows will not hold after these products: known for the `first` ones offered.
+    """Upper bounds of the values that the rows' heaps keep; finite only for the `first` products offered.
 
-    Filling a heap takes many more offers than it has places; a partial sort saves most of them.
+    An empty heap accepts many values that it drops later; a partial sort saves most of these steps.
     """
     if not first or products.shape[1] <= width + 1:
         return np.full(len(products), np.inf, np.float32)
-    # One of the products may be the item's own.
+    # One of the products may be that of the sample with itself.
     return np.ascontiguousarray(np.partition(products, width, axis=1)[:, width])
 
 
 class AllPairsSearch:
-    """All samples against all, each pair of blocks once.
+    """Candidates of all samples, from one product of every pair of blocks.
 
-    A block's heaps are under a lock; the pairs come in rounds in which no block appears twice, so that
-    threads hardly wait for one another. Heaps hold the smallest pairs (value, sample) whatever the order of
-    the offers: the result does not depend on the threads.
+    Each block's heaps have a lock. Pairs are ordered in rounds in which no block appears twice, so that
+    threads rarely wait for one another. Heaps keep the smallest pairs (value, sample) in any order of the
+    offers, so the result does not depend on the threads.
     """
 
     def __init__(self, search: ProductSearch, depth: int) -> None:
@@ -217,7 +221,7 @@ class AllPairsSearch:
         self._locks = [threading.Lock() for _ in self._blocks]
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Every block with itself, then all pairs, as in a tournament."""
+        """Every block with itself, then all pairs, in the rounds of a tournament."""
         n_blocks = len(self._blocks)
         pairs = [(i, i) for i in range(n_blocks)]
         places = list(range(n_blocks + n_blocks % 2))
@@ -233,7 +237,7 @@ class AllPairsSearch:
         one, other = pair
         search, heaps = self.search, self.heaps
         rows, columns = self._blocks[one], self._blocks[other]
-        products = search.turned(rows) @ search.factors[columns].T
+        products = search.right_factors(rows) @ search.factors[columns].T
         # Blocks meet themselves before others.
         caps = _caps(products, heaps.width, first=one == other)
         none = slice(0, 0) if one == other else columns
@@ -260,70 +264,103 @@ def joined(
 
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
-    """Heaps of some samples; `rows` are those of the samples in `search`."""
+    """Heaps of some samples, given by their rows in `search`."""
     n_items = len(search.items)
     heaps = CandidateHeaps.empty(len(rows), depth, n_items)
     none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
-    turned = search.turned(rows)
+    right = search.right_factors(rows)
     for start in range(0, n_items, BLOCK):
         columns = slice(start, start + BLOCK)
-        products = turned @ search.factors[columns].T
+        products = right @ search.factors[columns].T
         caps = _caps(products, heaps.width, first=start == 0)
         _scan(products, caps, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
     return heaps
 
 
-def nearest_by_product(
-    search: ProductSearch,
-    heaps: CandidateHeaps | None,
-    data: Array,
-    rows: Array,
-    depth: int,
-    compare: Callable[[Array], Array],
-    propose: Callable[[Array, int], CandidateHeaps] | None = None,
-    remeasure: Callable[[Array, Array], Array] | None = None,
-) -> tuple[Array, Array, Array]:
-    """As `select.nearest_of`, under squared euclidean distances.
+class MatrixProduct(Engine):
+    """Searches under squared euclidean distances, or others that products approximate.
 
     Parameters
     ----------
-    search : ProductSearch
-        Of `data`.
-    heaps : Heaps or None
-        Those of all samples, if they are at hand.
-    data : float32 or float64 ndarray of shape (n_items, n_features)
-    rows : int64 ndarray of shape (n_rows,)
-    depth : int
+    data : float32 or float64 ndarray of shape (n_items, n_features), or None
+        Not used with `build` and `remeasure`.
+    max_depth : int
+        Longest lists to serve.
     compare : callable
-        From some rows to their values against all samples, for rows where too many samples are too close
-        to be told apart in single precision.
-    propose : callable, optional
-        As `proposals` of this search. Default: `proposals`.
+        As for `BruteForce`; serves rows that single precision cannot settle.
+    build : callable, optional
+        Returns the `ProductSearch`, or None if products do not serve. Default: that of `data`.
     remeasure : callable, optional
-        From some rows and candidates of each to their values, as `compare` has them. Default: squared
-        euclidean distances of `data`.
+        ``remeasure(rows, found)`` → values of the samples ``found[r]`` next to sample ``rows[r]``, the same
+        as those of `compare`. Default: squared euclidean distances of `data`.
     """
-    n_rows, n_items = len(rows), len(data)
-    places = search.rows[rows]
-    if heaps is None or not heaps.serve(depth):
-        mine = propose(places, depth) if propose is not None else proposals(search, places, depth)
-    else:
-        mine = CandidateHeaps(heaps.values[places], heaps.items[places], n_items)
-    reach = search.reach(places, mine.values.max(axis=1))
-    if mine.width == n_items - 1:
-        reach[:] = np.inf  # nothing is left out
-    items = np.empty((n_rows, depth), np.int32)
-    ranked = np.empty((n_rows, depth))
-    more = np.zeros(n_rows, bool)
-    settled = np.zeros(n_rows, bool)
-    if remeasure is not None:
-        exact = remeasure(rows, mine.items)
-    else:
-        exact = np.empty(mine.items.shape)
-        measure(data, rows, mine.items, exact)
-    settle(mine.items, exact, reach, depth, items, ranked, more, settled)
-    left = np.flatnonzero(~settled)
-    if len(left):
-        asked = np.ascontiguousarray(rows[left])
-        items[left], ranked[left], more[left] = nearest_of(compare(asked), asked, depth)
-    return items, ranked, more
+
+    def __init__(
+        self,
+        data: Any,
+        max_depth: int,
+        compare: Callable[[Array], Array],
+        build: Callable[[], ProductSearch | None] | None = None,
+        remeasure: Callable[[Array, Array], Array] | None = None,
+    ) -> None:
+        self.data = data
+        self.max_depth = max_depth
+        self.compare = compare
+        self._remeasure = remeasure
+        self._search: Lazy[Any] = Lazy(build or partial(ProductSearch.of, data))
+        self._heaps: CandidateHeaps | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the candidates of all samples."""
+        return {**self.__dict__, "_heaps": None}
+
+    def prepare(self) -> None:
+        """Build the factors; serve no lists if there are none."""
+        if self._search() is None:
+            self.max_depth = 0
+
+    def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:
+        """Find the candidates of all samples at once."""
+        if self._heaps is None or not self._heaps.serves(depth):
+            self._heaps = self._candidates_of_all(depth, n_jobs, progress)
+
+    def release(self) -> None:
+        """Free the candidates of all samples."""
+        self._heaps = None
+
+    def proposer(self) -> Any:
+        """A `ProductSearch` and its data; None if the exact distances are not those of `data`."""
+        return None if self._remeasure is not None else (self._search(), self.data)
+
+    def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:
+        return joined(self._search(), depth, n_jobs, progress)
+
+    def _candidates(self, places: Array, depth: int) -> CandidateHeaps:
+        return proposals(self._search(), places, depth)
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`."""
+        search, n_rows, heaps = self._search(), len(rows), self._heaps
+        places = search.rows[rows]
+        if heaps is None or not heaps.serves(depth):
+            found = self._candidates(places, depth)
+        else:
+            found = CandidateHeaps(heaps.values[places], heaps.items[places], heaps.n_items)
+        limits = search.certain_below(places, found.values.max(axis=1))
+        if found.width == found.n_items - 1:
+            limits[:] = np.inf  # no sample is left out
+        items = np.empty((n_rows, depth), np.int32)
+        ranked = np.empty((n_rows, depth))
+        tied = np.zeros(n_rows, bool)
+        settled = np.zeros(n_rows, bool)
+        if self._remeasure is not None:
+            exact = self._remeasure(rows, found.items)
+        else:
+            exact = np.empty(found.items.shape)
+            measure(self.data, rows, found.items, exact)
+        settle(found.items, exact, limits, depth, items, ranked, tied, settled)
+        left = np.flatnonzero(~settled)
+        if len(left):
+            again = np.ascontiguousarray(rows[left])
+            items[left], ranked[left], tied[left] = nearest_of(self.compare(again), again, depth)
+        return NeighborLists.of_full_rows(items, ranked, tied)

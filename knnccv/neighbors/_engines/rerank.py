@@ -1,4 +1,4 @@
-"""Candidates that an engine proposes, measured exactly and put into the order (value, index)."""
+"""Exact distances of proposed candidates, and their order by (value, index)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ...kernel import jit
 from .bounded_heap import replace_largest, sort_row
 
 ABREAST = 4
-NOBODY = 2**31 - 1
+NO_ITEM = 2**31 - 1
 
 
 @jit
 def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
-    """Squared euclidean distances to the candidates, summed over the features in order, as `cdist` does.
+    """Fill in squared euclidean distances to the candidates, summed over the features as in `cdist`.
 
-    Some candidates go abreast: each one's sum is a chain of additions that wait for one another.
+    Four candidates are measured side by side, as each sum is a chain of dependent additions.
     """
     n_found = found.shape[1]
     for r in range(len(rows)):
@@ -52,17 +52,17 @@ def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
 
 
 @jit
-def settle(found, values, reach, depth, items, ranked, more, settled):  # type: ignore[no-untyped-def]
-    """Sort each row's candidates by (value, index).
+def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled):  # type: ignore[no-untyped-def]
+    """Fill in each row's nearest candidates, by (value, index).
 
-    A row is settled if the last one wanted is below `reach`, beyond which all others are.
+    A row is settled if the last one in its list is below its limit, a bound for all other samples.
     """
     width = found.shape[1]
     best = np.empty((1, width))
     who = np.empty((1, width), found.dtype)
     for r in range(len(found)):
         best[:] = np.inf
-        who[:] = NOBODY
+        who[:] = NO_ITEM
         for i in range(width):
             replace_largest(best, who, 0, values[r, i], found[r, i])
         sort_row(best, who, 0)
@@ -70,5 +70,5 @@ def settle(found, values, reach, depth, items, ranked, more, settled):  # type: 
             items[r, i] = who[0, i]
             ranked[r, i] = best[0, i]
         # Below 1e-280 rounding is no longer relative.
-        settled[r] = best[0, depth - 1] < reach[r] and reach[r] > 1e-280
-        more[r] = width > depth and best[0, depth] == best[0, depth - 1]
+        settled[r] = best[0, depth - 1] < limits[r] and limits[r] > 1e-280
+        may_tie_beyond[r] = width > depth and best[0, depth] == best[0, depth - 1]

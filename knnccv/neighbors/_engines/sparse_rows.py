@@ -1,31 +1,30 @@
-"""The nearest samples of sparse data: shared features propose, exact differences decide.
+"""Search in sparse data: shared features propose candidates, exact differences decide.
 
-The data are kept twice, by rows and by columns. For a tested sample the columns of its features tell, in
-one pass, what it shares with every other sample. With the sums of each row that gives all distances, up to
-a
-bound of the rounding. Candidates are the samples that the bound cannot exclude. They are measured as dense
-rows are, difference by difference in the order of the columns. Zeros are left out, which add nothing:
-orders, distances and ties are those of ``X.toarray()``, to the last bit.
+The data are kept by rows and by columns. For a tested sample one pass over the columns of its features
+finds what it shares with every other sample. Together with the sums of each row this gives all distances,
+up to a bound of the rounding. Samples that the bound cannot exclude are candidates. They are measured as
+dense rows are, difference by difference in the order of the columns. Zeros add nothing and are skipped.
+Orders, distances and ties are those of ``X.toarray()``, to the last bit.
 
 Cost per sample: N, the lengths of the columns of its features, and the stored values of the candidates. No
-more than a few rows are ever dense, and those only for cosine distances, once.
+more than a few rows are ever dense, and only for cosine distances, once.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
 from ..._validation import as_reals
 from ...kernel import jit
+from .._lists import NeighborLists
 from .._measures import NO_ZERO
 from .._scale import shifted
+from .engine import Engine
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
 SQUARED, ABSOLUTE, ANGULAR, BINARY, QUOTIENT = range(5)
@@ -33,15 +32,13 @@ UNIT = 2.0**-53
 DENSE_VALUES = 2**17  # 1 MB, which stays in a processor's cache
 
 
-@dataclass(frozen=True)
-class SparseRows:
+class SparseRows(NamedTuple):
     """Data of shape (n_items, n_features) by rows and by columns, without stored zeros.
 
     Attributes
     ----------
-    shape : tuple of int
     starts : int64 ndarray of shape (n_items + 1,)
-        Where every row begins, in `columns` and `values`.
+        Where every row begins in `columns` and `values`.
     columns : int32 ndarray of shape (n_values,)
         Ascending in every row.
     values : float64 ndarray of shape (n_values,)
@@ -49,7 +46,6 @@ class SparseRows:
         The same by columns.
     """
 
-    shape: tuple[int, int]
     starts: Array
     columns: Array
     values: Array
@@ -57,15 +53,36 @@ class SparseRows:
     rows: Array
     column_values: Array
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     @classmethod
     def of(cls, csr: Any) -> SparseRows:
         """From a CSR matrix in canonical form."""
         csc = csr.tocsc()
         starts, column_starts = csr.indptr.astype(np.int64), csc.indptr.astype(np.int64)
-        return cls(csr.shape, starts, csr.indices, csr.data, column_starts, csc.indices, csc.data)
+        return cls(starts, csr.indices, csr.data, column_starts, csc.indices, csc.data)
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """Sparse data that are ready to be searched under one metric.
+
+    Attributes
+    ----------
+    rows : SparseRows
+    sums : float64 ndarray of shape (n_items,)
+        Sums of each row's absolute values, or of their squares.
+    kind : int
+        Position of the metric in `KINDS`.
+    error : float
+        Bound of the relative rounding error of a proposal.
+    """
+
+    rows: SparseRows
+    sums: Array
+    kind: int
+    error: float
+
+    def __len__(self) -> int:
+        return len(self.sums)
 
 
 def as_csr(X: Any) -> Any:
@@ -101,10 +118,8 @@ def as_csr(X: Any) -> Any:
     return csr
 
 
-def sparse_search(
-    X: Any, name: str
-) -> tuple[SparseRows, Callable[[Array, int], tuple[Array, Array, Array]], int]:
-    """The data, what finds their nearest samples as `select.nearest_of` does, and the power of their scale.
+def sparse_table(X: Any, name: str) -> tuple[SparseTable, int]:
+    """The data for a search, and the power of 2 by which they were divided.
 
     Parameters
     ----------
@@ -131,19 +146,19 @@ def sparse_search(
             )
             raise ValueError(msg)
     rows = SparseRows.of(csr)
-    sums = np.zeros(len(rows))
+    sums = np.zeros(csr.shape[0])
     _sum_rows(rows.starts, rows.values, kind == ABSOLUTE, sums)
-    # Sums of no more than twice the values of a row, some more operations, and the quotient.
+    # The sums have at most twice the values of a row; some more operations and the quotient follow.
     longest = int(np.diff(rows.starts).max())
     error = 0.0 if kind == BINARY else (8 * longest + 72) * UNIT
-    return rows, partial(_nearest, rows, sums, kind, error), shift
+    return SparseTable(rows, sums, kind, error), shift
 
 
 def _of_unit_length(csr: Any) -> Array:
-    """The stored values after rows are brought to one length, as `metrics` does it for dense data.
+    """The stored values, scaled to rows of length 1 as `_metrics` scales dense rows.
 
-    NumPy adds up the squares of a row in an order of its own, in which zeros have their places. For that
-    sum some rows at a time are dense.
+    NumPy's order of summation depends on the zeros. A few rows at a time are therefore made dense to sum
+    their squares.
     """
     lengths = np.diff(csr.indptr)
     row_of = np.repeat(np.arange(csr.shape[0]), lengths)
@@ -166,39 +181,27 @@ def _of_unit_length(csr: Any) -> Array:
     return scaled
 
 
-def compare(some: Array, every: Array) -> Array:  # noqa: ARG001
-    """Sparse rows are not compared block by block."""
-    msg = "sparse rows are searched, not compared"
-    raise TypeError(msg)
+class SparseSearch(Engine):
+    """Searches sparse data, at every depth."""
 
+    def __init__(self, table: SparseTable) -> None:
+        self.table = table
+        self.max_depth = len(table) - 1
 
-def _nearest(
-    data: SparseRows, sums: Array, kind: int, error: float, rows: Array, depth: int
-) -> tuple[Array, Array, Array]:
-    items = np.empty((len(rows), depth), np.int32)
-    ranked = np.empty((len(rows), depth))
-    more = np.zeros(len(rows), bool)
-    _search(
-        data.starts,
-        data.columns,
-        data.values,
-        data.column_starts,
-        data.rows,
-        data.column_values,
-        sums,
-        kind,
-        error,
-        rows,
-        items,
-        ranked,
-        more,
-    )
-    return items, ranked, more
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`."""
+        table = self.table
+        lists = NeighborLists.of_full_rows(
+            np.empty((len(rows), depth), np.int32), np.empty((len(rows), depth)), np.zeros(len(rows), bool)
+        )
+        found = lists.items, lists.values, lists.may_tie_beyond
+        _search(table.rows, table.sums, table.kind, table.error, rows, *found)
+        return lists
 
 
 @jit
 def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
-    """Sums of absolute values, or of squares, in the order of the columns."""
+    """Fill in the sums of absolute values, or of squares, in the order of the columns."""
     for r in range(len(sums)):
         for a in range(starts[r], starts[r + 1]):
             sums[r] += abs(values[a]) if absolute else values[a] * values[a]
@@ -206,7 +209,7 @@ def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
 
 @jit
 def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):  # type: ignore[no-untyped-def]
-    """What sample x has in common with every sample: the inner product, or what ``|x| + |y|`` is too much."""
+    """Fill in what sample x shares with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
         value = values[a]
@@ -223,7 +226,7 @@ def _share(starts, columns, values, column_starts, rows, column_values, absolute
 
 @jit
 def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-untyped-def]
-    """The sum of all differences of two samples, or of their squares, in the order of the columns."""
+    """Sum of the differences of two samples, or of their squares, in the order of the columns."""
     a, b = starts[x], starts[y]
     last_a, last_b = starts[x + 1], starts[y + 1]
     total = 0.0
@@ -244,7 +247,7 @@ def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-unty
 
 @jit
 def _proposed(kind, both, shared):  # type: ignore[no-untyped-def]
-    """A distance, from the sum of two items' own sums and what they share."""
+    """A distance, from the sum `both` of two samples' sums and what they share."""
     if kind == ABSOLUTE:
         return both - shared
     if kind == BINARY:
@@ -257,22 +260,9 @@ def _proposed(kind, both, shared):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _search(  # type: ignore[no-untyped-def]
-    starts,
-    columns,
-    values,
-    column_starts,
-    rows,
-    column_values,
-    sums,
-    kind,
-    error,
-    asked,
-    items,
-    ranked,
-    more,
-):
-    """Fill the lists of the samples in `asked`, ascending by (value, index)."""
+def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):  # type: ignore[no-untyped-def]
+    """Fill the lists of the tested samples, ascending by (value, index)."""
+    starts, columns, values, column_starts, rows, column_values = table
     n_items = len(sums)
     depth = items.shape[1]
     absolute = kind == ABSOLUTE
@@ -281,8 +271,8 @@ def _search(  # type: ignore[no-untyped-def]
     highest = np.empty(n_items)
     found = np.empty(n_items, np.int64)
     exact = np.empty(n_items)
-    for r in range(len(asked)):
-        x = asked[r]
+    for r in range(len(tested)):
+        x = tested[r]
         _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
         for y in range(n_items):
             both = sums[x] + sums[y]
@@ -312,4 +302,4 @@ def _search(  # type: ignore[no-untyped-def]
         for i in range(depth):
             items[r, i] = found[order[i]]
             ranked[r, i] = exact[order[i]]
-        more[r] = n_found > depth and exact[order[depth]] == exact[order[depth - 1]]
+        may_tie_beyond[r] = n_found > depth and exact[order[depth]] == exact[order[depth - 1]]

@@ -1,51 +1,52 @@
-"""Proposals of the nearest samples from a GPU, or any other device of PyTorch.
+"""Search on a GPU, or another device of PyTorch: proposals as in `matrix_product`, settled on the CPU.
 
-As `product`, with the products and the choice of the smallest in PyTorch: a tile of some rows by many
-columns is multiplied in single precision, the smallest of every row are chosen and merged with those of
-the tiles before. What the device finds are proposals; they are measured again and settled on the CPU, in
-double precision, as all proposals are.
+A tile of some rows by many columns is multiplied in single precision. The smallest products of every row
+are chosen and merged with those of earlier tiles. These are proposals; the CPU measures and settles them
+in double precision, as all proposals.
 
-Devices multiply single precision in less where they may (TF32, bfloat16). The bound of the rounding would
-not hold then, so that it is switched off for the call, and whether it is off is tried out.
+Devices may multiply with fewer digits than single precision has (TF32, bfloat16). The bound of the
+rounding would not hold then. Such modes are therefore switched off for the call, and a probe checks that
+they are off.
 
-Cost: 2 N^2 (d + 2) operations in single precision, the products written once and read a few times; a
-tile's memory (`TILE_BYTES`), the data (streamed through the device where they are too large for it) and
-the proposals of a tile's rows.
+Cost: 2 N^2 (d + 2) operations in single precision, with the products written once and read a few times.
+Memory: a tile (`TILE_BYTES`), the data (streamed through the device if they are too large for it) and the
+proposals of a tile's rows.
 """
 
 from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._parallel import for_each
 from ..._typing import Array
-from .._metrics import ALIASES
-from .matrix_product import UNIT, CandidateHeaps, ProductSearch
+from .engine import Lazy
+from .matrix_product import UNIT, CandidateHeaps, MatrixProduct, ProductSearch
 
-TILE_BYTES = 2**30  # of products, on a device of its own memory
+TILE_BYTES = 2**30  # products in a tile, on a device with memory of its own
 CPU_TILE_BYTES = 2**26
-SHARE = 8  # of the free memory of a device, a tile of products takes at most one part
+SHARE = 8  # a tile takes at most one of this many parts of the device's free memory
 TILE_ROWS = 4096
 SENT_ROWS = 2**16
 PROBE = 192
 ITEM_BITS = 31
-# PyTorch's settings of precision belong to the process.
-_at_work = threading.RLock()
+# PyTorch's precision settings belong to the process.
+_precision_lock = threading.RLock()
 
 
 def load_torch() -> Any:
-    """PyTorch; whether it is installed makes no difference to what type checkers see.
+    """Return PyTorch, imported in a way that type checkers treat the same with and without it.
 
     Raises
     ------
     ImportError
-        If it is missing.
+        If PyTorch is missing.
     """
     try:
         return importlib.import_module("torch")
@@ -63,7 +64,7 @@ def check_served(metric: str, kind: str) -> None:
             f"device cannot serve metric {metric!r} on these data, as some row has no direction (all zero, "
             "or constant under correlation); leave such rows or the device out"
         )
-    elif ALIASES.get(metric, metric) in ("euclidean", "sqeuclidean"):
+    elif metric in ("euclidean", "l2", "sqeuclidean"):
         msg = (
             f"device cannot serve metric {metric!r} on these data, whose values span too many orders of "
             "magnitude; leave the device out"
@@ -75,14 +76,14 @@ def check_served(metric: str, kind: str) -> None:
 
 
 def check_device(device: Any) -> str:
-    """The device's full name, as "cuda:0".
+    """The device's full name, for example "cuda:0".
 
     Raises
     ------
     ImportError
         If PyTorch is missing.
     ValueError
-        If it is no device, or there is none such here.
+        If this is not a device, or the machine does not have it.
     """
     torch = load_torch()
     try:
@@ -94,7 +95,7 @@ def check_device(device: Any) -> str:
     if chosen.type == "cuda" and chosen.index is None and "cuda:0" in known:
         chosen = torch.device("cuda", torch.cuda.current_device())
     name = chosen.type if chosen.type in ("cpu", "mps") else str(chosen)
-    if name not in known and (chosen.type in ("cpu", "cuda", "mps") or not _answers(torch, chosen)):
+    if name not in known and (chosen.type in ("cpu", "cuda", "mps") or not _is_usable(torch, chosen)):
         msg = f"there is no device {str(device)!r} here, only {', '.join(map(repr, known))}"
         raise ValueError(msg)
     return name
@@ -109,8 +110,8 @@ def _devices(torch: Any) -> list[str]:
     return names
 
 
-def _answers(torch: Any, device: Any) -> bool:
-    """Whether a device of a rarer kind is there and holds numbers."""
+def _is_usable(torch: Any, device: Any) -> bool:
+    """Whether a device of a rarer type exists and stores numbers."""
     try:
         return bool(torch.zeros(1, device=device).cpu()[0] == 0)
     except (RuntimeError, AssertionError):
@@ -119,16 +120,16 @@ def _answers(torch: Any, device: Any) -> bool:
 
 @contextmanager
 def single_precision(torch: Any) -> Iterator[None]:
-    """Matrix products of float32 in no less than that, whatever the user's settings, which come back.
+    """Context in which float32 products have full single precision; the user's settings are restored.
 
-    They are settings of the process: products of other threads are slower meanwhile, not wrong. PyTorch
-    has had two ways to set them, and complains if asked by the one what was set by the other.
+    The settings belong to the process: products in other threads are slower meanwhile, not wrong. PyTorch
+    has two interfaces for them, and reading through one what was set through the other is an error.
     """
     owners = [torch.backends.cuda.matmul]
     if hasattr(torch.backends, "mkldnn"):
         owners.append(getattr(torch.backends.mkldnn, "matmul", None))
     owners = [owner for owner in owners if hasattr(owner, "fp32_precision")]
-    with _at_work:
+    with _precision_lock:
         try:
             legacy = torch.get_float32_matmul_precision()
         except RuntimeError:
@@ -145,7 +146,7 @@ def single_precision(torch: Any) -> Iterator[None]:
             if legacy is not None:
                 torch.set_float32_matmul_precision(legacy)
             for owner, value in zip(owners, before, strict=True):
-                # What was inherited is inherited again.
+                # An inherited setting is inherited again.
                 owner.fp32_precision = "none" if value == everywhere else value
 
 
@@ -158,12 +159,12 @@ class DeviceSearch:
     device : str
         From `check_device`.
     tile_bytes : int, optional
-        Memory for a tile of products. Default: by the device.
+        Memory for a tile of products. Default: chosen by the device.
 
     Raises
     ------
     RuntimeError
-        If the device does not keep to single precision.
+        If the device computes with less than single precision.
     """
 
     def __init__(self, search: ProductSearch, device: str, tile_bytes: int | None = None) -> None:
@@ -175,16 +176,16 @@ class DeviceSearch:
         self.tile_bytes = tile_bytes or min(
             CPU_TILE_BYTES if on_cpu else TILE_BYTES, max(free // SHARE, 2**20)
         )
-        # Rows that begin at multiples of 32 bytes are read faster; zeros do not change a sum.
+        # Rows aligned to 32 bytes are read faster; added zeros do not change a sum.
         self._aligned = search.factors.shape[1] if on_cpu else -(-search.factors.shape[1] // 8) * 8
         self._items = torch.from_numpy(search.items).to(self._device)
         self._factors: Any = None
-        with self._quiet():
+        with self._full_precision():
             _check_products(*self._probe())
             if on_cpu:
                 self._factors = torch.from_numpy(search.factors)
             elif 2 * 4 * len(search.items) * self._aligned < free:
-                self._factors = self._all_sent()
+                self._factors = self._send_all()
 
     def heaps(self, depth: int, progress: bool = False) -> CandidateHeaps:
         """Heaps of all samples, in the order of ``search.items``."""
@@ -200,7 +201,7 @@ class DeviceSearch:
         return heaps
 
     def proposals(self, rows: Array, depth: int) -> CandidateHeaps:
-        """Heaps of some samples; `rows` are those of the samples in the search."""
+        """Heaps of some samples, given by their rows in the search."""
         n_items = len(self._search.items)
         heaps = CandidateHeaps.empty(len(rows), depth, n_items)
         n_rows = self._n_rows(heaps.width)
@@ -210,21 +211,21 @@ class DeviceSearch:
         return heaps
 
     def _nearest(self, rows: Array, width: int) -> tuple[Array, Array]:
-        """The smallest products of some rows and their samples, (n_rows, width), the largest in front."""
+        """The smallest products of some rows and their samples, (n_rows, width), the largest first."""
         torch, search = self._torch, self._search
         n_items = len(search.items)
         rows = rows.astype(np.int64)
         n_columns = self._n_columns(len(rows))
-        with self._quiet():
-            turned = self._send(search.turned(rows))
+        with self._full_precision():
+            right = self._send(search.right_factors(rows))
             best: Any = None
             items: Any = None
             for start in range(0, n_items, n_columns):
                 end = min(start + n_columns, n_items)
-                products = turned @ self._columns(start, end).T
+                products = right @ self._columns(start, end).T
                 within = np.flatnonzero((rows >= start) & (rows < end))
-                own = torch.from_numpy(within), torch.from_numpy(rows[within] - start)
-                values, found = self._smallest(products, own, start, width)
+                itself = torch.from_numpy(within), torch.from_numpy(rows[within] - start)
+                values, found = self._smallest(products, itself, start, width)
                 del products
                 if best is not None:
                     values, found = torch.cat([best, values], dim=1), torch.cat([items, found], dim=1)
@@ -235,40 +236,39 @@ class DeviceSearch:
                 best = (best >> ITEM_BITS).to(torch.float32) * 4.0**-search.shift
             return best.flip(1).cpu().numpy(), items.flip(1).cpu().numpy()
 
-    def _smallest(self, products: Any, own: Any, start: int, width: int) -> tuple[Any, Any]:
-        """A tile's smallest values, ascending, and their samples; `own` are the places of samples
-        themselves.
+    def _smallest(self, products: Any, itself: Any, start: int, width: int) -> tuple[Any, Any]:
+        """A tile's smallest values, ascending, and their samples; `itself` marks a row with its own sample.
 
-        Where single precision is exact, so are ties, and the smaller sample must win: the values are then
-        keys of value and sample, as integers.
+        Where single precision is exact, ties are real and the smaller index must win. The values are then
+        integer keys of value and sample.
         """
         torch, search = self._torch, self._search
         items = self._items[start : start + products.shape[1]]
-        values, none = products, torch.inf
+        values, never = products, torch.inf
         if search.exact:
             values = products.mul_(4.0**search.shift).to(torch.int64)
             values.bitwise_left_shift_(ITEM_BITS).bitwise_or_(items.to(torch.int64))
-            none = torch.iinfo(torch.int64).max
-        values[own[0].to(self._device), own[1].to(self._device)] = none
+            never = torch.iinfo(torch.int64).max
+        values[itself[0].to(self._device), itself[1].to(self._device)] = never
         values, at = torch.topk(values, min(width, products.shape[1]), dim=1, largest=False)
         return values, items[at]
 
     def _n_rows(self, width: int) -> int:
-        """Rows of a tile: merging takes some arrays of so many lists."""
+        """Rows of a tile; merging needs a few arrays of n_rows lists."""
         return int(np.clip(self.tile_bytes // (64 * width), 1, TILE_ROWS))
 
     def _n_columns(self, n_rows: int) -> int:
-        n_bytes = 4 * n_rows * (4 if self._search.exact else 1)  # keys and what they are made of
+        n_bytes = 4 * n_rows * (4 if self._search.exact else 1)  # exact values need integer keys as well
         return max(self.tile_bytes // n_bytes, 64)
 
     def _columns(self, start: int, end: int) -> Any:
-        """Some factors, from the device if they fitted it."""
+        """Some factors, from the device's memory if all fit into it."""
         if self._factors is not None:
             return self._factors[start:end]
         return self._send(self._search.factors[start:end])
 
-    def _all_sent(self) -> Any:
-        """All factors; in parts, or they would need their room twice on the way."""
+    def _send_all(self) -> Any:
+        """All factors on the device, copied in parts to save memory."""
         torch, factors = self._torch, self._search.factors
         sent = torch.zeros((len(factors), self._aligned), dtype=torch.float32, device=self._device)
         for start in range(0, len(factors), SENT_ROWS):
@@ -277,12 +277,12 @@ class DeviceSearch:
 
     def _send(self, factors: Array) -> Any:
         sent = self._torch.from_numpy(factors).to(self._device)
-        more = self._aligned - factors.shape[1]
-        return self._torch.nn.functional.pad(sent, (0, more)) if more else sent
+        padding = self._aligned - factors.shape[1]
+        return self._torch.nn.functional.pad(sent, (0, padding)) if padding else sent
 
     @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """One caller at a time, in full single precision, without what users may have switched on."""
+    def _full_precision(self) -> Iterator[None]:
+        """Context for one caller at a time, in full single precision, without gradients and autocast."""
         torch = self._torch
         with ExitStack() as stack:
             stack.enter_context(single_precision(torch))
@@ -293,9 +293,9 @@ class DeviceSearch:
             yield
 
     def _probe(self) -> tuple[Array, Array, Array]:
-        """Two factors and their product as the device computes it, which tell how it rounds.
+        """Two factors and their product as computed by the device, to measure its rounding.
 
-        The first half of the rows have one entry each: single products, which nothing hides.
+        The first half of the rows have one entry each, so that their products are not summed.
         """
         rng = np.random.default_rng(0)
         one, other = (rng.uniform(0.5, 1, (PROBE, self._aligned)).astype(np.float32) for _ in range(2))
@@ -307,7 +307,7 @@ class DeviceSearch:
 
 
 def _check_products(one: Array, other: Array, found: Array) -> None:
-    """Raise RuntimeError if a row's products are rounded by more than single precision needs."""
+    """Raise RuntimeError if a row's rounding error is larger than that of single precision."""
     exact = one.astype(np.float64) @ other.T.astype(np.float64)
     off = np.abs(found - exact) / exact
     allowed = 1.1 * UNIT * np.maximum((one != 0).sum(axis=1, keepdims=True), 2)
@@ -323,3 +323,33 @@ def _free_bytes(torch: Any, device: Any) -> int:
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     return 2**33
+
+
+class TorchProduct(MatrixProduct):
+    """Searches as `MatrixProduct`, with the products computed on a device.
+
+    Parameters
+    ----------
+    data, max_depth, compare
+        As for `MatrixProduct`.
+    device : str
+        From `check_device`.
+    """
+
+    def __init__(self, data: Array, max_depth: int, compare: Callable[[Array], Array], device: str) -> None:
+        super().__init__(data, max_depth, compare)
+        self._on_device = Lazy(partial(_device_search, self._search, device))
+
+    def prepare(self) -> None:
+        """Build the factors and send them to the device."""
+        self._on_device()
+
+    def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:  # noqa: ARG002
+        return self._on_device().heaps(depth, progress)
+
+    def _candidates(self, places: Array, depth: int) -> CandidateHeaps:
+        return self._on_device().proposals(places, depth)
+
+
+def _device_search(search: Lazy[ProductSearch], device: str) -> DeviceSearch:
+    return DeviceSearch(search(), device)

@@ -1,0 +1,87 @@
+"""The protocol that every search engine follows."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from ..._typing import Array
+from .._lists import NeighborLists
+
+BLOCK_ROWS = 1024
+Built = TypeVar("Built")
+
+
+class Engine(ABC):
+    """Finds the nearest samples of any tested samples.
+
+    Attributes
+    ----------
+    max_depth : int
+        Longest lists that the engine serves. An engine that turns out unfit for the data while it is
+        prepared sets this to 0.
+    """
+
+    max_depth: int
+
+    def serves(self, depth: int) -> bool:
+        """Whether the engine finds lists of this depth."""
+        return depth <= self.max_depth
+
+    def prepare(self) -> None:  # noqa: B027
+        """Build the search structure, once; later calls return immediately."""
+
+    def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:  # noqa: B027
+        """Compare all samples at once in threads, where this makes later searches faster."""
+
+    def release(self) -> None:  # noqa: B027
+        """Free the memory that `search_all` took."""
+
+    @abstractmethod
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`, int64 (n_rows,); call `prepare` first."""
+
+    def rows_at_once(self) -> int:
+        """Number of rows that one call of `search` should have."""
+        return BLOCK_ROWS
+
+    def visiting_order(self, rows: Array) -> Array:
+        """The rows, all different, in an order that makes the search fast."""
+        return rows
+
+    def proposer(self) -> Any:
+        """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
+        return None
+
+
+class Lazy(Generic[Built]):
+    """A value that the first caller builds while other threads wait; pickled without the value.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the value; must be picklable.
+    """
+
+    def __init__(self, build: Callable[[], Built]) -> None:
+        self._build = build
+        self._lock = threading.Lock()
+        self._values: list[Built] = []
+
+    def __call__(self) -> Built:
+        """The value, built by the first call."""
+        if not self._values:
+            with self._lock:
+                if not self._values:
+                    self._values.append(self._build())
+        return self._values[0]
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the value exists."""
+        return bool(self._values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._build,)

@@ -1,0 +1,217 @@
+"""Sources of neighbor orders, and the choice of the engine that searches each of them.
+
+A source knows what is ordered: features under a metric, a matrix of distances, or given lists. Mixed
+tables have a source of their own in `knnccv.hvdm`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._typing import Array
+from ._engines.brute_force import BruteForce
+from ._engines.engine import Engine
+from ._engines.stored_lists import StoredLists
+from ._lists import NeighborLists
+from ._metrics import Metric, PreparedMetric, ranking
+
+ALGORITHMS = ("auto", "brute", "tree")
+FEWEST_ITEMS = 1000
+# Measured on two cores: in more dimensions the tree visits most of its leaves, and brute force is faster.
+MOST_FEATURES = 9
+
+
+def longest_short_list(n_items: int) -> int:
+    """Depth up to which other engines are faster than brute force; 0 for few samples."""
+    return n_items // 8 if n_items >= FEWEST_ITEMS else 0
+
+
+class Source(ABC):
+    """What orders the neighbors of N samples.
+
+    Attributes
+    ----------
+    n_items : int
+        N.
+    max_depth : int
+        Longest lists that exist.
+    description : str
+        Name of the metric or of the source, for `repr` and messages.
+    ordered_by_index : bool
+        Whether ties at the end of a cut list are known to be cut in the order of the samples.
+    compares_all : bool
+        Whether `compare` works.
+    """
+
+    n_items: int
+    max_depth: int
+    description: str
+    ordered_by_index: ClassVar[bool] = True
+    compares_all: bool = True
+
+    @abstractmethod
+    def engines(self) -> Sequence[Engine]:
+        """Engines that search this source, the fastest first; the last one serves every depth."""
+
+    def compare(self, rows: Array) -> Array:  # noqa: ARG002
+        """Values that order all samples for some rows, float64 (n_rows, n_items)."""
+        msg = f"{type(self).__name__} holds no data to compare"
+        raise TypeError(msg)
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values that order the samples."""
+        return values
+
+
+class FeatureTable(Source):
+    """Feature vectors under a metric.
+
+    Parameters
+    ----------
+    X, metric, metric_params, algorithm, device
+        As in `Neighbors.from_data`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        metric: Metric = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
+        device: Any = None,
+    ) -> None:
+        self.metric = ranking(X, metric, metric_params)
+        self.description = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
+        self.n_items = len(self.metric.data)
+        self.max_depth = self.n_items - 1
+        self.compares_all = self.metric.kind != "sparse"
+        _check_algorithm(algorithm, metric, self.metric, on_device=device is not None)
+        self.algorithm = algorithm
+        self.device: str | None = None
+        if device is not None:
+            from ._engines.torch_device import check_device, check_served
+
+            check_served(self.description, self.metric.kind)
+            self.device = check_device(device)
+
+    def engines(self) -> Sequence[Engine]:
+        """Engines by metric, algorithm and device; the first line that fits holds."""
+        kind, data = self.metric.kind, self.metric.data
+        short = longest_short_list(self.n_items)
+        brute_force = BruteForce(self.n_items, self.compare)
+        match kind, self.algorithm, self.device:
+            case "sparse", _, _:
+                from ._engines.sparse_rows import SparseSearch
+
+                return (SparseSearch(data),)
+            case _, "tree", _:
+                from ._engines.kd_tree import KDTree
+
+                return (KDTree(data, kind, self.max_depth),)
+            case _ if not kind or not short:
+                return (brute_force,)
+            case _, "auto", None if data.shape[1] <= MOST_FEATURES:
+                from ._engines.kd_tree import KDTree
+
+                return KDTree(data, kind, short), brute_force
+            case "sqeuclidean", _, None:
+                from ._engines.matrix_product import MatrixProduct
+
+                return MatrixProduct(data, short, self.compare), brute_force
+            case "sqeuclidean", _, str(device):
+                from ._engines.torch_device import TorchProduct
+
+                return TorchProduct(data, short, self.compare, device), brute_force
+        return (brute_force,)
+
+    def compare(self, rows: Array) -> Array:
+        """Values that order all samples for some rows, float64 (n_rows, n_items).
+
+        Raises
+        ------
+        ValueError
+            If a distance to another sample is not finite.
+        """
+        values = self.metric.compare(self.metric.data[rows], self.metric.data)
+        check_comparison(values, rows, self.description)
+        return values
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values that order the samples."""
+        return self.metric.to_distance(values)
+
+
+class DistanceMatrix(Source):
+    """A square matrix of dissimilarities, from `as_matrix`."""
+
+    description = "precomputed"
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+        self.n_items = len(matrix)
+        self.max_depth = self.n_items - 1
+
+    def engines(self) -> Sequence[Engine]:
+        """Brute force at every depth."""
+        return (BruteForce(self.n_items, self.compare),)
+
+    def compare(self, rows: Array) -> Array:
+        """The distances from some rows, float64 (n_rows, n_items)."""
+        return np.array(self.matrix[rows], dtype=np.float64, order="C")
+
+
+class GivenLists(Source):
+    """Neighbor lists that another program has found.
+
+    Parameters
+    ----------
+    lists : NeighborLists
+        Lists of all samples.
+    description : str
+        "lists" or "graph".
+    """
+
+    ordered_by_index = False
+    compares_all = False
+
+    def __init__(self, lists: NeighborLists, description: str) -> None:
+        self.lists = lists
+        self.n_items, self.max_depth = lists.items.shape
+        self.description = description
+
+    def engines(self) -> Sequence[Engine]:
+        """The lists themselves at every depth."""
+        return (StoredLists(self.lists, self.n_items),)
+
+
+def check_comparison(values: Array, rows: Array, metric: str) -> None:
+    """Raise ValueError if the distance of a row to another sample is not finite."""
+    bad = ~np.isfinite(values)
+    bad[np.arange(len(rows)), rows] = False
+    if bad.any():
+        r, j = (int(at) for at in np.argwhere(bad)[0])
+        msg = (
+            f"the distance of samples {int(rows[r])} and {j} under {metric} is {values[r, j]}; "
+            "it must be finite"
+        )
+        raise ValueError(msg)
+
+
+def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric, *, on_device: bool) -> None:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
+        raise ValueError(msg)
+    if prepared.kind == "sparse" and (algorithm == "tree" or on_device):
+        msg = "sparse X has an engine of its own: leave algorithm and device out, or pass X.toarray()"
+        raise ValueError(msg)
+    if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
+        served = "euclidean, manhattan, chebyshev and haversine"
+        msg = f"algorithm 'tree' serves the {served} metrics, not {metric!r}"
+        raise ValueError(msg)
+    if algorithm == "tree" and on_device:
+        msg = "algorithm 'tree' runs on the CPU: leave algorithm or device out"
+        raise ValueError(msg)
