@@ -1,8 +1,9 @@
-"""Blocks of work in threads, in any executor, or on a dask cluster, in their order.
+"""Parallel work: blocks of samples in threads, in any executor, or on a dask cluster.
 
-- `pool` cuts the work into tasks and collects their results.
+- `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
-- `dask_backend` serves dask clusters; `blas` limits BLAS to one thread inside worker threads.
+- `threads` has daemon threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
+- `dask_backend` serves dask clusters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BLAS on one thread while threads of ours are at work."""
+"""A limit of BLAS to one thread while knnccv's worker threads run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _users: list[threadpool_limits] = []
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread, restored when the last of several callers has left.
+    """Limit BLAS to one thread; the last of several concurrent callers restores its threads.
 
-    A metric may call BLAS; its threads times ours would fight for the processors. The limit holds for the
-    whole process: overlapping limits would restore one another's.
+    A metric may call BLAS, whose threads would compete with the worker threads for processors. The limit
+    belongs to the process, so separate limits of concurrent callers would restore one another's values.
     """
     with _lock:
         limits = _users[0] if _users else threadpool_limits(1)

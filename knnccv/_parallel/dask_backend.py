@@ -1,8 +1,8 @@
-"""The workers of a dask cluster: the plan is scattered once, tasks name it.
+"""The workers of a dask cluster: the function is scattered once, and tasks refer to it.
 
-A plan that is held by one worker only, or that dask's memory manager has reduced to one copy, is lost with
-that worker, and dask then cancels the tasks that need it. They are submitted again on a plan scattered
-anew, from the caller's process, which holds it anyway.
+A function that only one worker holds, or that dask's memory manager has reduced to one copy, is lost with
+that worker. Dask then cancels the tasks that need it. They are submitted again with the function scattered
+anew from the caller's process.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ import time
 from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
-from .shipping import BlockFunction, ShippedFunction, answer
+from .shipping import BlockFunction, Pending, ShippedFunction, run_remote
 
-LOSSES = 3  # times that the plan may be lost
-REFRESH = 5.0  # seconds between two looks at how many workers there are
+LOSSES = 3  # number of times that the function may be lost
+REFRESH = 5.0  # seconds between two counts of the workers
 
 
 def is_client(executor: Any) -> bool:
-    """Whether it is a `dask.distributed.Client`; without importing dask for the others."""
+    """Whether it is a `dask.distributed.Client`; does not import dask."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 
 
 def check_client(client: Any) -> None:
-    """Raise ValueError if the client cannot be waited for."""
+    """Raise ValueError if the client is asynchronous or not running."""
     if client.asynchronous:
         msg = (
             f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
@@ -41,78 +40,69 @@ def check_client(client: Any) -> None:
         raise ValueError(msg)
 
 
-@dataclass
-class Pending:
-    """A task at work, what it takes to submit it again, and how many plans were lost before it."""
-
-    task: tuple[Any, ...]
-    future: Any
-    losses: int
-
-
 class DaskBackend:
     """Submits tasks to a `dask.distributed.Client`."""
 
-    def __init__(self, client: Any, plan: BlockFunction) -> None:
+    def __init__(self, client: Any, function: BlockFunction) -> None:
         self._client = client
-        self._parcel = ShippedFunction(plan)
+        self._shipped = ShippedFunction(function)
         self._losses = 0
         self._n_tasks = 0
         self._width = 0
-        self._looked = 0.0
-        self._out: deque[Pending] = deque()
+        self._counted_at = 0.0
+        self._submitted: deque[Pending] = deque()
         self._scattered = self._scatter()
 
     def _scatter(self) -> Any:
-        self._client.wait_for_workers(1)  # those of a batch system may take a while
-        return self._client.scatter(self._parcel, broadcast=True, hash=False)
+        self._client.wait_for_workers(1)  # workers of a batch system may start late
+        return self._client.scatter(self._shipped, broadcast=True, hash=False)
 
     @property
     def width(self) -> int:
-        """How many tasks the cluster runs at a time; it may grow and shrink."""
+        """Number of tasks that the cluster runs at a time, which may change."""
         now = time.monotonic()
-        if not self._width or now - self._looked > REFRESH:
+        if not self._width or now - self._counted_at > REFRESH:
             self._width = max(1, sum(self._client.nthreads().values()))
-            self._looked = now
+            self._counted_at = now
         return self._width
 
     def submit(self, *task: Any) -> Pending:
-        """Hand a task out."""
+        """Submit a task."""
         future = self._submit(task)
         pending = Pending(task, future, self._losses)
-        self._out.append(pending)
+        self._submitted.append(pending)
         return pending
 
     def _submit(self, task: tuple[Any, ...]) -> Any:
         if self._scattered.status in ("lost", "cancelled"):
             self._scatter_again()
         self._n_tasks += 1
-        key = f"knnccv-{self._parcel.token}-{self._n_tasks}"
-        return self._client.submit(answer, self._scattered, *task, key=key, pure=False)
+        key = f"knnccv-{self._shipped.token}-{self._n_tasks}"
+        return self._client.submit(run_remote, self._scattered, *task, key=key, pure=False)
 
     def _scatter_again(self) -> None:
         self._scattered = self._scatter()
         self._losses += 1
 
     def result(self, pending: Pending) -> Any:
-        """Wait for the oldest task; where its plan was lost, scatter it and submit the task again."""
+        """Wait for the oldest task; if its function was lost, scatter it and submit the task again."""
         while True:
             try:
                 done = pending.future.result()
             except CancelledError:
-                if self._client.status != "running" or pending.losses >= LOSSES:
+                if self._client.status != "running" or pending.version >= LOSSES:
                     raise
             else:
-                self._out.popleft()
+                self._submitted.popleft()
                 return done
-            if pending.losses == self._losses:
+            if pending.version == self._losses:
                 self._scatter_again()
             pending.future = self._submit(pending.task)
-            pending.losses = self._losses
+            pending.version = self._losses
 
     def close(self) -> None:
-        """Cancel what is waiting, and let the plan go."""
-        with suppress(Exception):  # the cluster may be gone, and a more telling error under way
-            if self._out:
-                self._client.cancel([pending.future for pending in self._out])
+        """Cancel waiting tasks and release the function."""
+        with suppress(Exception):  # a lost cluster must not hide the original error
+            if self._submitted:
+                self._client.cancel([pending.future for pending in self._submitted])
             self._scattered.release()

@@ -1,8 +1,8 @@
-"""Blocks of work in threads, in any executor, or on a dask cluster, handed back in order.
+"""The worker pool: cuts rows into tasks, runs them in threads or executors, returns results in order.
 
-Every sample is computed on its own, so it does not matter how the samples are cut into tasks. Tasks are
-made so long that handing them out costs little, and so short that Ctrl-C, the progress bar and the slowest
-worker do not keep anybody waiting; how long a sample takes is learned on the way.
+Every sample is computed independently, so the cut into tasks does not change the results. Tasks are long
+enough to make their overhead small, and short enough for Ctrl-C, the progress bar and the slowest worker.
+The time per sample is measured on the way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -21,35 +20,34 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from .blas import one_blas_thread
 from .dask_backend import DaskBackend, check_client, is_client
-from .shipping import BlockFunction, FunctionReference, ShippedFunction, answer, compute
+from .shipping import BlockFunction, FunctionReference, Pending, ShippedFunction, run_blocks, run_remote
 from .threads import Stop, Threads, patience
 
-FIRST_TASK_ITEMS = (
-    16  # samples from which the time of a sample is known well enough, and least share of a worker
-)
-MAX_TASK_GROWTH = 16  # at most so much longer than a finished one is a task
-AT_ONCE = 4  # tasks per worker that are handed out at a time
-SHORT = 0.005  # seconds of work for which starting threads does not pay
-SECONDS = 0.25  # of a task in a thread of ours
-SECONDS_AWAY = 0.5  # of a task that travels
-RETURNS = 100  # times that a task may come back from workers that do not know the plan
-WIDTH = 64  # workers of an executor that does not tell
+# Samples that suffice to estimate the time per sample, and the smallest share of a worker.
+FIRST_TASK_ITEMS = 16
+MAX_TASK_GROWTH = 16  # largest ratio of a task's length to that of a finished one
+AT_ONCE = 4  # tasks per worker that are submitted at a time
+SHORT = 0.005  # seconds of work for which threads do not pay
+SECONDS = 0.25  # target length of a task in a thread
+SECONDS_AWAY = 0.5  # target length of a task in another process
+RETURNS = 100  # number of times that workers may return a task because they do not know the function
+WIDTH = 64  # assumed number of workers of an executor that does not report it
 
 
 class ExecutorLike(Protocol):
-    """What `executor` must be: `concurrent.futures.Executor`, or as much of it as is used here."""
+    """The part of `concurrent.futures.Executor` that `executor` must have."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Start ``fn(*args, **kwargs)`` and return a future, with a ``result`` method at least."""
+        """Start ``fn(*args, **kwargs)`` and return a future with a ``result`` method."""
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for.
+    """Number of threads that `n_jobs` stands for.
 
     Raises
     ------
     TypeError, ValueError
-        If it is neither None, -1 nor a positive integer.
+        If `n_jobs` is neither None, -1 nor a positive integer.
     """
     if n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs == -1):
         affinity = getattr(os, "sched_getaffinity", None)
@@ -58,7 +56,7 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
-    """Raise TypeError, ValueError or ImportError if the work could not be handed out so."""
+    """Raise TypeError, ValueError or ImportError if these arguments of a parallel run are invalid."""
     n_workers(n_jobs)
     if executor is not None and not hasattr(executor, "submit"):
         msg = (
@@ -76,37 +74,36 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
 
 
 class WorkerPool:
-    """Those who compute the blocks of one question; a context.
+    """A context whose workers compute the blocks of one question.
 
-    Leaving it, by an error or Ctrl-C too, cancels what has not begun, waits for threads of ours (for the
-    sample that they are at; not for long after Ctrl-C), and gives BLAS its threads back.
+    Leaving it, also by an error or Ctrl-C, cancels tasks that have not begun, waits until threads have
+    finished their current samples (at most `PATIENCE` seconds after Ctrl-C), and restores BLAS's threads.
 
     Parameters
     ----------
-    plan : callable
-        ``plan(rows, *arguments)``: the results of some rows. Each row must be computed on its own.
+    function : callable
+        ``function(rows, *arguments)`` → results of some rows. Each row must be computed independently.
     n_jobs, executor, progress
-        As `complete_cv` takes them.
+        As in `complete_cv`.
     unit : str, default "item"
-        What a row stands for, as the progress bar calls it. Anything but a sample is known to take long.
+        The progress bar's name for a row. Rows with other names are assumed to take long.
     """
 
     def __init__(
         self,
-        plan: BlockFunction,
+        function: BlockFunction,
         *,
         n_jobs: int | None = None,
         executor: ExecutorLike | None = None,
         progress: bool = False,
         unit: str = "item",
     ) -> None:
-        self._plan = plan
+        self._function = function
         self._unit = unit
         self._executor = executor
         self._n_threads = n_workers(n_jobs)
-        target = SECONDS if executor is None else SECONDS_AWAY
-        self._target = target
-        self._pace = self._new_pace()
+        self._target = SECONDS if executor is None else SECONDS_AWAY
+        self._sizer = self._new_sizer()
         self._apart = False
         self._threads: Threads | None = None
         self._backend: Any = None
@@ -130,47 +127,47 @@ class WorkerPool:
 
     @property
     def n_workers(self) -> int:
-        """How many compute at a time; 0 where an executor does not tell."""
-        return self._n_threads if self._executor is None else _told_width(self._executor)
+        """Number of workers; 0 if an executor does not report it."""
+        return self._n_threads if self._executor is None else _reported_width(self._executor)
 
     def stand_apart(self) -> None:
-        """Compute nothing in the caller's thread from now on: one row may take long, and Ctrl-C would wait.
+        """Compute nothing in the caller's thread from now on, since Ctrl-C would wait for a long row.
 
-        What was learned of the pace no longer holds.
+        Earlier measurements of the time per row are discarded.
         """
         self._apart = True
-        self._pace = self._new_pace()
+        self._sizer = self._new_sizer()
 
-    def _new_pace(self) -> TaskSizer:
+    def _new_sizer(self) -> TaskSizer:
         if self._unit == "item":
             return TaskSizer(self._target, FIRST_TASK_ITEMS)
-        pace = TaskSizer(self._target, 1)
-        pace.learn(1, SECONDS_AWAY)
-        return pace
+        sizer = TaskSizer(self._target, 1)
+        sizer.learn(1, SECONDS_AWAY)
+        return sizer
 
     def map(self, rows: Array, size: int, *arguments: Any) -> Iterator[tuple[Array, Any]]:
-        """``plan(block, *arguments)`` for blocks of up to `size` rows, in their order.
+        """``function(block, *arguments)`` for blocks of up to `size` rows, in their order.
 
         Yields
         ------
         block : ndarray
             Some of the rows.
         result : object
-            What the plan returned for them.
+            The function's result for them.
         """
         self._announce(len(rows))
         if self._n_threads > 1 and len(rows) > size:
-            self._limit_blas()  # before the first block: its threads spin for a while after their work
+            self._limit_blas()  # before the first block: BLAS threads spin for a while after their work
         start = 0
         while start < len(rows) and self._stays(len(rows) - start):
-            task = self._pace.cut(rows[start:], size, 1)
+            task = self._sizer.cut(rows[start:], size, 1)
             start += len(task)
-            yield from self._results(task, size, compute(self._plan, task, size, arguments))
+            yield from self._results(task, size, run_blocks(self._function, task, size, arguments))
         while start < len(rows) or self._waiting:
             backend = self._open()
             width = backend.width
             while start < len(rows) and len(self._waiting) < AT_ONCE * width:
-                task = self._pace.cut(rows[start:], size, width)
+                task = self._sizer.cut(rows[start:], size, width)
                 start += len(task)
                 self._waiting.append((task, backend.submit(task, size, arguments)))
             task, pending = self._waiting[0]
@@ -186,22 +183,22 @@ class WorkerPool:
             self._bar = _tqdm()(total=n_items, unit=self._unit)
 
     def _stays(self, n_left: int) -> bool:
-        """Whether to work here and now: to learn how long a sample takes, or as handing out does not pay."""
+        """Whether the caller's thread computes: to measure the time per sample, or for short work."""
         if self._apart:
             return False
-        if not self._pace.known:
+        if not self._sizer.known:
             return True
-        return self._executor is None and (self._n_threads == 1 or self._pace.seconds(n_left) <= SHORT)
+        return self._executor is None and (self._n_threads == 1 or self._sizer.seconds(n_left) <= SHORT)
 
     def _results(self, task: Array, size: int, done: Any) -> Iterator[tuple[Array, Any]]:
         results, seconds = done
-        self._pace.learn(len(task), seconds)
+        self._sizer.learn(len(task), seconds)
         results.reverse()
         for start in range(0, len(task), size):
             block = task[start : start + size]
             if self._bar is not None:
                 self._bar.update(len(block))
-            yield block, results.pop()  # which lets the result go once it was used
+            yield block, results.pop()  # frees the result after use
 
     def _limit_blas(self) -> None:
         if not self._blas_limited:
@@ -212,12 +209,12 @@ class WorkerPool:
         if self._backend is None:
             self._limit_blas()
             if is_client(self._executor):
-                self._backend = DaskBackend(self._executor, self._plan)
+                self._backend = DaskBackend(self._executor, self._function)
             elif self._executor is not None:
-                self._backend = ExecutorBackend(self._executor, self._plan, _width(self._executor))
+                self._backend = ExecutorBackend(self._executor, self._function, _width(self._executor))
             else:
                 self._threads = Threads(self._n_threads)
-                self._backend = ExecutorBackend(self._threads, self._plan, self._n_threads)
+                self._backend = ExecutorBackend(self._threads, self._function, self._n_threads)
         return self._backend
 
 
@@ -229,17 +226,17 @@ def for_each(
     *,
     unit: str = "piece",
 ) -> None:
-    """``work(piece)`` for every piece, begun in their order, in threads of ours.
+    """Call ``work(piece)`` for every piece in threads, started in their order.
 
-    An error ends the rest, when the threads are through with the pieces that they are at; Ctrl-C does not
-    wait for long.
+    After an error, threads finish their current pieces and start no others. After Ctrl-C the caller waits
+    for at most `PATIENCE` seconds.
     """
     left = iter(pieces)
     stop = threading.Event()
     bar = _tqdm()(total=len(pieces), unit=unit) if progress else None
 
     def drain() -> None:
-        # Taking from the iterator of a sequence is one step; no two threads take the same.
+        # `next` on the iterator of a sequence is atomic: no two threads take the same piece.
         while not stop.is_set() and (piece := next(left, stop)) is not stop:
             try:
                 work(piece)
@@ -264,72 +261,65 @@ def for_each(
 
 
 class TaskSizer:
-    """How many samples make a task of about so many seconds, as learned from finished ones."""
+    """Chooses the number of samples in a task, to last about `target` seconds, from finished tasks."""
 
     def __init__(self, target: float, least: int = FIRST_TASK_ITEMS) -> None:
         self._target = target
         self._least = least
         self._length = 1
         self._per_item = 0.0
-        self.known = False  # is how long a sample takes; a first sample pays for what comes once
+        self.known = False  # whether the time per sample is known; the first one includes one-time costs
 
     def learn(self, n_items: int, seconds: float) -> None:
-        """Take note of a finished task."""
+        """Record a finished task."""
         self._per_item = max(seconds / n_items, 1e-9)
-        longest = max(self._length, MAX_TASK_GROWTH * n_items)  # short tasks come in when long ones are out
+        longest = max(
+            self._length, MAX_TASK_GROWTH * n_items
+        )  # short tasks may finish after longer ones were submitted
         self._length = max(1, int(min(longest, self._target / self._per_item)))
         self.known = self.known or n_items >= FIRST_TASK_ITEMS or seconds > SHORT
 
     def seconds(self, n_items: int) -> float:
-        """How long so many samples will take."""
+        """Expected seconds for `n_items` samples."""
         return n_items * self._per_item
 
     def cut(self, rows: Array, size: int, width: int) -> Array:
-        """The next task: the first of the rows left, for `width` workers who work in blocks of `size`."""
+        """The next task: the first remaining rows, for `width` workers with blocks of `size` rows."""
         share = max(self._least, len(rows) // (2 * width)) if width > 1 else len(rows)
         length = min(self._length, share)
         return rows[: length - length % size if length > size else length]
 
 
-@dataclass
-class Pending:
-    """A task at work, and how many times the plan had traveled when it was sent."""
-
-    task: tuple[Any, ...]
-    future: Any
-    n_sent: int
-
-
 class ExecutorBackend:
     """Submits tasks to anything with the interface of `concurrent.futures`."""
 
-    def __init__(self, executor: Any, plan: BlockFunction, width: int) -> None:
+    def __init__(self, executor: Any, function: BlockFunction, width: int) -> None:
         self.width = width
         self._executor = executor
-        self._parcel = ShippedFunction(plan)
+        self._shipped = ShippedFunction(function)
         self._stop = Stop()
-        self._first = _told_width(executor) or 1  # tasks that take the plan along from the beginning
+        self._first = _reported_width(executor) or 1  # first tasks, which carry the function
         self._n_sent = 0
-        self._out: deque[Pending] = deque()
+        self._submitted: deque[Pending] = deque()
 
     def submit(self, *task: Any) -> Pending:
-        """Hand a task out."""
+        """Submit a task."""
         pending = Pending(task, None, 0)
         self._send(pending, full=self._n_sent < self._first)
-        self._out.append(pending)
+        self._submitted.append(pending)
         return pending
 
     def _send(self, pending: Pending, full: bool) -> None:
         self._n_sent += full
-        pending.n_sent = self._n_sent
-        ticket = FunctionReference(self._parcel, full, self._stop)
-        pending.future = self._executor.submit(answer, ticket, *pending.task)
+        pending.version = self._n_sent
+        reference = FunctionReference(self._shipped, full, self._stop)
+        pending.future = self._executor.submit(run_remote, reference, *pending.task)
 
     def result(self, pending: Pending) -> Any:
         """Wait for the oldest task.
 
-        A worker that did not know the plan has come back at once, and is sent the plan, unless it has
-        been on its way since.
+        A worker that does not know the function returns None at once. The task is then sent again, with
+        the function unless it has been sent since.
         """
         returned = 0
         while (done := pending.future.result()) is None:
@@ -337,33 +327,33 @@ class ExecutorBackend:
             if returned > RETURNS:
                 msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
                 raise RuntimeError(msg)
-            self._send(pending, full=pending.n_sent == self._n_sent)
-            for other in self._out:
-                if other is not pending and _came_back(other.future):
+            self._send(pending, full=pending.version == self._n_sent)
+            for other in self._submitted:
+                if other is not pending and _was_returned(other.future):
                     self._send(other, full=False)
-        self._out.popleft()
+        self._submitted.popleft()
         return done
 
     def close(self) -> None:
-        """Cancel what is waiting; threads stop after the sample that they are at."""
+        """Cancel waiting tasks; threads stop after their current sample."""
         self._stop.set()
-        for pending in self._out:
-            with suppress(AttributeError):  # not everybody's futures can be cancelled
+        for pending in self._submitted:
+            with suppress(AttributeError):  # futures of some executors cannot be cancelled
                 pending.future.cancel()
 
 
-def _came_back(future: Any) -> bool:
+def _was_returned(future: Any) -> bool:
     return hasattr(future, "done") and future.done() and not future.exception() and future.result() is None
 
 
-def _told_width(executor: Any) -> int:
-    """How many workers an executor says it has (as the standard library's or mpi4py's do); else 0."""
-    told = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
-    return told if isinstance(told, int) else 0
+def _reported_width(executor: Any) -> int:
+    """Number of workers that an executor reports, as the standard library's and mpi4py's do, or 0."""
+    width = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
+    return width if isinstance(width, int) else 0
 
 
 def _width(executor: Any) -> int:
-    return _told_width(executor) or WIDTH
+    return _reported_width(executor) or WIDTH
 
 
 def _tqdm() -> Any:

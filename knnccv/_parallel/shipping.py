@@ -1,13 +1,14 @@
-"""A plan on its way to other processes: pickled at most once here, opened at most once there.
+"""Shipping of a function to other processes: pickled at most once here, unpickled at most once there.
 
-The plan holds the data, so it must not travel with every task. Executors differ in how they get a task
-to its worker, and most do not tell; therefore
+The function holds the data, so it must not travel with every task. Executors differ in how they send a
+task to a worker, and most do not tell which worker it is. Therefore:
 
-- nothing is pickled before an executor asks for it: a pool of threads never does, and calls the plan
-  itself;
-- a task names the plan and takes it along only now and then (`FunctionReference`). A worker keeps the last
-  plans that it has seen; one that does not know the plan says so, and the task is sent again with it;
-- where the cluster can hold data by itself, as dask does, it is given the `ShippedFunction`.
+- A function is pickled only if an executor asks for it. A pool of threads never does, and calls the
+  function directly.
+- A task names the function and carries it only now and then (`FunctionReference`). A worker keeps the last
+  functions that it has received. If it does not know the function, it says so, and the task is sent again
+  together with the function.
+- A cluster that can hold data, such as dask, holds the `ShippedFunction`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numba.core import serialize
@@ -29,34 +31,43 @@ from .._version import __version__
 from .blas import one_blas_thread
 from .threads import Stop, heeding
 
-KEPT_FUNCTIONS = 2  # plans that a worker keeps: one at work, and one of another caller's
+KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller
+
+
+@dataclass
+class Pending:
+    """A submitted task, and the state of its function at that time."""
+
+    task: tuple[Any, ...]
+    future: Any
+    version: int
 
 
 class BlockFunction(Protocol):
-    """What computes blocks of samples."""
+    """A function that computes blocks of samples."""
 
     def compile(self) -> None:
-        """Compile, or load from the cache, what the blocks will call."""
+        """Compile the kernels that the blocks call, or load them from the cache."""
 
     def __call__(self, rows: Array, *arguments: Any) -> Any:
-        """The results of some samples, each computed on its own."""
+        """The results of some samples, each computed independently."""
 
 
 class ShippedFunction:
-    """A plan, or its bytes until the first task opens it.
+    """A function, or its pickled bytes until the first task opens it.
 
-    Opening imports and compiles, and may fail, which must not happen where a worker receives its messages.
+    Opening imports and compiles, and may fail. A worker must not do this while it receives messages.
     """
 
     def __init__(
         self,
-        plan: BlockFunction | None,
+        function: BlockFunction | None,
         packed: bytes | None = None,
         token: str = "",
         version: str = __version__,
     ) -> None:
         self.token = token or uuid.uuid4().hex
-        self._plan = plan
+        self._function = function
         self._packed = packed
         self._version = version
         self._n_bytes = len(packed) if packed else 0
@@ -64,33 +75,33 @@ class ShippedFunction:
         self._lock = threading.Lock()
 
     def open(self) -> BlockFunction:
-        """The plan, ready to be called; a worker lets go of the bytes."""
+        """The function, ready to be called; a worker then frees the bytes."""
         with self._lock:
-            if self._plan is None:
+            if self._function is None:
                 if self._version != __version__:
                     msg = (
                         f"the caller runs knnccv {self._version} and this worker {__version__}; "
                         "install the same version"
                     )
                     raise RuntimeError(msg)
-                plan: BlockFunction = serialize.loads(self._packed or b"")
-                plan.compile()
-                self._plan, self._packed = plan, None
-            return self._plan
+                function: BlockFunction = serialize.loads(self._packed or b"")
+                function.compile()
+                self._function, self._packed = function, None
+            return self._function
 
     def packed(self) -> bytes:
-        """The plan's bytes; the caller's process keeps them, as they may be asked for again.
+        """The pickled bytes; the caller's process keeps them for later requests.
 
         Raises
         ------
         TypeError
-            If something in the plan, say a metric, cannot be pickled.
+            If a part of the function, such as a metric, cannot be pickled.
         """
         with self._lock:
             if self._packed is not None:
                 return self._packed
             try:
-                packed = _dumps(self._plan)
+                packed = _dumps(self._function)
             except Exception as error:
                 msg = (
                     "the work cannot be sent to other processes, as something in it (a callable metric, "
@@ -105,40 +116,40 @@ class ShippedFunction:
         return ShippedFunction, (None, self.packed(), self.token, self._version)
 
     def __sizeof__(self) -> int:
-        """As schedulers ask how much memory the plan takes."""
+        """Memory that the function takes, for schedulers."""
         return object.__sizeof__(self) + self._n_bytes
 
 
 class FunctionReference:
-    """What a task has in place of the plan: the plan itself within a process, else its name.
+    """A task's reference to the function: the function itself within a process, its name elsewhere.
 
     Parameters
     ----------
-    parcel : Parcel
+    shipped : ShippedFunction
     full : bool
-        Whether the plan's bytes go along if the ticket is pickled.
+        Whether a pickled reference contains the function's bytes.
     stop : Stop
-        Set when nobody wants the results any more; within a process.
+        Set when the results are no longer needed; works within a process.
     """
 
-    def __init__(self, parcel: ShippedFunction, full: bool, stop: Stop) -> None:
-        self.parcel = parcel
+    def __init__(self, shipped: ShippedFunction, full: bool, stop: Stop) -> None:
+        self.shipped = shipped
         self.full = full
         self.stop = stop
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrive, (self.parcel.token, self.parcel if self.full else None)
+        return _receive, (self.shipped.token, self.shipped if self.full else None)
 
 
 _known: OrderedDict[str, ShippedFunction] = OrderedDict()
 _known_lock = threading.Lock()
 
 
-def _arrive(token: str, parcel: ShippedFunction | None) -> ShippedFunction | None:
-    """In a worker: the parcel of that name, if it is known or comes along."""
+def _receive(token: str, shipped: ShippedFunction | None) -> ShippedFunction | None:
+    """The function of this name in a worker, if it is known or was sent along."""
     with _known_lock:
-        if parcel is not None:
-            _known.setdefault(token, parcel)
+        if shipped is not None:
+            _known.setdefault(token, shipped)
         found = _known.get(token)
         if found is not None:
             _known.move_to_end(token)
@@ -147,37 +158,37 @@ def _arrive(token: str, parcel: ShippedFunction | None) -> ShippedFunction | Non
         return found
 
 
-def answer(
+def run_remote(
     at: FunctionReference | ShippedFunction | None, rows: Array, size: int, arguments: tuple[Any, ...]
 ) -> tuple[list[Any], float] | None:
-    """A task: as `compute`, or None if the plan is not known here."""
+    """Run a task by `run_blocks`; None if the function is not known here."""
     if at is None:
         return None
-    if isinstance(at, FunctionReference):  # within the caller's process, who has seen to BLAS
+    if isinstance(at, FunctionReference):  # within the caller's process, which limits BLAS
         with heeding(at.stop):
-            return compute(at.parcel.open(), rows, size, arguments, at.stop)
-    plan = at.open()
+            return run_blocks(at.shipped.open(), rows, size, arguments, at.stop)
+    function = at.open()
     with one_blas_thread():
-        return compute(plan, rows, size, arguments)
+        return run_blocks(function, rows, size, arguments)
 
 
-def compute(
-    plan: BlockFunction, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
+def run_blocks(
+    function: BlockFunction, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
 ) -> tuple[list[Any], float]:
-    """The results of blocks of up to `size` rows, and the seconds they took; cut short by `stop`."""
+    """The results of blocks of up to `size` rows, and the seconds they took; `stop` ends the loop."""
     started = time.perf_counter()
     results = []
     for start in range(0, len(rows), size):
         if stop is not None and stop.is_set():
             break
-        results.append(plan(rows[start : start + size], *arguments))
+        results.append(function(rows[start : start + size], *arguments))
     return results, time.perf_counter() - started
 
 
 class _Pickler(serialize.NumbaPickler):
-    """As Numba's, which can pickle functions by value, but with kernels by name where they have one.
+    """Numba's pickler, which pickles functions by value, but kernels by name if they can be imported.
 
-    A kernel by value would be compiled anew in every worker; an imported one comes from its cache.
+    A kernel by value is compiled again in every worker; an imported kernel comes from the cache.
     """
 
     def reducer_override(self, obj: Any) -> Any:
@@ -188,14 +199,14 @@ class _Pickler(serialize.NumbaPickler):
         return super().reducer_override(obj)
 
 
-def _dumps(plan: Any) -> bytes:
+def _dumps(function: Any) -> bytes:
     with io.BytesIO() as file:
-        _Pickler(file, protocol=5).dump(plan)
+        _Pickler(file, protocol=5).dump(function)
         return file.getvalue()
 
 
 def _address(kernel: Any) -> tuple[str, str] | None:
-    """Module and name under which others find the kernel."""
+    """Module and name under which other processes can import the kernel, or None."""
     source = kernel.py_func
     found: Any = sys.modules.get(source.__module__)
     if source.__module__ == "__main__":
@@ -206,10 +217,10 @@ def _address(kernel: Any) -> tuple[str, str] | None:
 
 
 def _by_value(kernel: Any) -> bytes:
-    """The kernel for workers without its module; empty if it does not work without."""
+    """The pickled kernel for workers without its module; empty if it cannot be pickled."""
     try:
         return bytes(serialize.dumps(kernel))
-    except Exception:  # whatever a global of the kernel raises
+    except Exception:  # a global of the kernel may raise any error
         return b""
 
 

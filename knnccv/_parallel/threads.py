@@ -1,9 +1,9 @@
-"""Threads that need not be waited for, and the flag that tells compiled loops to give up.
+"""Daemon threads, and a flag that stops compiled loops.
 
-Nothing interrupts compiled code. A thread that is at a sample when Ctrl-C is pressed finishes that sample:
-its loop looks at the flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the
-thread behind. The threads are daemons, which an interrupted program need not wait for before its last line;
-at the very end it waits for their samples all the same, since compiled code must not vanish under them.
+Compiled code cannot be interrupted. After Ctrl-C a thread finishes its current sample; its loop reads the
+flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the thread behind. The
+threads are daemons, so an interrupted program can continue without them. At exit the interpreter waits for
+their current samples, since compiled code must not be unloaded while it runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from .._typing import Array
 
-PATIENCE = 1.0  # seconds that an interrupted caller waits for threads that are at a sample
+PATIENCE = 1.0  # seconds that an interrupted caller waits for its threads
 
 _here = threading.local()
 _left_behind: list[threading.Thread] = []
@@ -29,21 +29,21 @@ _NEVER = np.zeros(1, np.bool_)
 
 
 class Stop(threading.Event):
-    """An event that compiled loops can see: ``flag`` is a bool array of shape (1,)."""
+    """An event that compiled loops can read: ``flag`` is a bool array of shape (1,)."""
 
     def __init__(self) -> None:
         super().__init__()
         self.flag = np.zeros(1, np.bool_)
 
     def set(self) -> None:
-        """Nobody wants the results any more."""
+        """Stop the loops; their results are no longer needed."""
         self.flag[0] = True
         super().set()
 
 
 @contextmanager
 def heeding(stop: Stop) -> Iterator[None]:
-    """Let `stop_flag` be that of `stop`, in this thread."""
+    """Make `stop_flag` return the flag of `stop` in this thread."""
     before = stop_flag()
     _here.flag = stop.flag
     try:
@@ -53,18 +53,18 @@ def heeding(stop: Stop) -> Iterator[None]:
 
 
 def stop_flag() -> Array:
-    """What compiled loops look at before every sample; results are of no use once it is set."""
+    """The flag that compiled loops read before every sample; once set, their results are not used."""
     flag: Array = getattr(_here, "flag", _NEVER)
     return flag
 
 
 class Threads:
-    """A pool of daemon threads, started as they are needed; it has the ``submit`` of an executor.
+    """A pool of daemon threads, started on demand, with the ``submit`` method of an executor.
 
     Parameters
     ----------
     n_threads : int
-        How many at most.
+        Largest number of threads.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -73,7 +73,7 @@ class Threads:
         self._threads: list[threading.Thread] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
-        """Start ``fn(*args)`` as soon as a thread is free."""
+        """Run ``fn(*args)`` when a thread is free; return its future."""
         future: Future[Any] = Future()
         self._tasks.put((future, fn, args))
         if len(self._threads) < self._max_workers:
@@ -83,12 +83,12 @@ class Threads:
         return future
 
     def close(self, patience: float | None = None) -> None:
-        """Let the threads end, when they are through with what was submitted.
+        """End the threads after the submitted work.
 
         Parameters
         ----------
         patience : float, optional
-            Seconds after which threads still at work are left behind. Default: never.
+            Seconds to wait for running threads before they are left behind. Default: no limit.
         """
         for _ in self._threads:
             self._tasks.put(None)
@@ -110,21 +110,21 @@ def _work(tasks: queue.SimpleQueue[Any]) -> None:
         if future.set_running_or_notify_cancel():
             try:
                 result = fn(*args)
-            except BaseException as error:  # raised again where the result is asked for
+            except BaseException as error:  # raised again by `result`
                 future.set_exception(error)
             else:
                 future.set_result(result)
                 del result
-        del task, future, fn, args  # the next one may be long in coming
+        del task, future, fn, args  # not kept alive while waiting for the next task
 
 
 def patience(kind: type[BaseException] | None) -> float | None:
-    """How long to wait for threads when leaving by such an exception: errors wait, Ctrl-C does not."""
+    """Seconds to wait for threads after this exception: no limit for errors, `PATIENCE` for Ctrl-C."""
     return None if kind is None or issubclass(kind, Exception) else PATIENCE
 
 
 def aside(fn: Callable[..., Any], *args: Any) -> Any:
-    """``fn(*args)``, computed in a thread of its own, so that Ctrl-C need not wait for it."""
+    """``fn(*args)``, computed in a separate thread, so that Ctrl-C does not wait for it."""
     threads, stop = Threads(1), Stop()
 
     def work() -> Any:

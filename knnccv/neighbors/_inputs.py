@@ -1,4 +1,4 @@
-"""Checks of what users give in place of data: lists and graphs."""
+"""Checks and conversion of given neighbor lists and graphs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ROWS = 2**14
 def lists_of_indices(
     indices: Any, distances: Any, *, approximate: bool, drop_self: bool
 ) -> tuple[Array, Array, Array]:
-    """Lists as other programs give them: samples and values of shape (n_items, depth), and lengths.
+    """Given lists as samples and values of shape (n_items, depth), and lengths.
 
-    Without distances the values are positions. Missing neighbors, and samples themselves if they are to be
-    dropped, are taken out.
+    Without distances the values are positions. Missing neighbors are removed, and with `drop_self` the
+    sample itself.
 
     Raises
     ------
@@ -30,15 +30,15 @@ def lists_of_indices(
     raw = _as_indices(indices, approximate=approximate, drop_self=drop_self)
     n_items, depth = raw.shape
     measured = None if distances is None else _as_distances(distances, raw.shape)
-    # Of clean lists in the right type no copy is made.
-    plain = measured is None and not approximate and not drop_self
-    whole = plain and raw.dtype == np.int32 and raw.flags.c_contiguous
-    items = raw if whole else np.zeros((n_items, depth), np.int32)
+    # Clean lists of the right type are not copied.
+    clean = measured is None and not approximate and not drop_self
+    shared = clean and raw.dtype == np.int32 and raw.flags.c_contiguous
+    items = raw if shared else np.zeros((n_items, depth), np.int32)
     values = np.empty((0, 0)) if measured is None else np.full((n_items, depth), np.inf)
     lengths = np.empty(n_items, np.int64)
     stamps = np.full(n_items, -1)
     rise = fall = False
-    # By blocks of rows: lists of a million samples should not be copied whole again and again.
+    # In blocks of rows, to save copies of the lists of a million samples.
     for start in range(0, n_items, ROWS):
         rows = slice(start, min(start + ROWS, n_items))
         keep = _listed(raw[rows], start, n_items, approximate=approximate, drop_self=drop_self)
@@ -52,7 +52,7 @@ def lists_of_indices(
         if not lengths[rows].all():
             msg = f"indices[{start + int(np.argmin(lengths[rows]))}] holds no neighbor"
             raise ValueError(msg)
-        if whole:
+        if shared:
             continue
         if measured is None:
             _pack_items(some, keep, items[rows])
@@ -62,11 +62,11 @@ def lists_of_indices(
         _check_finite_where(found, keep, start)
         rises, falls = _pack_lists(some, found, keep, items[rows], values[rows])
         rise, fall = rise or rises, fall or falls
-    from_library = approximate or drop_self  # whoever sorts lists otherwise does so on purpose
+    from_library = approximate or drop_self  # other lists with this order are intended
     if from_library and fall and not rise:
         msg = (
-            "distances fall along all lists, as similarities do; pass distances (of similarities the "
-            "negatives, say), the nearest first"
+            "distances fall along all lists, as similarities do; pass distances (for example the negative "
+            "similarities), the nearest first"
         )
         raise ValueError(msg)
     depth = int(lengths.max())
@@ -77,7 +77,13 @@ def lists_of_indices(
 
 
 def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_self: bool) -> Array:
-    """Which entries of some rows are neighbors; ValueError if one is none, `start` being the first row."""
+    """Mask of the entries of some rows that are neighbors; `start` is the first row.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not a valid index, or the sample itself without `drop_self`.
+    """
     keep = np.ones(raw.shape, bool)
     if approximate:
         keep &= ~_missing(raw)
@@ -93,12 +99,12 @@ def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_sel
         hint = ", or -1 for none with approximate=True" if raw[r, j] == -1 else ""
         msg = f"indices[{start + r}, {j}] is {raw[r, j]}; it must be between 0 and {n_items - 1}{hint}"
         raise ValueError(msg)
-    own = keep & (raw == np.arange(start, start + len(raw))[:, None])
-    if own.any() and not drop_self:
-        at = start + int(np.argwhere(own)[0][0])
+    itself = keep & (raw == np.arange(start, start + len(raw))[:, None])
+    if itself.any() and not drop_self:
+        at = start + int(np.argwhere(itself)[0][0])
         msg = f"indices[{at}] holds the sample itself; leave it out, or pass drop_self=True"
         raise ValueError(msg)
-    keep &= ~own
+    keep &= ~itself
     return keep
 
 
@@ -113,7 +119,7 @@ def _check_finite_where(values: Array, keep: Array, start: int) -> None:
 
 @jit
 def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
-    """The flat place of an entry that is in its row twice, or -1; `stamps` tell who listed a sample last."""
+    """Flat index of an entry that is twice in its row, or -1; `stamps` has the last row of each sample."""
     for r in range(len(raw)):
         for j in range(raw.shape[1]):
             if keep[r, j]:
@@ -125,6 +131,7 @@ def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
 
 @jit
 def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
+    """Fill the lists with the entries to keep, in their order."""
     for r in range(len(raw)):
         n = 0
         for j in range(raw.shape[1]):
@@ -135,7 +142,7 @@ def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
 
 @jit
 def _pack_lists(raw, found, keep, items, values):  # type: ignore[no-untyped-def]
-    """Rows of neighbors in the order (value, index); whether values rose, and fell, as they came."""
+    """Fill the lists, sorted by (value, index); return whether given values rise, and whether they fall."""
     rises = False
     falls = False
     for r in range(len(raw)):
@@ -180,14 +187,14 @@ def _as_indices(indices: Any, *, approximate: bool, drop_self: bool) -> Array:
 
 
 def _missing(raw: Array) -> Array:
-    """Where there is no neighbor: -1, also as unsigned integers hold it."""
-    none = np.array(-1).astype(raw.dtype)
-    missing: Array = raw == none
-    return missing if none < 0 or none >= len(raw) else np.zeros_like(missing)
+    """Mask of the entries without a neighbor: -1, or the largest value of unsigned integers."""
+    marker = np.array(-1).astype(raw.dtype)
+    missing: Array = raw == marker
+    return missing if marker < 0 or marker >= len(raw) else np.zeros_like(missing)
 
 
 def _as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
-    """The distances as they are if they are floats, which are checked where there is a neighbor."""
+    """The distances as an array; floats are returned unchanged and unchecked."""
     must = "distances must be real numbers"
     raw = distances if np.ma.isMaskedArray(distances) else rectangular(distances, must)
     if raw.shape != shape:
@@ -199,7 +206,7 @@ def _as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
 
 
 def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
-    """A sparse graph as neighbor lists: samples and values of shape (n_items, depth), and lengths.
+    """The lists of a sparse graph: samples and values of shape (n_items, depth), and lengths.
 
     Raises
     ------
@@ -222,7 +229,7 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
     if csr.dtype.kind not in "biuf":
         msg = f"graph must hold real distances, got dtype {csr.dtype}"
         raise TypeError(msg)
-    stored = graph.nnz if graph.format == "coo" else csr.nnz  # making a csr adds duplicates up
+    stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
     if csr.nnz != stored:
         msg = "graph stores more than one distance for some pair of items"

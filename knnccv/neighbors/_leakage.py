@@ -30,13 +30,13 @@ def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
     if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
         return
     what = (
-        "the tested item's own label is left out, but more samples have a say than any training set has"
+        "the tested item's own label is left out, but more labels are used than any training set has"
         if fitted == "exact"
-        else "the tested items' own labels are among them, which columns of many values give away"
+        else "they include the labels of the tested items, which columns of many values reveal"
     )
     msg = (
         f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
-        f"for every split: {what}. The score is optimistic. Take a distance that looks at no labels "
+        f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
         "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
     )
     warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Square matrices: dissimilarities, and what is mistaken for them or they for something else."""
+"""Checks of square matrices: distances, similarities, or features that look like distances."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from .._typing import Array
 from .._validation import as_reals, check_finite, rectangular
 
-BLOCK_VALUES = 2**21  # of a matrix that may be larger than what memory has room for twice
+BLOCK_VALUES = 2**21  # values checked at a time; a matrix may be too large for a copy
 TILE = 512
-FEWEST = 3  # two samples have one order
-# In a few rows a diagonal that is not looked at may be the largest by chance; symmetry is no chance.
+FEWEST = 3  # two samples have only one order
+# With few rows an arbitrary diagonal may be the largest by chance; a symmetric matrix is not chance.
 FEW = 10
 
 
 def as_matrix(D: Any) -> Array:
-    """Dissimilarities as a square array of real numbers, not copied where that can be helped.
+    """Dissimilarities as a square array of real numbers, copied only if necessary.
 
-    What is on the diagonal need not be finite.
+    The diagonal need not be finite.
 
     Raises
     ------
     ValueError, TypeError
-        If they are something else, or similarities.
+        If they are not such a matrix, or are similarities.
     """
     if hasattr(D, "tocsr"):
         msg = "the distances are a sparse matrix; use Neighbors.from_graph"
@@ -44,23 +44,23 @@ def as_matrix(D: Any) -> Array:
             _check_off_diagonal(rows, start)
     if _holds_similarities(matrix):
         msg = (
-            "metric 'precomputed' takes distances, but every item's largest value is its own, on the "
-            "diagonal, as in a matrix S of similarities; pass distances, as 1 - S or S.max() - S, or, if "
-            "these are distances, put NaN or the smallest value on the diagonal, which is not looked at"
+            "metric 'precomputed' takes distances, but every row's largest value is on the diagonal, as in "
+            "a matrix S of similarities; pass distances, such as 1 - S or S.max() - S, or, if these are "
+            "distances, put NaN or the smallest value on the diagonal, which is ignored"
         )
         raise ValueError(msg)
     return matrix
 
 
 def warn_of_distances(X: Array) -> None:
-    """Say so if the features of the samples look like their distances."""
+    """Warn if the features of the samples look like their distances."""
     n_items, n_features = X.shape
     if n_items != n_features or n_items < FEWEST or X.diagonal().any():
         return
     if X.min() < 0 or not X.any() or not _symmetric(X):
         return
     msg = (
-        "X is square and symmetric with zeros on the diagonal, as distances are, but is taken for the "
+        "X is square and symmetric with zeros on the diagonal, like distances, but is used as the "
         f'features of {n_items} samples; pass metric="precomputed", or Neighbors.from_distances(X), if it '
         "holds distances"
     )
@@ -68,31 +68,32 @@ def warn_of_distances(X: Array) -> None:
 
 
 def _blocks(matrix: Array) -> Any:
+    """Blocks of rows, with the index of their first row."""
     step = max(1, BLOCK_VALUES // len(matrix))
     for start in range(0, len(matrix), step):
         yield start, matrix[start : start + step]
 
 
-def _own(rows: Array, start: int) -> tuple[Array, Array]:
-    """The places of the diagonal in some rows, of which the first is row `start`."""
+def _diagonal(rows: Array, start: int) -> tuple[Array, Array]:
+    """Positions of the matrix's diagonal in some rows, of which the first is row `start`."""
     return np.arange(len(rows)), np.arange(start, start + len(rows))
 
 
 def _check_off_diagonal(rows: Array, start: int) -> None:
     if not np.isfinite(rows).all():
         others = np.array(rows)
-        others[_own(rows, start)] = 0
+        others[_diagonal(rows, start)] = 0
         check_finite("distances", others, start)
 
 
 def _finite_diagonal(matrix: Array) -> Array:
-    """The matrix, or a copy with zeros where the diagonal is not finite."""
+    """The matrix, or a copy in which diagonal values that are not finite are 0."""
     if matrix.dtype.kind not in "fO":
         return matrix
-    own = matrix.diagonal()
+    diagonal = matrix.diagonal()
     lost = [
         i
-        for i, value in enumerate(own)
+        for i, value in enumerate(diagonal)
         if isinstance(value, (float, np.floating)) and not np.isfinite(value)
     ]
     if lost:
@@ -102,20 +103,20 @@ def _finite_diagonal(matrix: Array) -> Array:
 
 
 def _holds_similarities(matrix: Array) -> bool:
-    """Whether every sample is most like itself; known from the first rows if these are distances."""
+    """Whether every row's largest value is on the diagonal; distances are known by the first rows."""
     if len(matrix) < FEWEST:
         return False
     higher = False
     for start, rows in _blocks(matrix):
-        own = rows[_own(rows, start)]
-        if not (np.isfinite(own).all() and (rows.max(axis=1) <= own).all()):
+        diagonal = rows[_diagonal(rows, start)]
+        if not (np.isfinite(diagonal).all() and (rows.max(axis=1) <= diagonal).all()):
             return False
-        higher = higher or bool((rows.min(axis=1) < own).any())
+        higher = higher or bool((rows.min(axis=1) < diagonal).any())
     return higher and (len(matrix) >= FEW or _symmetric(matrix))
 
 
 def _symmetric(matrix: Array) -> bool:
-    """Whether a matrix is its transpose, but for rounding."""
+    """Whether a matrix equals its transpose up to rounding."""
     for row in range(0, len(matrix), TILE):
         for column in range(row, len(matrix), TILE):
             one = matrix[row : row + TILE, column : column + TILE]

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from knnccv import KFold, Neighbors, complete_cv, loo_curve, monte_carlo_cv, surface
 
 SIMILARITIES = "similarities.*1 - S.*NaN or the smallest value on the diagonal"
-FEATURES = 'taken for the features.*metric="precomputed"'
+FEATURES = 'used as the features.*metric="precomputed"'
 
 
 def problem(n_items=30, seed=0):

@@ -29,7 +29,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._parallel.pool import TaskSizer, WorkerPool, check_pool
-from knnccv._parallel.shipping import KEPT_FUNCTIONS, FunctionReference, ShippedFunction, _arrive, _known
+from knnccv._parallel.shipping import KEPT_FUNCTIONS, FunctionReference, ShippedFunction, _known, _receive
 from knnccv.kernel import Variant, jit
 
 
@@ -50,7 +50,7 @@ def blas_limits():
     return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
 
 
-class CountingPlan:
+class CountingFunction:
     """Items times ten; it notes how often it was pickled."""
 
     n_pickled = 0
@@ -62,12 +62,12 @@ class CountingPlan:
         return rows * factor
 
     def __reduce__(self):
-        CountingPlan.n_pickled += 1
+        CountingFunction.n_pickled += 1
         return _plan, ()
 
 
 def _plan():
-    return CountingPlan()
+    return CountingFunction()
 
 
 class Remote(Executor):
@@ -143,37 +143,37 @@ def test_lists_travel_only_where_they_are_wanted():
 
 
 def test_threads_get_the_plan_itself():
-    CountingPlan.n_pickled = 0
-    with ThreadPoolExecutor(2) as pool, WorkerPool(CountingPlan(), executor=pool) as workers:
+    CountingFunction.n_pickled = 0
+    with ThreadPoolExecutor(2) as pool, WorkerPool(CountingFunction(), executor=pool) as workers:
         found = list(workers.map(np.arange(1000), 10, 3))
     assert max(len(block) for block, _ in found) == 10
     assert np.array_equal(np.concatenate([values for _, values in found]), 3 * np.arange(1000))
-    assert CountingPlan.n_pickled == 0
+    assert CountingFunction.n_pickled == 0
 
 
 def test_what_is_pickled_is_pickled_once():
-    CountingPlan.n_pickled = 0
-    with WorkerPool(CountingPlan(), executor=Remote()) as workers:
+    CountingFunction.n_pickled = 0
+    with WorkerPool(CountingFunction(), executor=Remote()) as workers:
         for _ in range(3):
             assert sum(len(block) for block, _ in workers.map(np.arange(1000), 7)) == 1000
-    assert CountingPlan.n_pickled == 1
+    assert CountingFunction.n_pickled == 1
 
 
 def test_a_worker_keeps_few_plans():
     _known.clear()
     for _ in range(2 * KEPT_FUNCTIONS):
         pickle.loads(
-            pickle.dumps(FunctionReference(ShippedFunction(CountingPlan()), True, threading.Event()))
+            pickle.dumps(FunctionReference(ShippedFunction(CountingFunction()), True, threading.Event()))
         )
     assert len(_known) == KEPT_FUNCTIONS
-    assert _arrive("nobody's", None) is None
+    assert _receive("nobody's", None) is None
     _known.clear()
 
 
 def test_another_version_is_refused():
-    parcel = ShippedFunction(None, ShippedFunction(CountingPlan()).packed(), version="0.0.0")
+    shipped = ShippedFunction(None, ShippedFunction(CountingFunction()).packed(), version="0.0.0")
     with pytest.raises(RuntimeError, match=r"the caller runs knnccv 0\.0\.0 and this worker .*the same"):
-        parcel.open()
+        shipped.open()
 
 
 class Unpicklable:
@@ -562,7 +562,7 @@ def test_tasks_grow_and_shrink_with_the_seconds_they_take():
 
 @pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 4}, {"executor": Remote()}])
 def test_blocks_come_in_order_and_whole(where):
-    with WorkerPool(CountingPlan(), **where) as workers:
+    with WorkerPool(CountingFunction(), **where) as workers:
         for n_rows in (1, 31, 32, 33, 1000, 4097):
             for size in (1, 7, 512):
                 parts = list(workers.map(np.arange(n_rows), size))

@@ -111,7 +111,7 @@ def as_csr(X: Any) -> Any:
     csr.eliminate_zeros()
     if csr.shape[0] == csr.shape[1] > 2 and csr.nnz and not csr.diagonal().any():
         msg = (
-            "X is square with an empty diagonal, as neighbor graphs and distances are, but is taken for "
+            "X is square with an empty diagonal, like neighbor graphs and distances, but is used as "
             f"the features of {csr.shape[0]} samples; pass Neighbors.from_graph(X) if it holds distances"
         )
         warnings.warn(msg, UserWarning, stacklevel=5)
