@@ -268,7 +268,7 @@ class TaskSizer:
         self._least = least
         self._length = 1
         self._per_item = 0.0
-        self.known = False  # whether the time per sample is known; the first one includes one-time costs
+        self.known = False  # whether the time per sample is known; the first sample includes one-time costs
 
     def learn(self, n_items: int, seconds: float) -> None:
         """Record a finished task."""

@@ -31,7 +31,7 @@ def longest_short_list(n_items: int) -> int:
 
 
 class Source(ABC):
-    """What orders the neighbors of N samples.
+    """The order of the neighbors of N samples.
 
     Attributes
     ----------

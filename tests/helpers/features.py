@@ -22,6 +22,13 @@ def adversarial():
     yield "many features", rng.normal(size=(1200, 14))
 
 
+def reference_order(D):
+    """All other samples by (distance, index), by full sorts."""
+    n_items = len(D)
+    rows = [[j for j in np.argsort(D[x], kind="stable") if j != x] for x in range(n_items)]
+    return np.array(rows)
+
+
 def engine(near, depth):
     """Class name of the engine that serves lists of this depth."""
     return type(near._engine(depth)).__name__

@@ -1,4 +1,4 @@
-"""What tests ask of worker processes, in a module that these can import."""
+"""Functions that tests run in worker processes, which import this module."""
 
 from threadpoolctl import threadpool_info
 

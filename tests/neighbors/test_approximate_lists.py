@@ -23,7 +23,7 @@ def same_lists(near, other, depth=20):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.int8, np.uint8])
-def test_items_in_their_own_lists_are_dropped_when_told(dtype):
+def test_samples_in_their_own_lists_are_dropped_on_request(dtype):
     expected = Neighbors.from_lists(ITEMS, DISTANCES)
     near = Neighbors.from_lists(WITH_SELF.astype(dtype), DISTANCES_WITH_SELF, drop_self=True)
     same_lists(near, expected)
@@ -34,7 +34,7 @@ def test_items_in_their_own_lists_are_dropped_when_told(dtype):
         Neighbors.from_lists(WITH_SELF.astype(dtype), DISTANCES_WITH_SELF)
 
 
-def test_the_item_itself_may_be_anywhere_or_nowhere():
+def test_the_sample_itself_may_be_at_any_position_or_absent():
     """Of duplicates a program may list the other one first, or the sample itself not at all."""
     items = np.array([[1, 0, 2], [0, 2, 3], [3, 1, 2], [3, 2, 1]])
     near = Neighbors.from_lists(items, drop_self=True)
@@ -76,7 +76,7 @@ def test_missing_neighbors_make_shorter_lists(dtype, given):
         Neighbors.from_lists(items, distances, approximate=True)
 
 
-def test_lists_with_nothing_in_them():
+def test_empty_lists_are_refused():
     with pytest.raises(ValueError, match=r"indices\[1\] holds no neighbor"):
         Neighbors.from_lists([[1, 2], [-1, -1], [0, 1]], approximate=True)
     with pytest.raises(ValueError, match=r"indices\[2, 0\] is -2; it must be between 0 and 2"):

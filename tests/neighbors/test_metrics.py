@@ -101,7 +101,7 @@ def test_values_are_those_of_scipy_and_scikit_learn(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_scores_do_not_depend_on_the_order_of_the_items(case):
+def test_scores_do_not_depend_on_the_order_of_the_samples(case):
     metric, params, X, _ = CASES[case]
     y = np.random.default_rng(0).integers(0, 2, len(X))
     order = np.random.default_rng(1).permutation(len(X))

@@ -79,7 +79,7 @@ def test_distances_are_scipys(metric, name):
 
 
 def test_long_rows_whose_sums_are_pairwise():
-    """NumPy adds long rows up in another order than short ones."""
+    """NumPy sums long rows in another order than short ones."""
     X = np.random.default_rng(0).normal(size=(40, 1500)) * (
         np.random.default_rng(1).random((40, 1500)) < 0.3
     )
@@ -131,7 +131,7 @@ def test_no_values_at_all():
         np.testing.assert_array_equal(found[1], expected[1])
 
 
-def test_every_function_takes_them():
+def test_every_function_takes_sparse_data():
     X = data("counts")
     y = np.random.default_rng(0).integers(0, 3, 90)
     sparse = sp.csr_matrix(X)
@@ -168,7 +168,7 @@ def test_many_features_are_never_dense():
             assert distances[7, 0] == pytest.approx(np.linalg.norm(y[0] - y[1]))
 
 
-def test_graphs_taken_for_features_are_told():
+def test_graphs_used_as_features_are_warned_of():
     neighbors = pytest.importorskip("sklearn.neighbors")
     graph = neighbors.kneighbors_graph(np.random.default_rng(0).normal(size=(30, 2)), 4, mode="distance")
     with pytest.warns(UserWarning, match=r"empty diagonal.*Neighbors.from_graph\(X\)"):
@@ -177,7 +177,7 @@ def test_graphs_taken_for_features_are_told():
 
 @pytest.mark.parametrize("metric", SPARSE_NAMES)
 @pytest.mark.parametrize("kind", ["counts", "reals"])
-def test_expected_score_takes_them(metric, kind):
+def test_expected_score_takes_sparse_data(metric, kind):
     neighbors = pytest.importorskip("sklearn.neighbors")
     from sklearn.model_selection import KFold as Folds
 
@@ -231,7 +231,7 @@ REFUSED = {
     "inf": (spoilt(-np.inf), {}, ValueError, r"X\[\d+, \d+\] is -inf"),
     "complex": (COUNTS.astype(complex), {}, TypeError, "X must hold real numbers, got dtype complex128"),
     "large integers": (spoilt(2**53 + 1, np.int64), {}, ValueError, r"integers beyond 2\*\*53"),
-    "one item": (COUNTS[:1], {}, ValueError, "at least 2 items"),
+    "one item": (COUNTS[:1], {}, ValueError, "at least 2 samples"),
     "no feature": (sp.csr_array((4, 0)), {}, ValueError, r"1 feature, got shape \(4, 0\)"),
     "one dimension": (sp.coo_array(np.ones(4)), {}, ValueError, r"got shape \(4,\)"),
     "range": (spoilt(1e-200), {}, ValueError, r"too many orders of magnitude.*X.toarray\(\)"),

@@ -63,7 +63,7 @@ def test_scikit_learns_estimators_are_refused_similarities():
         expected_score(vote, unit(X) @ unit(X).T, y, cv=Folds(3, shuffle=True))
 
 
-def test_what_mends_similarities_is_taken():
+def test_converted_similarities_are_accepted():
     X, y = problem()
     S = np.exp(-cdist(X, X, "sqeuclidean"))
     expected = complete_cv(X, y, "nn", KFold(5)).per_item
@@ -75,7 +75,7 @@ def test_what_mends_similarities_is_taken():
 
 @pytest.mark.parametrize("own", [np.nan, np.inf, -np.inf, 0.0, 0.5, -3.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble, object])
-def test_the_diagonal_is_not_looked_at(own, dtype):
+def test_the_diagonal_is_ignored(own, dtype):
     X, y = problem(40)
     D = cdist(X, X).astype(np.float32).astype(dtype)
     expected = complete_cv(D, y, "knn", KFold(5), metric="precomputed")
@@ -118,7 +118,7 @@ def test_a_matrix_in_a_file_is_read_by_blocks(tmp_path, monkeypatch):
             assert np.shares_memory(Neighbors.from_distances(mapped)._source.matrix, mapped)
 
 
-def test_distances_of_any_kind_are_no_similarities():
+def test_distances_of_any_kind_are_not_similarities():
     rng = np.random.default_rng(0)
     X, _ = problem()
     for D in (
@@ -145,7 +145,7 @@ def distances(X):
 
 @pytest.mark.parametrize("kind", distances(problem()[0]))
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "minkowski"])
-def test_distances_taken_for_features_are_told(kind, metric):
+def test_distances_used_as_features_are_warned_of(kind, metric):
     X, y = problem()
     D = distances(X)[kind]
     with pytest.warns(UserWarning, match=FEATURES):
@@ -154,7 +154,7 @@ def test_distances_taken_for_features_are_told(kind, metric):
         complete_cv(D, y, "nn", KFold(3), metric=metric)
 
 
-def test_distances_taken_for_features_are_told_everywhere():
+def test_every_function_warns_of_distances_used_as_features():
     X, y = problem()
     D = cdist(X, X)
     for ask in (surface, loo_curve):
@@ -172,7 +172,7 @@ def test_distances_taken_for_features_are_told_everywhere():
 
 
 def test_square_data_are_data(recwarn):
-    """Nothing is said of square data that are not symmetric, have another diagonal, or negative values."""
+    """No warning for square data that are not symmetric, have another diagonal, or negative values."""
     rng = np.random.default_rng(0)
     X, _ = problem()
     lopsided = cdist(X, X) * np.linspace(1, 2, 30)[:, None]

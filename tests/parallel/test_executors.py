@@ -51,7 +51,7 @@ def blas_limits():
 
 
 class CountingFunction:
-    """Items times ten; it notes how often it was pickled."""
+    """Samples times ten; counts how often it was pickled."""
 
     n_pickled = 0
 
@@ -71,9 +71,9 @@ def _plan():
 
 
 class Remote(Executor):
-    """Workers far away, in this process: what goes there and what comes back is pickled.
+    """Remote workers simulated in this process: arguments and results are pickled.
 
-    Every worker knows only the plans that were sent to it.
+    Every worker knows only the functions that were sent to it.
     """
 
     def __init__(self, n_workers=3, tells=False):
@@ -105,7 +105,7 @@ class Remote(Executor):
 
 
 @pytest.mark.parametrize("tells", [False, True])
-def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
+def test_the_function_is_sent_about_once_per_worker(tells, monkeypatch):
     monkeypatch.setattr(knnccv._parallel.pool, "FIRST_TASK_ITEMS", 3)  # tasks of three samples
     X, y = problem(300, 40)
     for call in (complete_cv, monte_carlo_cv):
@@ -122,7 +122,7 @@ def test_the_plan_travels_about_once_per_worker(tells, monkeypatch):
         assert 1 <= n_full <= 10
 
 
-def test_lists_travel_only_where_they_are_wanted():
+def test_lists_are_sent_only_if_they_are_needed():
     X, y = problem(600, 12)
     n_bytes = 600 * 100 * 12  # of lists of depth 100
     deep = {"variant": "nn", "cv": Subsample(100)}
@@ -135,14 +135,14 @@ def test_lists_travel_only_where_they_are_wanted():
     assert kept.came_back > n_bytes
     again = Remote()
     complete_cv(near, y, **deep, executor=again)
-    assert max(again.sent) > n_bytes, "what is deep enough goes, in place of a search"
+    assert max(again.sent) > n_bytes, "lists that are long enough are sent, in place of a search"
     assert again.came_back < n_bytes / 10
     deeper = Remote()
     complete_cv(near, y, "nn", Subsample(20), executor=deeper)
-    assert max(deeper.sent) < n_bytes, "what is too short stays"
+    assert max(deeper.sent) < n_bytes, "lists that are too short are not sent"
 
 
-def test_threads_get_the_plan_itself():
+def test_threads_get_the_function_itself():
     CountingFunction.n_pickled = 0
     with ThreadPoolExecutor(2) as pool, WorkerPool(CountingFunction(), executor=pool) as workers:
         found = list(workers.map(np.arange(1000), 10, 3))
@@ -151,7 +151,7 @@ def test_threads_get_the_plan_itself():
     assert CountingFunction.n_pickled == 0
 
 
-def test_what_is_pickled_is_pickled_once():
+def test_the_function_is_pickled_once():
     CountingFunction.n_pickled = 0
     with WorkerPool(CountingFunction(), executor=Remote()) as workers:
         for _ in range(3):
@@ -159,7 +159,7 @@ def test_what_is_pickled_is_pickled_once():
     assert CountingFunction.n_pickled == 1
 
 
-def test_a_worker_keeps_few_plans():
+def test_a_worker_keeps_few_functions():
     _known.clear()
     for _ in range(2 * KEPT_FUNCTIONS):
         pickle.loads(
@@ -184,7 +184,7 @@ class Unpicklable:
         return abs(one - other).sum()
 
 
-def test_what_cannot_travel_is_told():
+def test_an_unpicklable_metric_is_reported():
     X, y = problem(60)
     with (
         ProcessPoolExecutor(1, get_context("spawn")) as processes,
@@ -317,7 +317,7 @@ def slow_problem():
 
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_workers_may_die(cluster, n_killed, monkeypatch):
-    """By SIGKILL, half-way; with both of them the scattered data are lost."""
+    """By SIGKILL, half-way; if both die, the scattered data are lost."""
     X, y, metric = slow_problem()
     expected = complete_cv(X, y, "knn", 5, metric="manhattan")
     monkeypatch.setattr(knnccv._parallel.pool, "SECONDS_AWAY", 0.05)
@@ -464,7 +464,7 @@ print(json.dumps({
 @pytest.mark.parametrize("where", ["1", "2", "executor", "dask"])
 @pytest.mark.parametrize("how", ["kernel", "metric"])
 def test_ctrl_c_leaves_the_process_healthy(how, where):
-    """The whole would take a minute: that this ends at all shows that it was given up."""
+    """The whole would take a minute; an early end shows that the work was stopped."""
     if where == "dask":
         pytest.importorskip("distributed", reason="dask's distributed is not installed")
     done = subprocess.run(
@@ -485,7 +485,7 @@ def test_ctrl_c_leaves_the_process_healthy(how, where):
 
 
 def bars(monkeypatch):
-    """The bars that are shown from now on, on paper."""
+    """Records of the progress bars shown from now on."""
     tqdm = pytest.importorskip("tqdm").tqdm
     shown = []
 
@@ -500,7 +500,7 @@ def bars(monkeypatch):
 
 
 @pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 3}, {"executor": Remote()}])
-def test_the_bar_counts_items(where, monkeypatch):
+def test_the_bar_counts_samples(where, monkeypatch):
     shown = bars(monkeypatch)
     X, y = problem(700)
     complete_cv(X, y, "knn", KFold(5), progress=True, **where)
