@@ -30,9 +30,9 @@ def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
     if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
         return
     what = (
-        "the tested item's own label is left out, but more labels are used than any training set has"
+        "the tested sample's own label is left out, but more labels are used than any training set has"
         if fitted == "exact"
-        else "they include the labels of the tested items, which columns of many values reveal"
+        else "they include the labels of the tested samples, which columns of many values reveal"
     )
     msg = (
         f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
