@@ -168,9 +168,9 @@ def test_complete_cross_validation_says_that_the_distance_knows_the_labels():
             lambda near: monte_carlo_cv(near, labels, "nn", Subsample(40), n_repeats=2),
             lambda near: surface(near, labels, [1, 3], [20, 59]),
         ):
-            with pytest.warns(SupervisedDistanceWarning, match="fitted to the labels of all samples") as told:
+            with pytest.warns(SupervisedDistanceWarning, match="labels of all samples") as caught:
                 ask(near)
-            assert told[0].filename == __file__
+            assert caught[0].filename == __file__
     for ask in (
         lambda near: complete_cv(near, labels, "knn", LeaveOut(1)),
         lambda near: loo_curve(near, labels, [1, 3], "knn"),
