@@ -1,10 +1,12 @@
-"""Tables and figures of the literature, computed again and set beside what was printed.
+"""Tables and figures of the literature, computed again and set beside the printed numbers.
 
-Nothing that is shown as knnccv's is stored anywhere; it is computed when asked for.
+All numbers of knnccv are computed when they are asked for, or come from a cache of the same code and data.
 
 - `_catalog` lists the reproductions and runs them; a new reproduction is entered there.
-- Each paper has a package: `tr1999`, `icml2000`, `wilson_martinez`, `kanagawa`, `esl`.
-- `_comparison` and `_html_report` lay out the results; `_cache` keeps them; `_timing` measures.
+- Each paper has a package: `tr1999`, `icml2000`, `wilson_martinez`, `kanagawa`, `esl`. `_paper` has the
+  printed numbers, `_protocol` the experiments, `_report` verdicts and notes, `_pictures` the figures.
+- `_comparison` has the table type, `_picture` the pictures, `_combined` the files, `_page` the HTML page.
+- `_cache` stores reports on disk; `_timing` measures seconds.
 """
 
 from __future__ import annotations

@@ -1,133 +1,147 @@
-"""Numbers of the literature beside knnccv's, with what may differ, a verdict each, and pictures."""
+"""The table type of all reproductions: printed numbers beside computed ones, as text, Markdown and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import textwrap
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby, islice
 from typing import Any
 
+from ._picture import Picture
+
 WIDTH = 100
-CSV_HEADER = ("part", "quantity", "paper", "knnccv", "lowest", "highest", "verdict", "note")
+HEADER = ("", "paper", "knnccv", "allowed", "verdict")
+COLUMNS = ("part", "quantity", "paper", "knnccv", "lowest", "highest", "verdict", "note")
+AGREE, DIFFER = ("agrees", "within 2 sigma"), ("differs", "outside 2 sigma")
+HOLD, FAIL = ("holds",), ("does not hold",)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One number, or one claim, of the literature.
+    """One printed number, or one claim, and its counterpart by knnccv.
 
     Attributes
     ----------
-    part : str
-        The block of the table that it stands in.
-    quantity : str
-        What it is.
-    paper, ours : float or None
-        As printed, and as found; `paper` is None where nothing is printed, `ours` where nothing was found.
+    part, quantity : str
+        The block of the table, and the quantity within it.
+    paper, computed : float or None
+        The printed and the computed number; None where there is none.
     allowed : tuple of two floats, or None
-        Between which bounds `ours` agrees with `paper`. None: it is set beside it without a verdict.
+        The bounds within which `computed` agrees with `paper`. None: there is no verdict.
     holds : bool or None
-        Of a claim, which has no numbers: whether it holds.
+        For a claim: whether it holds.
     digits : int
-        Decimals that are shown.
+        Number of decimals in text.
     note : str
-        What explains a difference, or tells more of a claim.
+        An explanation, listed below the table.
+    judged : str or None
+        A verdict that replaces the one that follows from `allowed` or `holds`.
+    more : mapping
+        Values of further columns of the CSV file.
     """
 
     part: str
     quantity: str
     paper: float | None = None
-    ours: float | None = None
+    computed: float | None = None
     allowed: tuple[float, float] | None = None
     holds: bool | None = None
     digits: int = 2
     note: str = ""
+    judged: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
-        """A word."""
+        """One or two words."""
+        if self.judged is not None:
+            return self.judged
         if self.holds is not None:
             return "holds" if self.holds else "does not hold"
-        if self.ours is None:
+        if self.computed is None:
             return "not computed"
         if self.allowed is None:
             return "-"
-        return "agrees" if self.allowed[0] <= self.ours <= self.allowed[1] else "differs"
+        return "agrees" if self.allowed[0] <= self.computed <= self.allowed[1] else "differs"
 
-    def cells(self) -> list[str]:
-        """The row of a table."""
-        shown = ["" if value is None else f"{value:z.{self.digits}f}" for value in (self.paper, self.ours)]
+    @property
+    def difference(self) -> float | None:
+        """Computed minus printed number."""
+        return None if self.paper is None or self.computed is None else self.computed - self.paper
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table with the header `HEADER`."""
+        numbers = (self.paper, self.computed)
+        shown = ["" if value is None else f"{value:z.{self.digits}f}" for value in numbers]
         allowed = "" if self.allowed is None else " to ".join(f"{x:.{self.digits}f}" for x in self.allowed)
-        return [self.quantity, *shown, allowed, self.verdict]
+        return (self.quantity, *shown, allowed, self.verdict)
+
+    def record(self) -> dict[str, Any]:
+        """The values of all columns of the CSV file, by the names of the columns."""
+        lowest, highest = self.allowed or (None, None)
+        names = ("part", "quantity", "paper", "difference", "verdict", "note")
+        values = {name: getattr(self, name) for name in names}
+        return {**values, "knnccv": self.computed, "lowest": lowest, "highest": highest, **self.more}
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure that is drawn when somebody wants to see it.
+class Table:
+    """Cells as text and Markdown show them.
 
     Attributes
     ----------
-    name : str
-        Of its file, without ending.
-    caption : str
-        What it shows.
-    draw : callable
-        ``draw()`` → a new matplotlib Figure.
+    title : str
+        The heading; may be empty.
+    header : tuple of str
+        The names of the columns.
+    rows : tuple of tuples of str
+        An empty row separates groups in text; Markdown leaves it out.
+    left : tuple of int
+        The columns that are aligned to the left; all others are aligned to the right.
     """
 
-    name: str
-    caption: str
-    draw: Callable[[], Any]
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: tuple[int, ...] = (0,)
 
-    def png(self) -> bytes:
-        """The picture, drawn now.
+    def format(self, style: str) -> list[str]:
+        """The lines of the table in a style of tabulate, "plain" or "pipe"."""
+        from tabulate import tabulate
 
-        Raises
-        ------
-        ImportError
-            If matplotlib is missing.
-        """
-        out = io.BytesIO()
-        self.draw().savefig(out, format="png", dpi=120, metadata={"Software": None})
-        return out.getvalue()
-
-
-def new_figure(width: float, height: float, n_rows: int = 1, n_columns: int = 1) -> tuple[Any, Any]:
-    """A matplotlib Figure that no window knows of, and its axes, (n_rows, n_columns) of them.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        msg = "pictures need matplotlib: pip install 'knnccv[plot]'"
-        raise ImportError(msg) from error
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+        rows = [row for row in self.rows if row or style == "plain"]
+        alignments = ["left" if at in self.left else "right" for at in range(len(self.header))]
+        shown: dict[str, Any] = {"tablefmt": style, "colalign": alignments, "disable_numparse": True}
+        if style == "plain":  # as a row, since tabulate widens the columns of headers
+            return tabulate([self.header, *rows], **shown).splitlines()
+        return tabulate(rows, self.header, **shown).splitlines()
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was printed and what was found.
+    """Printed and computed numbers, with verdicts, notes and pictures.
 
     Attributes
     ----------
     title, source : str
-        What it is, and where it is printed.
+        The title, and where the numbers are printed.
     lines : tuple of Line
-        In the order in which they are shown; those of a part together.
+        All numbers and claims, in the order of the table; lines of a part are adjacent.
     notes : tuple of str
-        What a reader of both columns must know.
+        Explanations of both columns, in Markdown.
     pictures : tuple of Picture
-        To go with them.
-    failures : list of str
-        Why parts are missing, a line for every data set that could not be had.
+        The figures.
+    failures : tuple of str
+        Reasons why parts are missing.
+    tables : tuple of Table
+        The layout, of equally many columns each. Default: a table for every part, a row for every line.
+    columns : tuple of str
+        The columns of the CSV file.
+    kept_since : str
+        The date of the computation, if the result comes from the cache.
     """
 
     title: str
@@ -136,47 +150,48 @@ class Comparison:
     notes: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     failures: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    columns: tuple[str, ...] = COLUMNS
+    kept_since: str = ""
 
     def to_text(self) -> str:
-        """For a terminal of 100 columns."""
-        header = ["", "paper", "knnccv", "allowed", "verdict"]
-        body = [line.cells() for line in self.lines]
-        widths = column_widths([header, *body])
+        """Text for a terminal of 100 columns."""
+        tables = self._tables()
         text = [self.title]
-        part = None
-        for line, cells in zip(self.lines, body, strict=True):
-            if line.part != part:
-                part = line.part
-                text += ["", part, padded(header, widths, (0, 4))]
-            text.append(padded(cells, widths, (0, 4)))
-        return "\n".join([*text, "", *wrapped(self._remarks())])
+        if tables:
+            # Formatted as one, so that the columns of all tables are aligned.
+            joined = [row for table in tables for row in (table.header, *table.rows)]
+            lines = iter(Table("", joined[0], tuple(joined[1:]), tables[0].left).format("plain"))
+            for table in tables:
+                heading = [table.title] if table.title else []
+                text += ["", *heading, *islice(lines, 1 + len(table.rows))]
+        wrapped = (
+            textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
+            for note in self._remarks()
+        )
+        return "\n".join([*text, "", *(line for note in wrapped for line in note)])
 
     def to_markdown(self) -> str:
-        """As a Markdown document, without the pictures."""
-        return "\n".join(
-            [f"# {self.title}", *self._tables(), "", *(f"- {note}" for note in self._remarks()), ""]
-        )
-
-    def _tables(self) -> Iterator[str]:
-        part = None
-        for line in self.lines:
-            if line.part != part:
-                part = line.part
-                yield from ("", f"## {part}", "")
-                yield "| | paper | knnccv | allowed | verdict |"
-                yield "| --- | ---: | ---: | ---: | --- |"
-            yield f"| {' | '.join(line.cells())} |"
+        """A Markdown document without the pictures."""
+        text = [f"# {self.title}"]
+        for table in self._tables():
+            heading = ["", f"## {table.title}"] if table.title else []
+            text += [*heading, "", *table.format("pipe")]
+        return "\n".join([*text, "", *(f"- {note}" for note in self._remarks()), ""])
 
     def to_csv(self) -> str:
-        """One line per number, with all digits."""
+        """One row for every line, with all digits."""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(CSV_HEADER)
-        for line in self.lines:
-            numbers = (line.paper, line.ours, *(line.allowed or (None, None)))
-            shown = ["" if number is None else number for number in numbers]
-            writer.writerow([line.part, line.quantity, *shown, line.verdict, line.note])
+        writer = csv.DictWriter(out, self.columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(line.record() for line in self.lines)
         return out.getvalue()
+
+    def _tables(self) -> tuple[Table, ...]:
+        return self.tables or tuple(
+            Table(part, HEADER, tuple(line.cells() for line in lines), left=(0, 4))
+            for part, lines in groupby(self.lines, key=lambda line: line.part)
+        )
 
     def _remarks(self) -> Iterator[str]:
         for line in self.lines:
@@ -186,48 +201,23 @@ class Comparison:
         for failure in self.failures:
             yield f"Not computed: {failure}"
         yield f"Printed in: {self.source}."
+        if self.kept_since:
+            yield (
+                f"Kept since {self.kept_since}: the same code, data and libraries (--fresh computes it "
+                "again)."
+            )
 
 
-def write_answer(answer: Any, folder: Path, name: str) -> None:
-    """Write ``name.md``, ``name.csv`` and the pictures, ``name-PICTURE.png``.
+def missing_data(reasons: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
+    """One sentence for every reason of missing data, with all parts that it affects.
 
-    Warns
-    -----
-    UserWarning
-        If matplotlib is missing, so that there are no pictures.
+    Parameters
+    ----------
+    reasons : iterable of (part, reason)
+        The reason is None where the data are there.
     """
-    shown = []
-    for picture in answer.pictures:
-        file = f"{name}-{picture.name}.png"
-        try:
-            (folder / file).write_bytes(picture.png())
-        except ImportError as error:
-            warnings.warn(f"no pictures of {name}: {error}", UserWarning, stacklevel=3)
-            break
-        shown.append(f"![{picture.caption}]({file})\n")
-    (folder / f"{name}.md").write_text("\n".join([answer.to_markdown(), *shown]), encoding="utf-8")
-    (folder / f"{name}.csv").write_text(answer.to_csv(), encoding="utf-8")
-
-
-def column_widths(grid: list[list[str]]) -> list[int]:
-    """How wide the columns of a table are."""
-    return [max(map(len, column)) for column in zip(*grid, strict=True)]
-
-
-def padded(cells: list[str], widths: list[int], left: Sequence[int]) -> str:
-    """A row of a table for a terminal, the columns in `left` flush left and the others right."""
-    pairs = enumerate(zip(cells, widths, strict=True))
-    shown = [cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in pairs]
-    return "  ".join(shown).rstrip()
-
-
-def wrapped(notes: Iterable[str]) -> list[str]:
-    """Notes as the samples of a list, for a terminal of 100 columns."""
-    return [
-        line
-        for note in notes
-        for line in textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
-    ]
-
-
-PAPER_COLOR = "#3b4252"
+    parts: dict[str, list[str]] = {}
+    for part, reason in reasons:
+        if reason is not None:
+            parts.setdefault(" ".join(reason.split()), []).append(part)
+    return tuple(f"no data for {'; '.join(names)}: {reason}" for reason, names in parts.items())

@@ -1,4 +1,4 @@
-"""How long a call takes."""
+"""The median time of a call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def median_seconds(ask: Callable[[], Any], n_calls: int) -> float:
-    """Median wall time of so many calls, after one that may compile."""
+    """Median wall time of `n_calls` calls, after a first one that may compile."""
     ask()
     seconds = []
     for _ in range(n_calls):

@@ -1,7 +1,7 @@
-"""What complete cross-validation buys: the random runs, and seconds, that one exact run replaces.
+"""The random runs, and their seconds, that one complete cross-validation replaces.
 
-One run of k-fold cross-validation scatters with a standard deviation s about the exact mean; so the mean of
-R runs has the standard error s / sqrt(R), and R = (s / e)^2 runs are needed for the standard error e.
+One run of k-fold cross-validation has a standard deviation s about the exact mean. The mean of R runs has
+the standard error s / sqrt(R), so that R = (s / e)^2 runs are needed for the standard error e.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._parallel import for_each, n_workers
 from .._typing import Array
-from ._comparison import Comparison, Line, Picture, new_figure
+from ._comparison import Comparison, Line, missing_data
+from ._picture import BLUE, ORANGE, Picture, new_figure
 from ._timing import median_seconds
 
 if TYPE_CHECKING:
@@ -28,18 +29,17 @@ N_RUNS = {False: 200, True: 30}
 N_CALLS = {False: 5, True: 3}
 SEED = 0
 LEVEL = 0.95
-FAR = 4
-"""Standard errors by which the mean of the random runs may miss the exact score."""
+MAX_ERRORS = 4
+"""Standard errors by which the mean of the random runs may differ from the exact score."""
 
-ROUNDING = 1e-12  # else (0.01 / 0.001)^2 is more than 100
+ROUNDING = 1e-12  # without it, (0.01 / 0.001)^2 is more than 100
 YEAR = 365.25 * 24 * 3600
-COLORS = {"exact": "#D55E00", "run": "#0072B2", "runs": "#000000"}
 Seconds = Callable[["Dataset", int, int], float]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A data set and how many neighbors vote."""
+    """A data set and the number of neighbors."""
 
     name: str
     load: str
@@ -48,7 +48,7 @@ class Task:
 
     @property
     def part(self) -> str:
-        """How it is called in the table."""
+        """The name in the table."""
         return f"{self.name}, {self.n_neighbors}-NN"
 
 
@@ -65,20 +65,18 @@ TASKS = (
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured on a data set.
+    """The measurements on a data set.
 
     Attributes
     ----------
     shape : tuple of two ints
-        Samples and features.
+        Number of samples and of features.
     score, bound : float
-        Exact, and the certified bound of its error.
-    mean, spread : float
-        Mean and standard deviation of the random runs.
-    n_runs : int
-        How many they were.
+        The exact score, and the certified bound of its error.
+    mean, spread, n_runs : float, float and int
+        Mean, standard deviation and number of the random runs.
     seconds_exact, seconds_run : float
-        Of one complete cross-validation, and of one plain run.
+        Seconds of one complete cross-validation, and of one plain run.
     """
 
     shape: tuple[int, int]
@@ -92,29 +90,29 @@ class Found:
 
     @property
     def needed(self) -> int:
-        """Runs for the standard error 0.001."""
+        """The number of runs for the standard error 0.001."""
         return runs_needed(self.spread, STANDARD_ERROR)
 
     @property
     def seconds_needed(self) -> float:
-        """What they take."""
+        """The seconds of these runs."""
         return self.needed * self.seconds_run
 
 
 def runs_needed(spread: float, error: float) -> int:
-    """The least number of runs whose mean has a standard error of at most `error`; at least one."""
+    """The least number of runs whose mean has a standard error of at most `error`."""
     return max(1, math.ceil((spread / error) ** 2 * (1 - ROUNDING)))
 
 
 def log_runs_needed(spread: float, error: float) -> float:
-    """Decimal logarithm of that number, however large; infinite for `error` = 0."""
+    """The decimal logarithm of that number, of any size; infinite for `error` = 0."""
     if error == 0:
         return math.inf
     return max(0.0, 2 * (math.log10(spread) - math.log10(error))) if spread > 0 else 0.0
 
 
 def interval(spread: float, n_runs: int) -> tuple[float, float]:
-    """Between which standard deviations the true one lies, at the level 0.95, for normal runs."""
+    """The 95 % confidence interval of the true standard deviation, for normal runs."""
     from scipy.stats import chi2
 
     tail = (1 - LEVEL) / 2
@@ -124,22 +122,22 @@ def interval(spread: float, n_runs: int) -> tuple[float, float]:
 
 
 def what_ccv_buys(quick: bool, progress: bool = False) -> Comparison:
-    """Measure it; `quick` draws fewer random runs."""
+    """Measure all data sets; `quick` draws fewer random runs."""
     from .. import datasets
 
-    seconds, how = _plain_run()
+    seconds, method = _plain_run()
     found: dict[str, Found] = {}
-    failures: list[str] = []
+    failures: list[tuple[str, str]] = []
 
     def work(task: Task) -> None:
         try:
             data = getattr(datasets, task.load)(**task.arguments)
         except datasets.DatasetError as error:
-            failures.append(f"no data for {task.name}: {' '.join(str(error).split())}")
+            failures.append((task.name, str(error)))
             return
         found[task.part] = _measure(task, data, quick, seconds)
 
-    for_each(work, TASKS, n_jobs=1, progress=progress, unit="set")  # one by one: they are timed
+    for_each(work, TASKS, n_jobs=1, progress=progress, unit="set")  # one by one, since they are timed
     pictures = (
         Picture(
             "seconds",
@@ -149,7 +147,8 @@ def what_ccv_buys(quick: bool, progress: bool = False) -> Comparison:
         ),
     )
     lines = tuple(line for part, one in found.items() for line in _lines(part, one))
-    return Comparison(TITLE, SOURCE, lines, _notes(how, quick), pictures if found else (), tuple(failures))
+    notes = _notes(method, quick)
+    return Comparison(TITLE, SOURCE, lines, notes, pictures if found else (), missing_data(failures))
 
 
 def _measure(task: Task, data: Dataset, quick: bool, seconds: Seconds) -> Found:
@@ -159,15 +158,8 @@ def _measure(task: Task, data: Dataset, quick: bool, seconds: Seconds) -> Found:
     def exact() -> Any:
         return complete_cv(data.X, data.y, "knn", N_FOLDS, n_neighbors=task.n_neighbors)
 
-    random = monte_carlo_cv(
-        data.X,
-        data.y,
-        "knn",
-        N_FOLDS,
-        n_neighbors=task.n_neighbors,
-        n_repeats=N_RUNS[quick],
-        random_state=SEED,
-    )
+    asked: dict[str, Any] = {"n_neighbors": task.n_neighbors, "n_repeats": N_RUNS[quick]}
+    random = monte_carlo_cv(data.X, data.y, "knn", N_FOLDS, random_state=SEED, **asked)
     answer = exact()
     return Found(
         shape=data.X.shape,
@@ -182,7 +174,7 @@ def _measure(task: Task, data: Dataset, quick: bool, seconds: Seconds) -> Found:
 
 
 def _plain_run() -> tuple[Seconds, str]:
-    """How one run is timed: by scikit-learn where it is installed."""
+    """The function that times one run, by scikit-learn where it is installed, and its description."""
     try:
         import sklearn
         from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -207,7 +199,7 @@ def _plain_run() -> tuple[Seconds, str]:
 
 
 def seconds_per_repeat(data: Dataset, n_neighbors: int, n_calls: int) -> float:
-    """Of `monte_carlo_cv`."""
+    """The seconds of one run of `monte_carlo_cv`, of 50 runs together."""
     from ..montecarlo import monte_carlo_cv
 
     asked: dict[str, Any] = {"n_neighbors": n_neighbors, "n_repeats": 50, "random_state": SEED}
@@ -221,22 +213,22 @@ def _lines(part: str, one: Found) -> list[Line]:
     off = abs(one.mean - one.score) / (one.spread / math.sqrt(one.n_runs)) if one.spread else 0.0
     ratio = one.seconds_needed / one.seconds_exact
     return [
-        Line(part, "exact accuracy in %", ours=100 * one.score, digits=4),
-        Line(part, "standard deviation of one random run, points", ours=100 * one.spread, digits=3),
-        Line(part, "seconds of one exact run", ours=one.seconds_exact, digits=4),
-        Line(part, "seconds of one random run", ours=one.seconds_run, digits=4),
+        Line(part, "exact accuracy in %", computed=100 * one.score, digits=4),
+        Line(part, "standard deviation of one random run, points", computed=100 * one.spread, digits=3),
+        Line(part, "seconds of one exact run", computed=one.seconds_exact, digits=4),
+        Line(part, "seconds of one random run", computed=one.seconds_run, digits=4),
         Line(
             part,
             f"random runs for the standard error {STANDARD_ERROR}",
-            ours=one.needed,
+            computed=one.needed,
             digits=0,
-            note=f"{low} to {high}, for what is known of the standard deviation from {one.n_runs} runs.",
+            note=f"{low} to {high}, by the interval of s from {one.n_runs} runs.",
         ),
-        Line(part, "seconds of these runs", ours=one.seconds_needed, digits=3),
+        Line(part, "seconds of these runs", computed=one.seconds_needed, digits=3),
         Line(
             part,
             "random runs for the certified bound, log10",
-            ours=log_runs,
+            computed=log_runs,
             digits=1,
             note=f"{_power(log_runs)} runs for the standard error {one.bound:.1e}, the bound of the exact "
             f"run's error: {_power(log_years)} years.",
@@ -244,8 +236,8 @@ def _lines(part: str, one: Found) -> list[Line]:
         Line(
             part,
             "the random runs' mean is near the exact score",
-            holds=off <= FAR,
-            note=f"{off:.1f} standard errors of {one.n_runs} runs; to hold, at most {FAR}.",
+            holds=off <= MAX_ERRORS,
+            note=f"{off:.1f} standard errors of {one.n_runs} runs; at most {MAX_ERRORS} are allowed.",
         ),
         Line(
             part,
@@ -258,7 +250,7 @@ def _lines(part: str, one: Found) -> list[Line]:
 
 
 def _power(log: float) -> str:
-    """A number given by its decimal logarithm, in scientific notation."""
+    """A number in scientific notation, from its decimal logarithm."""
     if math.isinf(log):
         return "infinitely many"
     exponent = math.floor(log)
@@ -266,7 +258,7 @@ def _power(log: float) -> str:
 
 
 def draw(found: Mapping[str, Found]) -> Any:
-    """Seconds of the exact mean, of one run and of the runs that are needed, a row for each set."""
+    """Seconds of the exact mean, of one run and of the required runs, a row for each set."""
     figure, axes = new_figure(9, 1.6 + 0.55 * len(found))
     panel = axes[0, 0]
     rows = list(range(len(found)))[::-1]
@@ -276,18 +268,14 @@ def draw(found: Mapping[str, Found]) -> Any:
         runs = f"{one.needed} run{'s' if one.needed > 1 else ''}"
         at = (one.seconds_needed, row)
         panel.annotate(runs, at, xytext=(8, 0), textcoords="offset points", va="center", fontsize="small")
+    needed = [one.seconds_needed for one in sets]
     series = (
-        ("exact", "s", "all splits, exactly", [one.seconds_exact for one in sets]),
-        ("run", "o", "one random run", [one.seconds_run for one in sets]),
-        (
-            "runs",
-            "D",
-            f"random runs for a standard error of {STANDARD_ERROR}",
-            [s.seconds_needed for s in sets],
-        ),
+        (ORANGE, "s", "all splits, exactly", [one.seconds_exact for one in sets]),
+        (BLUE, "o", "one random run", [one.seconds_run for one in sets]),
+        ("black", "D", f"random runs for a standard error of {STANDARD_ERROR}", needed),
     )
-    for key, marker, label, seconds in series:
-        panel.plot(seconds, rows, marker, color=COLORS[key], label=label, ms=8, zorder=2)
+    for color, marker, label, seconds in series:
+        panel.plot(seconds, rows, marker, color=color, label=label, ms=8, zorder=2)
     panel.set_xscale("log")
     low, high = panel.get_xlim()
     panel.set_xlim(low, high * (high / low) ** 0.12)  # room for the last number of runs
@@ -300,17 +288,17 @@ def draw(found: Mapping[str, Found]) -> Any:
     return figure
 
 
-def _notes(how: str, quick: bool) -> tuple[str, ...]:
+def _notes(method: str, quick: bool) -> tuple[str, ...]:
     threads = n_workers(None)
     return (
         f"Stratified {N_FOLDS}-fold cross-validation, raw features. The standard deviation s is that of "
         f"{N_RUNS[quick]} random runs (monte_carlo_cv, seed {SEED}), a run being a whole partition into "
         "folds; (s / e)^2 runs have a mean with the standard error e.",
-        f"The range of the number of runs is that of s^2 by the law of chi^2 at the level {LEVEL}, for "
-        "runs that are normally distributed, which they are nearly.",
-        f"One random run is timed as {how}; the exact run as complete_cv from the raw data, neighbors "
+        f"The range of the number of runs is the {100 * LEVEL:.0f} % confidence interval of s^2 by the "
+        "chi^2 distribution, for runs that are normally distributed, which they are nearly.",
+        f"One random run is timed as {method}; the exact run as complete_cv from the raw data, neighbors "
         f"included. Seconds are medians of {N_CALLS[quick]} calls after one that compiles, with the "
         f"defaults of both, on {threads} processor{'s' if threads > 1 else ''}.",
-        "The standard error measures the luck of splitting alone, which complete cross-validation removes; "
-        "that of having drawn these samples remains with both.",
+        "The standard error measures the randomness of splitting alone, which complete cross-validation "
+        "removes; that of the choice of these samples remains with both.",
     )

@@ -1,4 +1,4 @@
-"""The Elements of Statistical Learning on cross-validation: its simulations, and how they are told."""
+"""The simulations of The Elements of Statistical Learning, their verdicts and their report."""
 
 import math
 from collections import Counter
@@ -7,20 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knnccv import KFold, complete_cv, monte_carlo_cv, reproduce
+from knnccv import KFold, complete_cv, monte_carlo_cv
 from knnccv.__main__ import main
 from knnccv.reproduce.esl import _protocol, _report
 
 pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The quick answer, and the folder that it was written to."""
-    folder = tmp_path_factory.mktemp("esl")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.mktemp("kept")))
-        return reproduce.reproduce("esl-cv", quick=True, folder=folder), folder
+@pytest.fixture
+def written(quick):
+    return quick("esl-cv")
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +141,7 @@ def test_the_curves(plane):
     counted = 100 * (_protocol.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
     assert np.abs(counted - plane.new).max() < 4 * 50 * math.sqrt(1 / 2000 + 1 / 40_000)
     bayes = 100 * ((plane.law.second_share(points) > 0.5) != labels).mean()
-    assert abs(bayes - plane.bayes) < 4 * (plane.bayes_luck + 50 / math.sqrt(40_000))
+    assert abs(bayes - plane.bayes) < 4 * (plane.bayes_error_bar + 50 / math.sqrt(40_000))
     assert plane.bayes < plane.new.min()
     assert plane.training[0] == 0 < plane.training[14]
 
@@ -155,8 +151,8 @@ def test_the_wrong_and_the_right_way(written):
         part = lines_of(written[0], f"The 100 of 5000 predictors with the highest {name}")
         wrong, right, stratified, inside, outside = part.values()
         assert [line.paper for line in part.values()] == [3, 50, None, 0.28, 0]
-        assert wrong.ours < 10 < 35 < min(right.ours, stratified.ours)
-        assert inside.ours > 0.2 > abs(outside.ours)
+        assert wrong.computed < 10 < 35 < min(right.computed, stratified.computed)
+        assert inside.computed > 0.2 > abs(outside.computed)
         assert (stratified.verdict, outside.verdict) == ("holds", "agrees")
 
 
@@ -173,14 +169,14 @@ def test_claims_hold(written):
 
 
 def test_verdicts_can_fail(plane, monkeypatch):
-    """From data that say otherwise; and the paper's numbers are not taken for ours."""
+    """With data that contradict the claims; the paper's numbers are not used as computed ones."""
     few = np.linspace(0, 0.1, 100).reshape(10, 10)
     found = _protocol.Screening(*(30 + few[:4]), few - 0.9, few + 0.4)
     lines = _report._screening_lines("correlation", found)
     assert [line.verdict for line in lines] == [*["differs"] * 2, "does not hold", *["differs"] * 2]
     monkeypatch.setattr(_report, "WRONG", 30.0)
     (other, *_) = _report._screening_lines("correlation", found)
-    assert (other.ours, other.verdict) == (lines[0].ours, "agrees")
+    assert (other.computed, other.verdict) == (lines[0].computed, "agrees")
     far = replace(plane, new=plane.new + 40)
     assert _report._curve_lines(plane)[-1].verdict == "holds"
     assert _report._curve_lines(far)[-1].verdict == "does not hold"
@@ -214,7 +210,7 @@ def test_what_is_written(written):
     assert max(map(len, found.to_text().splitlines())) <= 100
     said = " ".join(found.to_text().split())
     assert "guessing the label of any of the 49 others errs in 51.02 %" in said
-    assert "own two classes in the plane are not at hand" in said
+    assert "own two classes in the plane are not available" in said
     assert (folder / "esl-cv.csv").read_text(encoding="utf-8") == found.to_csv()
     names = sorted(path.name for path in folder.iterdir() if path.suffix == ".png")
     assert names == ["esl-cv-curves.png", "esl-cv-maps.png", "esl-cv-screening.png"]

@@ -13,21 +13,23 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import reproduce
 from knnccv.__main__ import main
 from knnccv._labels import encode_labels
-from knnccv.datasets import _download
 from knnccv.reproduce.icml2000 import _protocol, _report
-from knnccv.reproduce.icml2000._protocol import (
+from knnccv.reproduce.icml2000._paper import (
+    BLOCKS,
     CCV,
     CV,
     GAUSSIANS,
     HOLDOUT,
     IN_ORDER,
-    N_TEST,
+    LOSS_BLOCK,
     STRATIFIED,
     SUBSAMPLING,
     Printed,
+)
+from knnccv.reproduce.icml2000._protocol import (
+    N_TEST,
     Row,
     bayes_error,
     calibrated,
@@ -35,24 +37,14 @@ from knnccv.reproduce.icml2000._protocol import (
     gaussians,
     run_block,
 )
-from knnccv.reproduce.icml2000._report import BLOCKS, LOSS_BLOCK, QUICK, mean_bounds, variance_bounds
+from knnccv.reproduce.icml2000._report import QUICK
+from knnccv.reproduce.icml2000._verdicts import largest_gap, mean_bounds, variance_bounds
 
 
-@pytest.fixture(scope="module")
-def reports(mirror, tmp_path_factory):
-    """Both quick tables, with the files that they wrote."""
-    folder = tmp_path_factory.mktemp("icml")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_DATA_URL", mirror.url)
-        patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setattr(_download, "public_sources", lambda _: [])
-        for name in ("NO_PROXY", "no_proxy"):
-            patch.setenv(name, "127.0.0.1,localhost")
-        made = {
-            name: reproduce.reproduce(name, quick=True, folder=folder)
-            for name in ("icml-table2", "icml-table3")
-        }
-    return made, folder
+@pytest.fixture
+def reports(quick):
+    """Both quick tables."""
+    return {name: quick(name) for name in ("icml-table2", "icml-table3")}
 
 
 def numbers(report, what):
@@ -153,12 +145,12 @@ def test_bounds_of_a_mean():
     assert (low, high) == pytest.approx((400 - off, 400 + off))
 
 
-@pytest.mark.usefixtures("mirrored", "cache")
+@pytest.mark.usefixtures("mirrored")
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):
     """Holdout and CCV: Fractions, distances of whole numbers, tied samples alike."""
     found = run_block(LOSS_BLOCK, 4, 2, 3)
-    sample = _protocol._samples(LOSS_BLOCK, 4, 2)[draw]
+    sample = _protocol._draw_sets(LOSS_BLOCK, 4, 2)[draw]
     assert sample.X.shape == (140, 8)
     assert sample.pool_X.shape == (699, 8)
     pool = [tuple(map(int, row)) for row in np.column_stack([sample.pool_X, sample.pool_y])]
@@ -193,7 +185,7 @@ def cost(true, said):
 
 
 def test_synthetic_samples_have_new_points_to_test_on():
-    samples = _protocol._samples(BLOCKS[0], 0, 3)
+    samples = _protocol._draw_sets(BLOCKS[0], 0, 3)
     assert [len(sample.X) for sample in samples] == [80] * 3
     for one, other in itertools.combinations(samples, 2):
         assert not np.isin(one.pool_X, other.pool_X).any()
@@ -209,26 +201,26 @@ def test_synthetic_samples_have_new_points_to_test_on():
 
 @pytest.mark.usefixtures("mirrored", "cache")
 def test_answers_are_the_same_again_and_no_printed_number(reports, monkeypatch):
-    """Were a printed number taken for ours, changing it would change ours."""
+    """Changing a printed number does not change a computed one."""
     other = {
         method: Printed(300 + printed.mean, 2 * printed.variance, 3.0, 4.0)
         for method, printed in LOSS_BLOCK.printed.items()
     }
     monkeypatch.setattr(_report, "LOSS_BLOCK", replace(LOSS_BLOCK, printed=other))
     again = _report.table3(quick=True)
-    before = reports[0]["icml-table3"]
+    before = reports["icml-table3"][0]
     for what in ("loss × 10³", "variance × 10³"):
         first, second = numbers(before, what), numbers(again, what)
         assert len(first) == 5
-        assert {key: line.ours for key, line in first.items()} == {
-            key: line.ours for key, line in second.items()
+        assert {key: line.computed for key, line in first.items()} == {
+            key: line.computed for key, line in second.items()
         }
     assert {line.verdict for line in numbers(again, "loss × 10³").values()} == {"differs", "-"}
 
 
 def test_the_quick_tables_agree(reports):
     """Numbers and claims; times are told, but depend on the machine."""
-    table2, table3 = (reports[0][name] for name in ("icml-table2", "icml-table3"))
+    table2, table3 = (reports[name][0] for name in ("icml-table2", "icml-table3"))
     assert len(numbers(table2, "accuracy × 10³")) == 3 * 7 + 4
     assert len(numbers(table3, "loss × 10³")) == 5
     for report in (table2, table3):
@@ -239,7 +231,7 @@ def test_the_quick_tables_agree(reports):
             else:
                 assert line.verdict in ("agrees", "holds", "-"), line
         for part in ("ms per trial", "ms per run"):
-            assert all(line.ours > 0 and line.verdict == "-" for line in numbers(report, part).values())
+            assert all(line.computed > 0 and line.verdict == "-" for line in numbers(report, part).values())
     judged = [line for line in table2.lines if line.allowed]
     assert len(judged) == 2 * (3 * 7 + 4)
 
@@ -249,7 +241,7 @@ def test_more_samples_narrow_the_bounds(reports):
     block = BLOCKS[1]
     (line,) = [
         line
-        for line in reports[0]["icml-table2"].lines
+        for line in reports["icml-table2"][0].lines
         if (line.part, line.quantity) == (f"{block.title}: variance × 10³", CCV)
     ]
     row = Row(np.zeros((block.n_draws, 1)), 0.0, 0.0)
@@ -272,15 +264,14 @@ def test_a_claim_can_fail():
 
 
 def test_the_printed_means_are_no_means_of_all_trials():
-    off, place = _report.largest_gap(BLOCKS)
+    off, place = largest_gap(BLOCKS)
     within = (12.25 - 3.68 + 0.01) / 1000
     assert off == pytest.approx((369.8 - 361.7 - 0.1) / (1000 * math.sqrt(within / 100**2)))
     assert place == "1-NN on synthetic data, Subsampling"
 
 
 def test_text_fits_and_files_hold_the_same(reports):
-    made, folder = reports
-    for name, report in made.items():
+    for name, (report, folder) in reports.items():
         text = report.to_text()
         assert max(map(len, text.splitlines())) <= 100
         assert "ties='random'" in text
@@ -293,11 +284,11 @@ def test_text_fits_and_files_hold_the_same(reports):
 
 
 def test_the_picture_shows_both_sides_of_every_block(reports):
-    (picture,) = reports[0]["icml-table2"].pictures
+    (picture,) = reports["icml-table2"][0].pictures
     axes = picture.draw().axes
     assert len(axes) == 8
     for means, variances in zip(axes[::2], axes[1::2], strict=True):
-        assert {side.get_label() for side in means.containers} == {"paper", "knnccv"}
+        assert {side.get_label() for side in means.containers} == {"printed", "computed"}
         assert variances.get_xscale() == "log"
         assert means.get_title(loc="left")
     shown = axes[0].containers[0].lines[0].get_xdata()

@@ -1,4 +1,4 @@
-"""The figures of Kanagawa (2024): that they are computed, judged and told truly."""
+"""The figures of Kanagawa (2024): their numbers, verdicts, text and files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from knnccv import reproduce
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.reproduce import REPRODUCTIONS, _timing
 from knnccv.reproduce.kanagawa import _brute_force, _report, _ties
@@ -18,11 +17,9 @@ from knnccv.reproduce.kanagawa import _brute_force, _report, _ties
 DATA = {"Diabetes": (load_diabetes, 2, 10, 20), "Wine": (load_wine, 1, 100, 25)}
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """The quick figures, with the files that they wrote."""
-    folder = tmp_path_factory.mktemp("figures")
-    return reproduce.reproduce("kanagawa-figures", quick=True, folder=folder), folder
+@pytest.fixture
+def report(quick):
+    return quick("kanagawa-figures")
 
 
 def naive_errors(X, y, most):
@@ -81,7 +78,7 @@ def test_best_k_of_one_feature_by_rational_numbers(report, name):
     curve = naive_errors(whole, [Fraction(int(value)) for value in data.y], most)
     best = curve.index(min(curve)) + 1
     lines = [line for line in lines_of(report[0], "order of the file") if name in line.part]
-    assert [line.ours for line in lines] == [best, best]
+    assert [line.computed for line in lines] == [best, best]
     assert [line.verdict for line in lines] == [
         "agrees" if line.paper == best else "differs" for line in lines
     ]
@@ -89,19 +86,19 @@ def test_best_k_of_one_feature_by_rational_numbers(report, name):
         assert {line.verdict for line in lines_of(report[0], word)} == {"holds"}
 
 
-def test_nothing_printed_as_ours_is_stored(monkeypatch):
-    """Were a paper's number taken for ours, changing it would change ours."""
+def test_printed_numbers_are_not_used_as_computed_ones(monkeypatch):
+    """Changing a printed number does not change a computed one."""
     wine = _report.STUDIES[1]
     other = replace(wine, scores=tuple(2 * x for x in wine.scores), best=(3, 4), first=(9.0, 9.0))
     monkeypatch.setattr(_report, "STUDIES", (other,))
     found = _report.kanagawa(quick=True)
     (first, *_) = found.lines
-    assert first.paper == pytest.approx(2 * first.ours, rel=1e-4)
+    assert first.paper == pytest.approx(2 * first.computed, rel=1e-4)
     assert first.verdict == "differs"
     for word in ("to the last digit", "3 is brute force's best", "between all orders"):
         assert [line.verdict for line in lines_of(found, word)] == ["does not hold"]
     best = lines_of(found, "order of the file")
-    assert [(line.paper, line.ours, line.verdict) for line in best] == [
+    assert [(line.paper, line.computed, line.verdict) for line in best] == [
         (3, 17, "differs"),
         (4, 17, "differs"),
     ]
@@ -179,7 +176,7 @@ def test_the_authors_steps_on_data_without_ties():
     study = replace(_report.STUDIES[0], scores=(0.0,) * 12, best=(1, 1))
     best = int(np.argmin(_report.loo_curve(X, y, range(1, 13)))) + 1
     found = _ties._by_program(study, "", X, y)
-    assert [line.ours for line in found] == [best, best]
+    assert [line.computed for line in found] == [best, best]
 
 
 def test_it_is_offered():

@@ -1,4 +1,4 @@
-"""What complete cross-validation buys: that it is measured and told truly."""
+"""The random runs that complete cross-validation replaces: measurements, verdicts and text."""
 
 from __future__ import annotations
 
@@ -10,24 +10,16 @@ import mirror as local
 import numpy as np
 import pytest
 
-from knnccv import complete_cv, monte_carlo_cv, reproduce
+from knnccv import complete_cv, monte_carlo_cv
 from knnccv.__main__ import main
-from knnccv.datasets import _download, load_wine
+from knnccv.datasets import load_wine
 from knnccv.reproduce import _what_ccv_buys
 from knnccv.reproduce._what_ccv_buys import Found, interval, log_runs_needed, runs_needed
 
 
-@pytest.fixture(scope="module")
-def report(mirror, tmp_path_factory):
-    """The quick table, with the files that it wrote."""
-    folder = tmp_path_factory.mktemp("buys")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_DATA_URL", mirror.url)
-        patch.setenv("KNNCCV_DATA_DIR", str(folder / "cache"))
-        patch.setattr(_download, "public_sources", lambda _: [])
-        for name in ("NO_PROXY", "no_proxy"):
-            patch.setenv(name, "127.0.0.1,localhost")
-        return reproduce.reproduce("what-ccv-buys", quick=True, folder=folder / "out"), folder / "out"
+@pytest.fixture
+def report(quick):
+    return quick("what-ccv-buys")
 
 
 @pytest.mark.parametrize(("spread", "error"), [(0.01, 0.001), (0.0132, 0.001), (0.3, 0.1), (0.0, 0.1)])
@@ -108,17 +100,12 @@ def test_without_scikit_learn(monkeypatch):
     assert seconds(load_wine(), 5, 1) > 0
 
 
-def test_a_failing_download_leaves_the_other_sets(data_folder, capsys, monkeypatch, tmp_path):
+def test_a_failing_download_leaves_the_other_sets(data_folder, capsys, monkeypatch):
     healthy = local.folder(data_folder)
 
     def no_glass(handler):
         return handler.send_error(404) if "glass" in handler.path else healthy(handler)
 
-    monkeypatch.setattr(_download, "public_sources", lambda _: [])
-    monkeypatch.setattr(_download, "PAUSE", 0.0)
-    monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     tasks = [task for task in _what_ccv_buys.TASKS if task.name in ("Wine", "Glass")]
     monkeypatch.setattr(_what_ccv_buys, "TASKS", tasks)
     with local.serve(no_glass) as server:

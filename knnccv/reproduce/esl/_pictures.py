@@ -1,4 +1,4 @@
-"""The pictures of `_esl_cv`."""
+"""Pictures of the simulations in "The Elements of Statistical Learning"."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._comparison import new_figure
+from .._picture import BLUE, ORANGE, new_figure
 from . import _protocol as data
 from ._protocol import Planar, Screening
 
-BLUE, ORANGE, BLACK, GRAY = "#0072B2", "#D55E00", "#000000", "#999999"
+BLACK, GRAY = "#000000", "#999999"
 PALE = ("#D6E9F5", "#FBE3D0")
-MARKERS = ("o", "^")
+CLASSES = ((BLUE, "o"), (ORANGE, "^"))
 
 
 def screening(found: Screening) -> Any:
@@ -57,7 +57,7 @@ def screening(found: Screening) -> Any:
 
 
 def curves(plane: Planar) -> Any:
-    """Errors by K."""
+    """Errors by the number of neighbors."""
     figure, axes = new_figure(7.5, 4.6)
     axis = axes[0, 0]
     for i, curve in enumerate(plane.curves):
@@ -72,7 +72,7 @@ def curves(plane: Planar) -> Any:
         axis.plot(data.NUMBERS[least], curve[least], marker="x", color=GRAY, markersize=8)
     for label, color, marker, curve in (
         ("CV, exact mean over all partitions", BLUE, "o", plane.expected),
-        ("new items", ORANGE, "s", plane.new),
+        ("new samples", ORANGE, "s", plane.new),
     ):
         least = int(curve.argmin())
         text = f"{label}; least at K = {data.NUMBERS[least]}"
@@ -88,7 +88,7 @@ def curves(plane: Planar) -> Any:
 
 
 def maps(plane: Planar) -> Any:
-    """The plane, colored by what the neighbors vote, with the samples and the Bayes rule's boundary."""
+    """The plane, colored by the vote of the neighbors, with the samples and the Bayes rule's boundary."""
     from matplotlib.colors import ListedColormap
 
     figure, axes = new_figure(9, 5, 1, len(data.SHOWN))
@@ -103,9 +103,15 @@ def maps(plane: Planar) -> Any:
         axis.pcolormesh(x, y, regions, cmap=ListedColormap(PALE), vmin=0, vmax=1, rasterized=True)
         axis.contour(x, y, regions, [0.5], colors=BLACK, linewidths=0.8)
         axis.contour(x, y, share, [0.5], colors=GRAY, linestyles="--", linewidths=1.5)
-        for label, color, marker in zip((0, 1), (BLUE, ORANGE), MARKERS, strict=True):
-            some = plane.X[plane.y == label]
-            axis.scatter(*some.T, s=18, facecolors="none", edgecolors=color, marker=marker, linewidths=1)
+        for label, (color, marker) in enumerate(CLASSES):
+            axis.scatter(
+                *plane.X[plane.y == label].T,
+                s=18,
+                facecolors="none",
+                edgecolors=color,
+                marker=marker,
+                linewidths=1,
+            )
         axis.set(
             title=f"{number}-NN: {plane.training[at]:.1f} % wrong of the samples shown,\n"
             f"{plane.new[at]:.1f} % of new ones (Bayes: {plane.bayes:.1f} %)",
@@ -121,14 +127,12 @@ def maps(plane: Planar) -> Any:
 def _legend() -> list[Any]:
     from matplotlib.lines import Line2D
 
-    points = [
-        Line2D(
-            [], [], color=color, marker=marker, linestyle="none", fillstyle="none", label=f"class {label}"
-        )
-        for label, color, marker in zip((0, 1), (BLUE, ORANGE), MARKERS, strict=True)
-    ]
-    lines = [
+    points: dict[str, Any] = {"linestyle": "none", "fillstyle": "none"}
+    return [
+        *(
+            Line2D([], [], color=color, marker=marker, label=f"class {label}", **points)
+            for label, (color, marker) in enumerate(CLASSES)
+        ),
         Line2D([], [], color=BLACK, linewidth=0.8, label="boundary of the votes"),
         Line2D([], [], color=GRAY, linewidth=1.5, linestyle="--", label="boundary of the Bayes rule"),
     ]
-    return points + lines

@@ -1,4 +1,4 @@
-"""What "The Elements of Statistical Learning" says about cross-validation, simulated again.
+"""Simulations of cross-validation in "The Elements of Statistical Learning".
 
 Noise that is screened the wrong and the right way (§7.10.2), and two classes in the plane, each a mixture
 of ten Gaussians (§2.3.3), with the errors of nearest neighbors on new samples.
@@ -24,13 +24,13 @@ N_SAMPLES, N_PREDICTORS, N_KEPT, N_HELD_OUT = 50, 5000, 100, 10
 FOLDS = KFold(5)
 N_SIMULATIONS = {False: 50, True: 5}
 N_REPEATS = {False: 10, True: 2}
-"""Runs of the right way in every simulation."""
+"""Number of runs of the right way in every simulation."""
 
 N_MEANS, N_PER_CLASS, VARIANCE = 10, 100, 1 / 5
 NUMBERS = np.arange(1, 31)
 N_CURVES = 5
 N_NEW = {False: 200_000, True: 20_000}
-"""New samples on which errors are measured; a tenth of them in the further mixtures."""
+"""Number of new samples on which errors are measured; a tenth of it in the further mixtures."""
 
 N_MIXTURES = {False: 50, True: 20}
 
@@ -38,7 +38,7 @@ SHOWN = (1, 15)
 
 
 def correlations(X: Array, y: Array) -> Array:
-    """Of every column of X (n_items, n_features) with y; NaN where y is constant."""
+    """The correlation of every column of X (n_samples, n_features) with y; NaN where y is constant."""
     columns, labels = X - X.mean(axis=0), y - y.mean()
     with np.errstate(invalid="ignore"):
         found: Array = labels @ columns / np.sqrt((columns**2).sum(axis=0) * (labels**2).sum())
@@ -57,11 +57,11 @@ def strongest(X: Array, y: Array) -> Array:
 
 @dataclass(frozen=True)
 class Screening:
-    """Errors in %, of shape (n_simulations,), and correlations, (n_simulations, N_KEPT).
+    """Errors in %, of shape (n_simulations,), and correlations, of shape (n_simulations, N_KEPT).
 
     ``wrong``: the exact mean over all partitions; ``one_wrong``: one random partition; ``right``: the mean
     of a few; ``stratified``: the same over stratified folds. The correlations are those of the kept
-    predictors with the labels of ten samples, times the sign that they had where they were chosen.
+    predictors with the labels of ten samples, times the sign in the samples on which they were chosen.
     """
 
     wrong: Array
@@ -73,7 +73,7 @@ class Screening:
 
 
 def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bool = False) -> Screening:
-    """Screen noise by `select`, before cross-validation and inside of it."""
+    """Screen noise by `select`, before cross-validation and within every fold."""
     n = N_SIMULATIONS[quick]
     errors = np.empty((4, n))
     found = np.empty((2, n, N_KEPT))
@@ -90,7 +90,7 @@ def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bo
             right = screened_cv(X, y, select, folds, n_repeats=N_REPEATS[quick], random_state=rng, n_jobs=1)
             errors[way, number] = right.score
         ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
-        while len(np.unique(y[ten])) < 2:  # no correlation with labels that are all the same
+        while len(np.unique(y[ten])) < 2:  # constant labels have no correlation
             ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
         rest = np.setdiff1d(np.arange(N_SAMPLES), ten)
         for way, chosen_on in enumerate((np.arange(N_SAMPLES), rest)):
@@ -109,14 +109,14 @@ class Mixture:
     means: Array
 
     def draw(self, rng: np.random.Generator, n_per_class: int) -> tuple[Array, Array]:
-        """Items of shape (2 * n_per_class, 2) and their labels."""
+        """Random samples of shape (2 * n_per_class, 2) and their labels."""
         which = rng.integers(N_MEANS, size=(2, n_per_class))
         centers = np.concatenate([self.means[c][which[c]] for c in range(2)])
         X = centers + np.sqrt(VARIANCE) * rng.normal(size=centers.shape)
         return X, np.repeat([0, 1], n_per_class)
 
     def second_share(self, X: Array) -> Array:
-        """Probability of class 1 at every row of X, the classes being equally frequent; (n_items,)."""
+        """The probability of class 1 at every row of X, for equally frequent classes; (n_samples,)."""
         from scipy.special import expit, logsumexp
 
         squares = ((X[:, None, None, :] - self.means) ** 2).sum(axis=-1)
@@ -126,7 +126,7 @@ class Mixture:
 
 
 def mixture(number: int) -> tuple[Mixture, Array, Array]:
-    """One of many such mixtures, a hundred samples of each class, and their labels."""
+    """Mixture number `number`, a hundred samples of each class, and their labels."""
     rng = np.random.default_rng([SEED, N_MEANS, number])
     centers = np.array([[1.0, 0.0], [0.0, 1.0]])
     law = Mixture(centers[:, None] + rng.normal(size=(2, N_MEANS, 2)))
@@ -134,7 +134,7 @@ def mixture(number: int) -> tuple[Mixture, Array, Array]:
 
 
 def predictions(X: Array, y: Array, new: Array) -> Array:
-    """Class of every new sample by the votes of 1, 2, ... of its neighbors; (n_numbers, n_new).
+    """The class of every new sample by the votes of 1, 2, ... neighbors; (n_numbers, n_new).
 
     A tied vote goes to class 0, as in `complete_cv`.
     """
@@ -147,11 +147,11 @@ def predictions(X: Array, y: Array, new: Array) -> Array:
 
 @dataclass(frozen=True)
 class Planar:
-    """What nearest neighbors do on the mixture; errors in %, of shape (n_numbers,) unless told.
+    """Errors of nearest neighbors on a mixture, in %, of shape (n_numbers,) unless stated.
 
     ``expected``: cross-validated, the exact mean over all partitions; ``curves`` (N_CURVES, n_numbers): of
     single partitions; ``new``: on new samples, trained on all; ``training``: on the training samples.
-    ``bayes`` is the least possible error, and ``bayes_luck`` its standard error.
+    ``bayes`` is the least possible error, and ``bayes_error_bar`` its standard error.
     """
 
     law: Mixture
@@ -162,11 +162,11 @@ class Planar:
     new: Array
     training: Array
     bayes: float
-    bayes_luck: float
+    bayes_error_bar: float
 
 
 def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
-    """Draw a mixture and judge all numbers of neighbors, on so many new samples."""
+    """Draw a mixture and measure the errors of all numbers of neighbors on `n_new` new samples."""
     law, X, y = mixture(number)
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
@@ -189,17 +189,17 @@ def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
 
 
 def planes(quick: bool, progress: bool = False) -> list[Planar]:
-    """Many mixtures, the first judged on more new samples than the others."""
+    """All mixtures; the errors of the first are measured on more new samples than the others."""
     found: dict[int, Planar] = {}
 
-    def judge(number: int) -> None:
+    def measure(number: int) -> None:
         found[number] = planar(number, N_NEW[quick] // (10 if number else 1), n_jobs=1)
 
-    for_each(judge, range(N_MIXTURES[quick]), progress=progress, unit="mixture")
+    for_each(measure, range(N_MIXTURES[quick]), progress=progress, unit="mixture")
     return [found[number] for number in sorted(found)]
 
 
 def _runs(X: Array, y: Array, k: int, n_jobs: int | None) -> Array:
-    """Scores of the same partitions for whatever number of neighbors."""
+    """The scores of partitions that are the same for all numbers of neighbors."""
     settings: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
     return monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **settings).scores

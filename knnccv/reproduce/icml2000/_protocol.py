@@ -1,9 +1,8 @@
 """The experiments of Mullin & Sukthankar (ICML 2000, section 4), carried out again.
 
-Of a pool of samples a sample S is drawn, again and again. Each time the rule is judged by what S tells of
-it:
-by complete cross-validation, by five folds and by single splits, in many trials; and by holdout, with S as
-training set and the rest of the pool as test set.
+A set S is drawn from a pool of samples, many times. Each time the rule is scored on S by complete
+cross-validation, by five folds and by single splits in many trials, and by holdout: S is the training set,
+and the rest of the pool is the test set.
 """
 
 from __future__ import annotations
@@ -20,89 +19,30 @@ from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import Design, KFold, StratifiedKFold, StratifiedSubsample, Subsample
+from ...driver import complete_cv
+from ...montecarlo import monte_carlo_cv
+from ._paper import BAYES_ERROR, CCV, CV, GAUSSIANS, HOLDOUT, IN_ORDER, STRATIFIED, SUBSAMPLING, Block
 
-HOLDOUT, CCV, CV, SUBSAMPLING = "Holdout", "CCV", "CV", "Subsampling"
-STRATIFIED = " (stratified)"
-IN_ORDER = "CCV, ties in the order of the file"
 N_FOLDS = 5
 SEED = 2000
-CALLS = 5
-"""Of how many calls a time is the shortest, as others may be busy on the machine."""
+N_CALLS = 5
+"""Number of calls of which the shortest time is taken, since other programs may run."""
 
-GAUSSIANS: Mapping[str, tuple[tuple[float, float, float], ...]] = {
-    "regular tetrahedron": ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)),
-    "square": ((1, 1, 0), (1, -1, 0), (-1, 1, 0), (-1, -1, 0)),
-    "line, equally spaced": ((-3, 0, 0), (-1, 0, 0), (1, 0, 0), (3, 0, 0)),
-}
-"""Where the means of four Gaussians may stand, up to a factor."""
-
-GEOMETRY = "square"
-BAYES_ERROR = 0.504
 BAYES_SAMPLES = 60_000
 N_TEST = 500
-"""Points that are generated to test on, beside those of S."""
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A row of a table: mean and variance times 1000, seconds per trial and per run."""
-
-    mean: float
-    variance: float
-    per_trial: float
-    per_run: float
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of a table.
-
-    Attributes
-    ----------
-    title : str
-        What it is.
-    data : str
-        Key of `POOLS`, or of `GAUSSIANS`.
-    n_drawn : int
-        Samples of a sample S.
-    n_draws, n_trials : int
-        How many samples the paper draws, and how many trials it makes of each.
-    printed : mapping of str to Printed
-        By method.
-    rule : str
-        Name of the variant.
-    parameters : mapping
-        The variant's.
-    unprinted : tuple of str
-        Methods that the paper does not have.
-    """
-
-    title: str
-    data: str
-    n_drawn: int
-    n_draws: int
-    n_trials: int
-    printed: Mapping[str, Printed]
-    rule: str = "nn"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    unprinted: tuple[str, ...] = ()
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.printed, *self.unprinted)
+"""Number of points that are generated to test on, in addition to S."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a method said.
+    """The scores of one method.
 
     Attributes
     ----------
     scores : float64 ndarray of shape (n_draws, n_trials)
-        Of every trial on every sample; one trial where nothing is random once S is drawn.
+        The score of every trial on every set S; one trial where nothing is random once S is drawn.
     per_trial, per_run : float
-        Seconds of one trial, and of as many as the paper makes.
+        Seconds of one trial, and of the paper's number of trials.
     """
 
     scores: Array
@@ -111,24 +51,24 @@ class Row:
 
     @property
     def mean(self) -> float:
-        """Over samples and trials."""
+        """The mean over sets and trials."""
         return float(self.scores.mean())
 
     @property
     def standard_error(self) -> float:
-        """Of the mean; samples are independent, the trials on one are not."""
+        """The standard error of the mean; sets are independent, trials on one set are not."""
         return math.sqrt(float(self.scores.mean(axis=1).var(ddof=1)) / len(self.scores))
 
     @property
     def within(self) -> float:
-        """E[Var(trial | S)], without bias."""
+        """An unbiased estimate of E[Var(trial | S)]."""
         return float(self.scores.var(axis=1, ddof=1).mean()) if self.scores.shape[1] > 1 else 0.0
 
     @property
     def variance(self) -> float:
-        """Of a single trial, Var(E[trial | S]) + E[Var(trial | S)], without bias.
+        """An unbiased estimate of the variance of a single trial, Var(E[trial | S]) + E[Var(trial | S)].
 
-        The means of n trials vary by the first and an n-th of the second.
+        The variance of a mean of n trials is the first term and an n-th of the second.
         """
         share = 1 - 1 / int(self.scores.shape[1])
         return float(self.scores.mean(axis=1).var(ddof=1)) + share * self.within
@@ -136,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """The rows of a block, none where its data could not be had."""
+    """The rows of a block; none where its data could not be obtained."""
 
     block: Block
     rows: Mapping[str, Row] = field(default_factory=dict)
@@ -144,7 +84,7 @@ class Found:
 
 
 def design_of(method: str, labels: Array) -> Design:
-    """The splits of a method: four fifths of the samples, or of each class to the nearest number."""
+    """The design of a method: four fifths of all samples, or of each class to the nearest number."""
     if method in (CCV, IN_ORDER, SUBSAMPLING):
         return Subsample(4 * len(labels) // 5)
     if method == CV:
@@ -162,41 +102,40 @@ def run_block(block: Block, number: int, n_draws: int, n_trials: int, *, progres
     Parameters
     ----------
     block : Block
-        Which.
+        The block.
     number : int
-        Of the block, for the random numbers.
+        The number of the block, which determines the random numbers.
     n_draws, n_trials : int
-        How many samples, and trials on each.
+        Number of sets S, and of trials on each.
     progress : bool, default False
-        Show a bar.
+        Show a progress bar.
     """
     from ...datasets import DatasetError
 
     try:
-        samples = _samples(block, number, n_draws)
+        sets = _draw_sets(block, number, n_draws)
     except DatasetError as error:
         return Found(block, failure=" ".join(str(error).split()))
-    pieces = list(enumerate(samples))
     methods = [method for method in block.methods if method != HOLDOUT]
     scores = {method: np.empty((n_draws, 1 if method.startswith(CCV) else n_trials)) for method in methods}
 
-    def judge(piece: tuple[int, Sample]) -> None:
-        draw, sample = piece
+    def score(piece: tuple[int, DrawnSet]) -> None:
+        draw, drawn = piece
         for at, method in enumerate(methods):
             rng = np.random.default_rng([SEED, number, draw, at])
-            scores[method][draw] = _ask(block, method, sample, n_trials, rng)[0]
+            scores[method][draw] = _ask(block, method, drawn, n_trials, rng)[0]
 
-    for_each(judge, pieces, progress=progress, unit="sample")
-    scores[HOLDOUT] = np.array([[sample.holdout] for sample in samples])
+    for_each(score, list(enumerate(sets)), progress=progress, unit="set")
+    scores[HOLDOUT] = np.array([[drawn.holdout] for drawn in sets])
     return Found(
         block,
-        {method: Row(scores[method], *_seconds(block, method, samples[0])) for method in block.methods},
+        {method: Row(scores[method], *_seconds(block, method, sets[0])) for method in block.methods},
     )
 
 
 @dataclass(frozen=True)
-class Sample:
-    """S, the pool that it is drawn from, and the holdout score."""
+class DrawnSet:
+    """One set S, the pool that it is drawn from, and the holdout score."""
 
     X: Array
     y: Array
@@ -205,8 +144,8 @@ class Sample:
     holdout: float
 
 
-def _samples(block: Block, number: int, n_draws: int) -> list[Sample]:
-    """Samples are the training sets of a random subsample of the pool; so is holdout its score."""
+def _draw_sets(block: Block, number: int, n_draws: int) -> list[DrawnSet]:
+    """Sets S are the training sets of random splits of the pool; holdout is the score of the split."""
     seed = [SEED, number]
     if block.data not in GAUSSIANS:
         data = POOLS[block.data]()
@@ -220,9 +159,7 @@ def _samples(block: Block, number: int, n_draws: int) -> list[Sample]:
     return found
 
 
-def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[Sample]:
-    from ...montecarlo import monte_carlo_cv
-
+def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[DrawnSet]:
     design = Subsample(block.n_drawn)
     coded = encode_labels(y)
     rng = np.random.default_rng(seed)
@@ -232,47 +169,34 @@ def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int
         X, y, block.rule, design, n_repeats=n_draws, random_state=rng, **block.parameters
     ).scores
     return [
-        Sample(X[train], y[train], X, y, float(score))
+        DrawnSet(X[train], y[train], X, y, float(score))
         for train, score in zip(trains, holdouts, strict=True)
     ]
 
 
 def _ask(
-    block: Block, method: str, sample: Sample, n_trials: int, rng: np.random.Generator
+    block: Block, method: str, drawn: DrawnSet, n_trials: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Scores of a method on S, and the seconds that it took."""
-    from ...driver import complete_cv
-    from ...montecarlo import monte_carlo_cv
-
+    """The scores of a method on S, and the seconds of the computation."""
     ties = "index" if method == IN_ORDER else "random"
-    asked = {"cv": design_of(method, sample.y), "ties": ties, "n_jobs": 1, **block.parameters}
+    asked = {"cv": design_of(method, drawn.y), "ties": ties, "n_jobs": 1, **block.parameters}
     if method.startswith(CCV):
-        whole = complete_cv(sample.X, sample.y, block.rule, **asked)
+        whole = complete_cv(drawn.X, drawn.y, block.rule, **asked)
         return np.array([whole.score]), whole.seconds
-    runs = monte_carlo_cv(sample.X, sample.y, block.rule, n_repeats=n_trials, random_state=rng, **asked)
+    runs = monte_carlo_cv(drawn.X, drawn.y, block.rule, n_repeats=n_trials, random_state=rng, **asked)
     return runs.scores, runs.seconds
 
 
-def _seconds(block: Block, method: str, sample: Sample) -> tuple[float, float]:
-    """Per trial and per run, on one thread; everything is compiled by now."""
-    from ...montecarlo import monte_carlo_cv
+def _seconds(block: Block, method: str, drawn: DrawnSet) -> tuple[float, float]:
+    """Seconds per trial and per run, on one thread; all kernels are compiled at this point."""
 
     def holdout() -> float:
+        asked = {"n_repeats": 1, "random_state": SEED, "n_jobs": 1, **block.parameters}
         design = Subsample(block.n_drawn)
-        runs = monte_carlo_cv(
-            sample.pool_X,
-            sample.pool_y,
-            block.rule,
-            design,
-            n_repeats=1,
-            random_state=SEED,
-            n_jobs=1,
-            **block.parameters,
-        )
-        return runs.seconds
+        return monte_carlo_cv(drawn.pool_X, drawn.pool_y, block.rule, design, **asked).seconds
 
     def trials(number: int) -> float:
-        return _ask(block, method, sample, number, np.random.default_rng(SEED))[1]
+        return _ask(block, method, drawn, number, np.random.default_rng(SEED))[1]
 
     if method == HOLDOUT:
         once = _shortest(holdout)
@@ -282,11 +206,11 @@ def _seconds(block: Block, method: str, sample: Sample) -> tuple[float, float]:
 
 
 def _shortest(measure: Callable[[], float]) -> float:
-    return min(measure() for _ in range(CALLS))
+    return min(measure() for _ in range(N_CALLS))
 
 
 def gaussians(geometry: str, spread: float, n_points: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Points of four equally likely Gaussians with unit covariance.
+    """Random points of four equally likely Gaussians with unit covariance.
 
     Returns
     -------
@@ -299,7 +223,7 @@ def gaussians(geometry: str, spread: float, n_points: int, rng: np.random.Genera
 
 
 def bayes_error(geometry: str, spread: float, seed: Sequence[int]) -> float:
-    """Share of `BAYES_SAMPLES` random points that are nearer to another mean than to their own."""
+    """The share of `BAYES_SAMPLES` random points that are nearer to the mean of another class."""
     X, y = gaussians(geometry, spread, BAYES_SAMPLES, np.random.default_rng(seed))
     means = spread * np.array(GAUSSIANS[geometry])
     # |x - m|² without |x|², which is the same for all means.
@@ -309,7 +233,7 @@ def bayes_error(geometry: str, spread: float, seed: Sequence[int]) -> float:
 
 @cache
 def calibrated(geometry: str) -> float:
-    """The factor of the means that gives the Bayes error, by bisection on the same random numbers."""
+    """The factor of the means that gives the printed Bayes error, by bisection on fixed random points."""
     low, high = 0.0, 4.0
     for _ in range(30):
         middle = (low + high) / 2
@@ -320,21 +244,15 @@ def calibrated(geometry: str) -> float:
     return (low + high) / 2
 
 
-def _abalone(n_classes: Any) -> Any:
-    from ...datasets import fetch_abalone
+def _load(function: str, **arguments: Any) -> Any:
+    from ... import datasets
 
-    return fetch_abalone(n_classes=n_classes)
-
-
-def _breast_cancer() -> Any:
-    from ...datasets import fetch_breast_cancer
-
-    return fetch_breast_cancer()
+    return getattr(datasets, function)(**arguments)
 
 
 POOLS: Mapping[str, Callable[[], Any]] = {
-    "Abalone-3": partial(_abalone, 3),
-    "Abalone-2": partial(_abalone, 2),
-    "Breast Cancer": _breast_cancer,
+    "Abalone-3": partial(_load, "fetch_abalone", n_classes=3),
+    "Abalone-2": partial(_load, "fetch_abalone", n_classes=2),
+    "Breast Cancer": partial(_load, "fetch_breast_cancer"),
 }
-"""What samples are drawn from, without replacement."""
+"""The pools from which sets S are drawn without replacement."""

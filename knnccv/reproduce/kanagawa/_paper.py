@@ -1,7 +1,7 @@
-"""What is printed of the figures of Kanagawa (2024), and of what data.
+"""The printed numbers of the figures of Kanagawa (2024), and their data.
 
 The figures print no numbers but the best k. The programs that the paper cites
-(github.com/motonobuk/LOOCV-kNN) keep what they printed: the errors behind the figures, and the seconds.
+(github.com/motonobuk/LOOCV-kNN) contain their output: the errors behind the figures, and the seconds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DIGIT = 0.5e-6
-"""Half a unit of the last digit that the programs printed."""
+"""Half a unit of the last digit in the output of the programs."""
 
 KS = range(1, 51)
 TIMED_K = 5
@@ -27,20 +27,20 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A data set, and what was printed of it.
+    """A data set and its printed numbers.
 
     Attributes
     ----------
     name, load : str
-        What it is called, and which function of `knnccv.datasets` has it.
+        The name, and the function of `knnccv.datasets` that loads it.
     figure : int
         The paper's figure with all features.
     scores : tuple of float
         Leave-one-out errors of k = 1, 2, ..., all features; both methods printed the same.
     runs : mapping of int to Run
-        By number of samples.
+        Scores and seconds, by number of samples.
     feature, column, unit : str, int and int
-        The one feature of figure 4, and how many units of its last digit make one.
+        The feature of figure 4, its column, and the number of units of its last digit in 1.
     best : tuple of two ints
         The best k by brute force and by the identity, with that feature.
     first : tuple of two floats

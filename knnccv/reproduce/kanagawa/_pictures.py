@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._comparison import new_figure
+from .._picture import BLUE, GREEN, ORANGE, new_figure
 
-BRUTE, IDENTITY, CURVE = "#0072B2", "#D55E00", "#009E73"
-"""Colors of Okabe and Ito, which the color-blind tell apart."""
+BRUTE, IDENTITY, CURVE = BLUE, ORANGE, GREEN
+LEGEND_ABOVE = {"frameon": False, "fontsize": "small", "loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
 def draw_curves(name: str, found: Mapping[str, Any]) -> Any:
@@ -22,7 +22,7 @@ def draw_curves(name: str, found: Mapping[str, Any]) -> Any:
     left.set_xlabel("number of neighbors k")
     left.set_ylabel("leave-one-out mean squared error")
     left.set_title(f"{name}, all features", pad=24)
-    left.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    left.legend(ncols=2, **LEGEND_ABOVE)
     labels = {
         "brute": "brute force, k = 5",
         "identity": "identity, k = 5",
@@ -35,7 +35,7 @@ def draw_curves(name: str, found: Mapping[str, Any]) -> Any:
     right.set_xlabel("number of samples n")
     right.set_ylabel("seconds (logarithmic)")
     right.set_title("computing time", pad=24)
-    right.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    right.legend(ncols=3, **LEGEND_ABOVE)
     return figure
 
 

@@ -1,18 +1,32 @@
-"""What is printed in Table 1 of the technical report, and what each experiment asks."""
+"""The printed numbers of Table 1 of the technical report, and the question of each experiment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    pass
+TITLE = (
+    "Table 1 of Mullin & Sukthankar's technical report: accuracy in %, ± 2σ of the estimate, and seconds"
+)
+SOURCE = (
+    "M. Mullin & R. Sukthankar, Complete Cross-Validation for Nearest Neighbor Classifiers, technical "
+    "report, section 3"
+)
+DIGIT = 0.05
+"""Half a unit of the last printed digit: the largest difference that rounding explains."""
+
+NOTES = (
+    "The paper does not say how the images of experiments 3 and 4 were reduced to 16 x 16; here every "
+    "pixel is the mean of the area that it covers.",
+    "The paper's times are those of a Pentium II at 300 MHz with arbitrary-precision arithmetic; its "
+    "trials were computed one by one.",
+)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table: accuracy in %, twice its standard deviation if it has one, and its time."""
+    """One number of the table: accuracy in %, twice its standard deviation or None, and its seconds."""
 
     value: float
     two_sigma: float | None = None
@@ -21,14 +35,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One row of a table, and what it asks.
+    """One row of the table.
 
     Attributes
     ----------
     number : int
-        As the paper counts.
+        The paper's number.
     title : str
-        What it is, for people.
+        A description for readers.
     data : tuple of str and mapping
         Function of `knnccv.datasets` and its arguments.
     variant : str
@@ -36,11 +50,11 @@ class Experiment:
     design : tuple of str and mapping
         Class of `knnccv.designs` and its arguments.
     paper : mapping of str to Cell
-        What is printed. "Exact" is the exact score; "S-n" the mean of n random trials.
+        The printed numbers. "Exact" is the exact score; "S-n" the mean of n random trials.
     ties : str
-        As for `complete_cv`. With "random" a note tells what "index" would give.
+        As for `complete_cv`. With "random" a note gives the score of "index" as well.
     parameters : mapping
-        The variant's parameters.
+        The parameters of the variant.
     """
 
     number: int
@@ -52,33 +66,15 @@ class Experiment:
     ties: str = "index"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A table of the literature.
-
-    Attributes
-    ----------
-    title, source : str
-        What it is, and where it is printed.
-    digit : float
-        Half a unit of the last printed digit: what rounding alone can make of a difference.
-    experiments : tuple of Experiment
-        Its rows.
-    notes : tuple of str
-        What a reader of both columns must know.
-    """
-
-    title: str
-    source: str
-    digit: float
-    experiments: tuple[Experiment, ...]
-    notes: tuple[str, ...] = ()
+    @property
+    def n_trials(self) -> dict[str, int]:
+        """The number of random trials in every column S-n."""
+        return {label: int(label[2:]) for label in self.paper if label.startswith("S-")}
 
 
 @dataclass(frozen=True)
 class Row:
-    """What knnccv found for an experiment; no cells where its data could not be had."""
+    """The computed numbers of an experiment; no cells where its data could not be obtained."""
 
     experiment: Experiment
     cells: Mapping[str, Cell] = field(default_factory=dict)
@@ -87,84 +83,49 @@ class Row:
 
 
 def _printed(exact: tuple[float, float], **trials: tuple[float, float, float]) -> dict[str, Cell]:
-    cells = {"Exact": Cell(exact[0], seconds=exact[1])}
-    cells.update({name.replace("_", "-"): Cell(*values) for name, values in trials.items()})
-    return cells
+    cells = {name.replace("_", "-"): Cell(*values) for name, values in trials.items()}
+    return {"Exact": Cell(exact[0], seconds=exact[1]), **cells}
 
 
-_LIVER: tuple[str, Mapping[str, Any]] = ("fetch_liver_disorders", {})
-_FACES: tuple[str, Mapping[str, Any]] = ("fetch_orl", {"size": (16, 16)})
-_HALF: tuple[str, Mapping[str, Any]] = ("Subsample", {"train_size": 172})
-_THREE: tuple[str, Mapping[str, Any]] = ("StratifiedSubsample", {"per_class": 3})
+_LIVER = "fetch_liver_disorders", dict[str, Any]()
+_FACES = "fetch_orl", {"size": (16, 16)}
+_HALF = "Subsample", {"train_size": 172}
+_THREE = "StratifiedSubsample", {"per_class": 3}
 
-TABLES: Mapping[str, PaperTable] = {
-    "tr-table1": PaperTable(
-        title="Table 1 of Mullin & Sukthankar's technical report",
-        source="M. Mullin & R. Sukthankar, Complete Cross-Validation for Nearest Neighbor Classifiers, "
-        "technical report, section 3",
-        digit=0.05,
-        experiments=(
-            Experiment(
-                1,
-                "liver-disorders, 172 training samples, nearest neighbor",
-                _LIVER,
-                "nn",
-                _HALF,
-                _printed(
-                    (60.7, 8.2),
-                    S_1=(61.1, 6.3, 1.2),
-                    S_10=(60.6, 2.0, 11.8),
-                    S_50=(60.6, 0.7, 59.3),
-                ),
-                ties="random",
-            ),
-            Experiment(
-                2,
-                "liver-disorders, 172 training samples, one of the 5 nearest is right",
-                _LIVER,
-                "rank",
-                _HALF,
-                _printed(
-                    (96.3, 24.3),
-                    S_1=(96.4, 3.4, 1.2),
-                    S_10=(96.2, 1.1, 12.5),
-                    S_50=(96.5, 0.4, 62.2),
-                ),
-                parameters={"rank": 5},
-            ),
-            Experiment(
-                3,
-                "ORL faces 16 x 16, 3 training samples per class, nearest neighbor",
-                _FACES,
-                "nn",
-                _THREE,
-                _printed(
-                    (88.8, 115.3),
-                    S_1=(89.2, 3.9, 25.5),
-                    S_10=(88.9, 0.8, 248.6),
-                    S_50=(88.8, 0.8, 1248.2),
-                ),
-            ),
-            Experiment(
-                4,
-                "ORL faces 16 x 16, 3 training samples per class, one of the 3 nearest is right",
-                _FACES,
-                "rank",
-                _THREE,
-                _printed(
-                    (94.0, 153.9),
-                    S_1=(93.5, 3.3, 25.0),
-                    S_10=(94.2, 1.1, 246.6),
-                    S_50=(93.9, 0.7, 1262.1),
-                ),
-                parameters={"rank": 3},
-            ),
-        ),
-        notes=(
-            "The paper does not say how the images of experiments 3 and 4 were reduced to 16 x 16; here "
-            "every pixel is the mean of the area that it covers.",
-            "The paper's times are those of a Pentium II at 300 MHz with arbitrary-precision arithmetic; "
-            "its trials were computed one by one.",
-        ),
+EXPERIMENTS = (
+    Experiment(
+        1,
+        "liver-disorders, 172 training samples, nearest neighbor",
+        _LIVER,
+        "nn",
+        _HALF,
+        _printed((60.7, 8.2), S_1=(61.1, 6.3, 1.2), S_10=(60.6, 2.0, 11.8), S_50=(60.6, 0.7, 59.3)),
+        ties="random",
     ),
-}
+    Experiment(
+        2,
+        "liver-disorders, 172 training samples, one of the 5 nearest is right",
+        _LIVER,
+        "rank",
+        _HALF,
+        _printed((96.3, 24.3), S_1=(96.4, 3.4, 1.2), S_10=(96.2, 1.1, 12.5), S_50=(96.5, 0.4, 62.2)),
+        parameters={"rank": 5},
+    ),
+    Experiment(
+        3,
+        "ORL faces 16 x 16, 3 training samples per class, nearest neighbor",
+        _FACES,
+        "nn",
+        _THREE,
+        _printed((88.8, 115.3), S_1=(89.2, 3.9, 25.5), S_10=(88.9, 0.8, 248.6), S_50=(88.8, 0.8, 1248.2)),
+    ),
+    Experiment(
+        4,
+        "ORL faces 16 x 16, 3 training samples per class, one of the 3 nearest is right",
+        _FACES,
+        "rank",
+        _THREE,
+        _printed((94.0, 153.9), S_1=(93.5, 3.3, 25.0), S_10=(94.2, 1.1, 246.6), S_50=(93.9, 0.7, 1262.1)),
+        parameters={"rank": 3},
+    ),
+)

@@ -7,27 +7,28 @@ import statistics
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..._parallel import n_workers
+from ._paper import EXPERIMENTS, Cell, Experiment, Row
+
 if TYPE_CHECKING:
     from ...datasets import Dataset
-    from ._report import TableReport
 
-from ._paper import Cell, Experiment, PaperTable, Row
+N_SETS = {False: 20, True: 5}
+"""Number of independent sets of the largest S-n, in full and quickly."""
 
-SETS = {False: 20, True: 5}
-
-CALLS = {False: 5, True: 3}
+N_CALLS = {False: 5, True: 3}
+"""Number of calls of which a time is the median."""
 
 SEED = 0
 
 
-def _run_table(table: PaperTable, quick: bool, progress: bool) -> TableReport:  # noqa: ARG001
-    from ..._parallel import n_workers
+def run_experiments(quick: bool) -> tuple[Row, ...]:
+    """The rows of the table; experiments on the same data load them once."""
     from ...datasets import DatasetError
-    from ._report import TableReport
 
     loaded: dict[str, Dataset | DatasetError] = {}
     rows = []
-    for experiment in table.experiments:
+    for experiment in EXPERIMENTS:
         key = repr(experiment.data)
         if key not in loaded:
             try:
@@ -35,11 +36,22 @@ def _run_table(table: PaperTable, quick: bool, progress: bool) -> TableReport:  
             except DatasetError as error:
                 loaded[key] = error
         data = loaded[key]
-        if isinstance(data, DatasetError):
-            rows.append(Row(experiment, failure=str(data)))
-        else:
-            rows.append(_run(experiment, data, quick))
-    return TableReport(table, tuple(rows), (*_how_computed(table, quick, n_workers(None)), *table.notes))
+        failed = isinstance(data, DatasetError)
+        rows.append(Row(experiment, failure=str(data)) if failed else _run(experiment, data, quick))
+    return tuple(rows)
+
+
+def describe(quick: bool) -> tuple[str, ...]:
+    """The notes on how knnccv's numbers are computed."""
+    drawn = max(max(experiment.n_trials.values()) for experiment in EXPERIMENTS) * N_SETS[quick]
+    threads = n_workers(None)
+    return (
+        f"The columns S-n group the same {drawn} random trials into independent sets of n: their mean, "
+        "and ± twice the standard deviation of a set's mean.",
+        f"knnccv's times are medians of {N_CALLS[quick]} calls on this machine with up to {threads} "
+        f"thread{'s' if threads > 1 else ''}, distances included, compilation not; the n trials of an S-n "
+        "share one neighbor order.",
+    )
 
 
 def _load(experiment: Experiment) -> Dataset:
@@ -50,15 +62,15 @@ def _load(experiment: Experiment) -> Dataset:
     return data
 
 
-def _run(experiment: Experiment, data: Dataset, quick: bool) -> Row:
+def _run(experiment: Experiment, data: Any, quick: bool) -> Row:
     from ... import designs
     from ...driver import complete_cv
     from ...montecarlo import monte_carlo_cv
 
-    maker, arguments = experiment.design
+    design, arguments = experiment.design
     asked: dict[str, Any] = {
         "variant": experiment.variant,
-        "cv": getattr(designs, maker)(**arguments),
+        "cv": getattr(designs, design)(**arguments),
         **experiment.parameters,
     }
 
@@ -70,37 +82,20 @@ def _run(experiment: Experiment, data: Dataset, quick: bool) -> Row:
             data.X, data.y, ties=experiment.ties, n_repeats=number, random_state=SEED, **asked
         )
 
-    sizes = {label: int(label[2:]) for label in experiment.paper if label.startswith("S-")}
-    scores = trials(max(sizes.values()) * SETS[quick]).scores
-    cells = {"Exact": Cell(100 * exact().score, seconds=_median_time(exact, quick))}
-    for label, number in sizes.items():
+    def seconds(ask: Callable[[], Any]) -> float:
+        # No call compiles: a similar one was made before.
+        return float(statistics.median(ask().seconds for _ in range(N_CALLS[quick])))
+
+    scores = trials(max(experiment.n_trials.values()) * N_SETS[quick]).scores
+    cells = {"Exact": Cell(100 * exact().score, seconds=seconds(exact))}
+    for label, number in experiment.n_trials.items():
         means = scores[: len(scores) // number * number].reshape(-1, number).mean(axis=1)
-        seconds = _median_time(functools.partial(trials, number), quick)
-        cells[label] = Cell(100 * float(means.mean()), 200 * float(means.std(ddof=1)), seconds)
+        spread = 200 * float(means.std(ddof=1))
+        cells[label] = Cell(100 * float(means.mean()), spread, seconds(functools.partial(trials, number)))
     notes: tuple[str, ...] = ()
     if experiment.ties == "random":
-        in_order = 100 * exact("index").score
         notes = (
-            f"Experiment {experiment.number}: equally near samples are averaged over all their orders; "
-            f"taken in the order of the file, the exact accuracy is {in_order:.4f}.",
+            f"Experiment {experiment.number}: tied samples are averaged over all their orders; in the "
+            f"order of the file, the exact accuracy is {100 * exact('index').score:.4f}.",
         )
     return Row(experiment, cells, notes)
-
-
-def _median_time(ask: Callable[[], Any], quick: bool) -> float:
-    """Of calls that need no compilation: something like it was asked before."""
-    return float(statistics.median(ask().seconds for _ in range(CALLS[quick])))
-
-
-def _how_computed(table: PaperTable, quick: bool, threads: int) -> tuple[str, str]:
-    largest = max(
-        int(label[2:]) for row in table.experiments for label in row.paper if label.startswith("S-")
-    )
-    drawn = largest * SETS[quick]
-    return (
-        f"The columns S-n group the same {drawn} random trials into independent sets of n: their mean, and "
-        "± twice the standard deviation of a set's mean.",
-        f"knnccv's times are medians of {CALLS[quick]} calls on this machine with up to "
-        f"{threads} thread{'s' if threads > 1 else ''}, distances included, compilation not; the "
-        "n trials of an S-n share one neighbor order.",
-    )

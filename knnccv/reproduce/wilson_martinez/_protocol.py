@@ -1,8 +1,8 @@
-"""Table 1 of Wilson and Martinez (1999), computed again: static votes, and RIB tuned by LCV and by CVC.
+"""The protocol of Table 1 of Wilson and Martinez (1999): static votes, and RIB tuned by LCV and by CVC.
 
-The protocol: ten folds; on nine tenths HVDM is fitted, every item's neighbors are found, the parameters
-are chosen; the rest is classified with them. The paper's statistics include the sample that is left out
-while the parameters are chosen; a further column shows what leaving it out there makes of CVC.
+Ten folds: HVDM is fitted to nine tenths, the neighbors of every sample are found there, and the parameters
+are chosen; they classify the remaining tenth. The paper's statistics include the sample that is left out
+while the parameters are chosen. A further column shows the effect on CVC of leaving it out there as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +19,18 @@ from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import StratifiedKFold
-
-if TYPE_CHECKING:
-    pass
-
 from ._paper import COLUMNS, EXACT, N_FOLDS
 
 MAX_K = 30
 PATIENCE = 10
-"""Points by which the mean of the static column may differ: folds and typing are not in the paper."""
-"""What is printed: generalization accuracy in %, static, LCV and CVC."""
+"""Number of iterations without improvement after which the search for the parameters stops."""
 
 
 @dataclass(frozen=True)
 class SetResult:
-    """One row: accuracies in %, of every seed; none where the data could not be had.
+    """One row: accuracies in %, by column; none where the data could not be obtained.
 
-    ``scores`` by column, float64 ndarray of shape (n_seeds, n_folds) each.
+    Every column of ``scores`` is a float64 ndarray of shape (n_seeds, n_folds).
     """
 
     name: str
@@ -44,26 +39,26 @@ class SetResult:
     failure: str | None = None
 
     def mean(self, column: str) -> float:
-        """Over seeds and folds, which count alike, as the paper's average over ten trials."""
+        """The mean over seeds and folds, with equal weights, as the paper's mean over ten trials."""
         return float(self.scores[column].mean())
 
     def spread(self, column: str) -> float | None:
-        """Standard deviation, over the seeds, of the mean of the folds; None for one seed."""
+        """The standard deviation over the seeds of the mean of the folds; None for one seed."""
         each = self.scores[column].mean(axis=1)
         return float(each.std(ddof=1)) if len(each) > 1 else None
 
 
 def compute(names: list[str], n_seeds: int, *, progress: bool = False) -> list[SetResult]:
-    """The rows of these sets, a few folds at a time in threads.
+    """The rows of these sets; threads compute several folds at a time.
 
     Parameters
     ----------
     names : list of str
-        Of `knnccv.datasets.uci_names`.
+        Names of `knnccv.datasets.uci_names`.
     n_seeds : int
-        How often the folds are drawn, and what is random in data and search.
+        Number of random seeds, which determine the folds, generated data and the search.
     progress : bool, default False
-        Show a bar.
+        Show a progress bar.
     """
     from ...datasets import DatasetError, fetch_uci
     from ...hvdm import IdentifierWarning
@@ -82,23 +77,19 @@ def compute(names: list[str], n_seeds: int, *, progress: bool = False) -> list[S
             for fold, (train, test) in enumerate(_folds(data.y, seed)):
                 tasks.append(partial(_one_fold, data, train, test, seed, fold, right))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # the sets are as they are
-        for_each(_call, tasks, progress=progress, unit="fold")
+        warnings.simplefilter("ignore", IdentifierWarning)  # the papers use such columns
+        for_each(lambda task: task(), tasks, progress=progress, unit="fold")
     return [rows[name] for name in names]
 
 
-def _call(task: Callable[[], None]) -> None:
-    task()
-
-
 def _folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
-    """Training and test samples of ten stratified folds."""
+    """The training and test samples of ten stratified folds."""
     fold, _ = StratifiedKFold(N_FOLDS).draw(encode_labels(y), np.random.default_rng(seed))
     return [(np.flatnonzero(fold != one), np.flatnonzero(fold == one)) for one in range(N_FOLDS)]
 
 
 def _one_fold(data: Any, train: Array, test: Array, seed: int, fold: int, right: dict[str, Array]) -> None:
-    """Put a fold's accuracies into their places."""
+    """Store a fold's accuracies in `right`."""
     from ...hvdm import HVDM
     from ...rib import Evaluator, Setting, VoteLists, decide, greedy
 

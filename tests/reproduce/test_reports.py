@@ -1,4 +1,4 @@
-"""All reproductions in one page, and answers that are kept."""
+"""The table type, the files and the page of all reproductions, and the cache of reports."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import re
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from knnccv import reproduce
 from knnccv.__main__ import main
-from knnccv.reproduce import _cache, _catalog, _html_report
-from knnccv.reproduce._comparison import Comparison, Line, Picture, new_figure, write_answer
-from knnccv.reproduce._html_report import CombinedReport
+from knnccv._cli import commands
+from knnccv.reproduce import _cache, _catalog, _page
+from knnccv.reproduce._combined import CombinedReport, write_files
+from knnccv.reproduce._comparison import Comparison, Line, Table, missing_data
+from knnccv.reproduce._picture import Picture, draw_both, new_figure
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -34,6 +37,7 @@ def comparison():
         Line("Part two", "a claim", holds=True),
         Line("Part two", "a <wrong> claim & more", holds=False),
         Line("Part two", "missing", 5.0),
+        Line("Part two", "judged elsewhere", 5.0, 6.0, judged="within 2 sigma", more={"seconds": 2.5}),
     )
     return Comparison(
         "A title",
@@ -44,14 +48,21 @@ def comparison():
     )
 
 
-@pytest.fixture(autouse=True)
-def _kept_here(monkeypatch, tmp_path):
-    monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "kept"))
+@pytest.fixture
+def offer(monkeypatch):
+    """``offer(name=run)``: these reproductions, and no others."""
+
+    def replace_catalog(**runs):
+        table = {name: reproduce.Reproduction(name.title(), run) for name, run in runs.items()}
+        for module in (_catalog, commands):
+            monkeypatch.setattr(module, "REPRODUCTIONS", table)
+
+    return replace_catalog
 
 
 def test_verdicts(comparison):
     found = [line.verdict for line in comparison.lines]
-    assert found == ["agrees", "differs", "-", "holds", "does not hold", "not computed"]
+    assert found == ["agrees", "differs", "-", "holds", "does not hold", "not computed", "within 2 sigma"]
 
 
 def test_text_markdown_and_csv(comparison, tmp_path):
@@ -59,7 +70,7 @@ def test_text_markdown_and_csv(comparison, tmp_path):
     assert max(map(len, text.splitlines())) <= 100
     assert "0.99 to 1.01" in text
     assert "Part one, agrees: as it should." in text
-    write_answer(comparison, tmp_path, "some")
+    write_files(comparison, tmp_path, "some")
     markdown = (tmp_path / "some.md").read_text(encoding="utf-8")
     assert markdown.startswith(comparison.to_markdown())
     assert "](some-one.png)" in markdown
@@ -91,8 +102,8 @@ class Page(HTMLParser):
 
 
 def test_a_page_needs_nothing_else(comparison, tmp_path):
-    book = CombinedReport({"one": comparison, "two": comparison})
-    book.write(tmp_path, "all")
+    combined = CombinedReport({"one": comparison, "two": comparison})
+    combined.write(tmp_path)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.open == []
     assert page.headings == ["The literature reproduced", *2 * ["A title", "Part one", "Part two"]]
@@ -101,23 +112,20 @@ def test_a_page_needs_nothing_else(comparison, tmp_path):
     pictures = [address for address in page.addresses if address.startswith("data:image")]
     assert len(pictures) == 2
     assert base64.b64decode(pictures[0].partition(",")[2]).startswith(b"\x89PNG")
-    text = book.to_html()
-    assert 'class="differs">differs' in text
-    assert 'class="differs">does not hold' in text
+    text = combined.to_html()
+    assert re.search('class="differs"[^>]*>differs<', text)
+    assert re.search('class="differs"[^>]*>does not hold<', text)
     assert "a &lt;wrong&gt; claim &amp; more" in text
     assert "<code>code</code> in a note" in text
     assert "It &lt;is&gt;" in text
-    assert "| `one` | 1 of 2 | 1 of 2 |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert re.search(r"\| `one` +\| 2 of 3 +\| 1 of 2 +\|", summary)
     assert sorted(path.name for path in tmp_path.glob("one*")) == ["one-one.png", "one.csv", "one.md"]
 
 
-def test_all_are_computed_and_a_failing_one_leaves_the_others(comparison, monkeypatch, capsys, tmp_path):
+def test_all_are_computed_and_a_failing_one_leaves_the_others(comparison, capsys, tmp_path, offer):
     broken = Comparison("Broken", "nowhere", (), failures=("no data for it",))
-    table = {
-        "good": reproduce.Reproduction("Good", lambda *_: comparison),
-        "broken": reproduce.Reproduction("Broken", lambda *_: broken),
-    }
-    monkeypatch.setattr(_catalog, "REPRODUCTIONS", table)
+    offer(good=lambda *_: comparison, broken=lambda *_: broken)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert "A title" in out
@@ -126,14 +134,14 @@ def test_all_are_computed_and_a_failing_one_leaves_the_others(comparison, monkey
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch, tmp_path):
+def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch, tmp_path, offer):
     calls = []
 
     def run(quick, _):
         calls.append(quick)
         return comparison
 
-    monkeypatch.setattr(_catalog, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", run)})
+    offer(good=run)
     reproduce.reproduce("good", folder=tmp_path / "first")
     again = reproduce.reproduce("good", folder=tmp_path / "second")
     assert calls == [False]
@@ -156,7 +164,13 @@ def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
     _cache.keep(key, comparison)
     (path,) = (tmp_path / "kept").iterdir()
     stored = path.read_text(encoding="utf-8")
-    assert _cache.find(key).to_csv() == comparison.to_csv()
+    found = _cache.find(key)
+    assert found.to_csv() == comparison.to_csv()
+    assert found.lines == comparison.lines
+    assert found.to_markdown().startswith(comparison.to_markdown().rstrip())
+    assert found.pictures[0].png() == comparison.pictures[0].png()
+    with pytest.raises(RuntimeError, match="cannot be drawn again"):
+        found.pictures[0].draw()
     for text in (
         "",
         "{}",
@@ -181,25 +195,84 @@ def test_a_folder_that_cannot_be_written_to(comparison, monkeypatch, tmp_path):
 
 
 def test_the_markdown_of_pages():
-    shown = "".join(
-        _html_report._html_of("# One\n\ntext\n- a\n- b\n\n| x | y |\n| --- | --- |\n| 1 | differs |\n")
-    )
+    shown = _page.to_html(
+        "# One\n\ntext <b>\n- a\n- `b`\n\n"
+        "| x | y | z |\n| --- | ---: | --- |\n| 1 | differs | +7 beyond 2σ |\n"
+    ).replace("\n", "")
     assert "<h2>One</h2>" in shown
-    assert "<p>text</p>" in shown
-    assert "<ul><li>a</li><li>b</li></ul>" in shown
-    assert '<td>1</td><td class="differs">differs</td>' in shown
+    assert "<p>text &lt;b&gt;</p>" in shown
+    assert "<ul><li>a</li><li><code>b</code></li></ul>" in shown
+    assert '<td>1</td><td style="text-align:right" class="differs">differs</td>' in shown
+    assert '<td class="differs">+7 beyond 2σ</td>' in shown
 
 
-def test_an_error_in_one_part_leaves_the_others(comparison, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("library", ["jinja2", "markdown_it"])
+def test_without_the_extra_a_page_is_refused_before_the_work(library, monkeypatch, capsys, tmp_path, offer):
+    calls = []
+    offer(good=lambda *_: calls.append(1))
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=r"report.html needs .* pip install 'knnccv\[report\]'"):
+        reproduce.reproduce("all", folder=tmp_path)
+    assert calls == []
+    assert main(["reproduce", "all", "--out", str(tmp_path)]) == 2
+    assert "pip install 'knnccv[report]'" in capsys.readouterr().err
+
+
+def test_without_the_extra_there_are_text_and_files(comparison, monkeypatch, capsys, tmp_path, offer):
+    for library in ("jinja2", "markdown_it"):
+        monkeypatch.setitem(sys.modules, library, None)
+    offer(good=lambda *_: comparison)
+    assert main(["reproduce", "all"]) == 0
+    assert "A title" in capsys.readouterr().out
+    reproduce.reproduce("good", folder=tmp_path)
+    assert (tmp_path / "good.md").exists()
+
+
+def test_a_table_separates_groups_in_text_alone():
+    table = Table(
+        "", ("#", "name", "long header"), (("1", "a", "1.5"), (), ("", "bc", "-10.25")), left=(0, 1)
+    )
+    assert table.format("plain") == [
+        "#  name  long header",
+        "1  a             1.5",
+        "",
+        "   bc         -10.25",
+    ]
+    assert len(table.format("pipe")) == 4
+
+
+def test_further_columns_of_a_csv_file():
+    lines = (Line("p", "q", 1.0, 1.5, more={"seconds": 2.0}), Line("p", "r"))
+    columns = ("quantity", "difference", "seconds", "verdict")
+    text = Comparison("T", "s", lines, columns=columns).to_csv()
+    assert text == "quantity,difference,seconds,verdict\nq,0.5,2.0,-\nr,,,not computed\n"
+
+
+def test_missing_data_are_listed_by_reason():
+    reasons = [("one", "gone\n  away"), ("two", None), ("three", "gone away"), ("four", "late")]
+    assert missing_data(reasons) == ("no data for one; three: gone away", "no data for four: late")
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_printed_and_computed_numbers_are_drawn_beside_each_other(upright):
+    _, axes = new_figure(2, 2)
+    places = np.arange(2)
+    draw_both(axes[0, 0], places, ([1, 2], None), ([3, 4], [0.5, 0.25]), gap=0.1, upright=upright)
+    printed, computed = (container.lines[0].get_xydata() for container in axes[0, 0].containers)
+    order = [1, 0] if upright else [0, 1]
+    np.testing.assert_allclose(printed[:, order], [[1, -0.1], [2, 0.9]])
+    np.testing.assert_allclose(computed[:, order], [[3, 0.1], [4, 1.1]])
+    (bars,) = axes[0, 0].containers[1].lines[2]
+    ends = np.array(bars.get_segments())[:, :, order[0]]
+    np.testing.assert_allclose(ends, [[2.5, 3.5], [3.75, 4.25]])
+
+
+def test_an_error_in_one_part_leaves_the_others(comparison, capsys, tmp_path, offer):
     def breaks(*_):
         msg = "out of order"
         raise RuntimeError(msg)
 
-    table = {
-        "good": reproduce.Reproduction("Good", lambda *_: comparison),
-        "broken": reproduce.Reproduction("Broken", breaks),
-    }
-    monkeypatch.setattr(_catalog, "REPRODUCTIONS", table)
+    offer(good=lambda *_: comparison, broken=breaks)
     assert main(["reproduce", "all", "--out", str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert "A title" in out
@@ -208,11 +281,9 @@ def test_an_error_in_one_part_leaves_the_others(comparison, monkeypatch, capsys,
         reproduce.reproduce("broken")
 
 
-def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path):
+def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path, offer):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(
-        _catalog, "REPRODUCTIONS", {"good": reproduce.Reproduction("Good", lambda *_: comparison)}
-    )
+    offer(good=lambda *_: comparison)
     with pytest.warns(UserWarning, match=r"no pictures of good: .*knnccv\[plot\]"):
         reproduce.reproduce("all", folder=tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
