@@ -1,9 +1,9 @@
 """Pictures of results (needs matplotlib).
 
-The functions take results by their fields and import no result class.
+The functions read the fields of results and import no result class.
 
 - `_surface`: learning curves, validation curves, heat maps, scikit-learn's displays.
-- `_spread`: random runs beside the exact score, and what ties leave open.
+- `_spread`: random runs beside the exact score, and the scores that orders of tied samples allow.
 """
 
 from __future__ import annotations

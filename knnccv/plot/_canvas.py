@@ -1,4 +1,4 @@
-"""Where the pictures are drawn."""
+"""Axes of the pictures, and their colors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SAMPLED_COLOR = "#8fa9cc"
 
 @contextmanager
 def canvas(ax: Any) -> Iterator[Axes]:
-    """The axes to draw on; without any those of a new figure, which is closed again if drawing fails.
+    """The axes to draw on; for None those of a new figure, which is closed again if drawing fails.
 
     Raises
     ------
     TypeError
-        If `ax` is no Axes.
+        If `ax` is not a matplotlib Axes or None.
     ImportError
         If matplotlib is missing.
     """

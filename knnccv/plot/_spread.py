@@ -1,4 +1,4 @@
-"""Pictures of what an exact mean is a mean of: orders of ties, and random runs."""
+"""Pictures of random runs beside their exact mean, and of the scores that orders of tied samples allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MOST_NAMED_ITEMS = 40
+MAX_NAMED_SAMPLES = 40
+WIDE = 6.5
+"""Inches of axes above which a legend of four entries fits in one row."""
+
 TIE_REPORT = (
     "n_items",
     "n_tied",
@@ -30,30 +33,30 @@ TIE_REPORT = (
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
-    """What the order of equally similar samples can do to the score, sample by sample and in all.
+    """Draw the scores that the orders of tied samples allow, sample by sample and in all.
 
-    Drawn are the samples whose score depends on that order, the widest range first.
+    The samples whose score depends on that order are drawn, the widest range first.
 
     Parameters
     ----------
     report : TieReport
-        What ``CompleteCV.tie_report()`` gives.
+        The result of ``CompleteCV.tie_report()``.
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     most : int, default 40
-        How many samples to draw at most.
+        The largest number of samples to draw.
     **kwargs
         For ``Axes.vlines``, which draws the ranges of the samples.
 
     Returns
     -------
     Axes
-        Up to 40 samples are named by their row.
+        The axes; up to 40 samples are labeled by their row.
 
     Raises
     ------
     TypeError
-        If `report` lacks an attribute of a tie report, or `most` or `ax` is something else.
+        If `report` lacks an attribute of a tie report, or `most` or `ax` has another type.
     ValueError
         If `most` is below 1.
     ImportError
@@ -61,43 +64,44 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
     """
     missing = [name for name in TIE_REPORT if not hasattr(report, name)]
     if missing:
-        msg = f"report must be what tie_report() of a result gives; {report!r} has no {', '.join(missing)}"
+        msg = f"report must be a result of tie_report(); {report!r} has no {', '.join(missing)}"
         raise TypeError(msg)
     most = check_integer("most", most, 1)
     low, high = np.asarray(report.per_item_lowest), np.asarray(report.per_item_highest)
     width = np.nan_to_num(high - low)
     n_ranges = int(np.count_nonzero(width > 0))
-    items = np.argsort(-width, kind="stable")[: min(n_ranges, most)]
-    places = np.arange(len(items))
+    samples = np.argsort(-width, kind="stable")[: min(n_ranges, most)]
+    places = np.arange(len(samples))
     with canvas(ax) as axes:
         axes.axhspan(
             report.lowest, report.highest, color=EXACT_COLOR, alpha=0.2, lw=0, label="all samples: range"
         )
         axes.axhline(report.score, color=EXACT_COLOR, label="all samples: score")
-        if len(items):
-            thick = 5.0 if len(items) <= MOST_NAMED_ITEMS else 1.5
-            style: dict[str, Any] = {"colors": SAMPLED_COLOR, "linewidth": thick, "label": "item: range"}
-            axes.vlines(places, low[items], high[items], **style | kwargs)
-            scores = np.asarray(report.per_item)[items]
-            axes.plot(places, scores, "o", color="black", markersize=0.7 * thick, label="item: score")
-        if len(items) <= MOST_NAMED_ITEMS:
-            axes.set_xticks(places, [str(item) for item in items])
-            if len(items) > 12:
+        if len(samples):
+            thick = 5.0 if len(samples) <= MAX_NAMED_SAMPLES else 1.5
+            style: dict[str, Any] = {"colors": SAMPLED_COLOR, "linewidth": thick, "label": "sample: range"}
+            axes.vlines(places, low[samples], high[samples], **style | kwargs)
+            scores = np.asarray(report.per_item)[samples]
+            axes.plot(places, scores, "o", color="black", markersize=0.7 * thick, label="sample: score")
+        if len(samples) <= MAX_NAMED_SAMPLES:
+            axes.set_xticks(places, [str(sample) for sample in samples])
+            if len(samples) > 12:
                 axes.tick_params(axis="x", rotation=90, labelsize="x-small")
-        axes.set_xlabel(_which_items(len(items), n_ranges))
+        axes.set_xlabel(_samples_name(len(samples), n_ranges))
         axes.set_ylabel(getattr(report, "measure", "score"))
-        least, highest, score = _apart(report.lowest, report.highest, report.score)
+        lowest, highest, score = _distinct(report.lowest, report.highest, report.score)
+        n_columns = 4 if axes.get_window_extent().width / axes.figure.dpi >= WIDE else 2
         doubt = "" if report.exact_range else " (not exact)"
         axes.set_title(
-            f"score {score}, by the order of ties {least} to {highest}{doubt}\n"
+            f"score {score}, by the order of ties {lowest} to {highest}{doubt}\n"
             f"{report.n_tied} of {report.n_items} samples tie different labels; it matters to {n_ranges}",
             fontsize="medium",
-            pad=22,
+            pad=22 if n_columns == 4 else 36,
         )
         axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=4,
+            ncols=n_columns,
             frameon=False,
             fontsize="small",
             columnspacing=1.2,
@@ -107,7 +111,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
 
 
 def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
-    """How random runs of a design scatter about their exact mean.
+    """Draw the scatter of random runs of a design about their exact mean.
 
     Parameters
     ----------
@@ -123,15 +127,15 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
     Returns
     -------
     Axes
-        With the histogram of the runs, their mean and its standard error (of two runs or more) above it,
-        and the exact value as a line.
+        The axes, with the histogram of the runs, above it their mean and, for at least two runs, its
+        standard error, and the exact value as a line.
 
     Raises
     ------
     TypeError
-        If `exact` is no number, or `ax` no Axes.
+        If `exact` is not a number, or `ax` not an Axes.
     ValueError
-        If the scores are not a list of finite numbers, or the exact value is not finite.
+        If the scores are not a one-dimensional array of finite numbers, or the exact value is not finite.
     ImportError
         If matplotlib is missing.
 
@@ -155,13 +159,11 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
         msg = f"exact must be finite, got {value}"
         raise ValueError(msg)
     with canvas(ax) as axes:
-        style = {
-            "color": SAMPLED_COLOR,
-            "label": f"{len(scores)} random run{'s' * (len(scores) > 1)}",
-        } | kwargs
-        if "bins" not in style:
-            style["bins"] = _bins(scores)
-        axes.hist(scores, **style)
+        label = f"{len(scores)} random run{'s' * (len(scores) > 1)}"
+        drawn = {"color": SAMPLED_COLOR, "label": label} | kwargs
+        if "bins" not in drawn:
+            drawn["bins"] = _bins(scores)
+        axes.hist(scores, **drawn)
         mean = float(scores.mean())
         if len(scores) > 1:
             error = float(scores.std(ddof=1)) / math.sqrt(len(scores))
@@ -170,38 +172,37 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
             error, shown = 0.0, f"its score: {mean:.4f}"
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, bottom + (top - bottom) * 1.12)
-        axes.errorbar(
-            mean,
-            0.94,
-            xerr=error or None,
-            fmt="o",
-            color="black",
-            capsize=4,
-            label=shown,
-            transform=axes.get_xaxis_transform(),
-        )
+        style: dict[str, Any] = {
+            "fmt": "|",
+            "color": "black",
+            "markersize": 9,
+            "elinewidth": 1.4,
+            "capsize": 3,
+        }
+        height = axes.get_xaxis_transform()
+        axes.errorbar(mean, 0.94, xerr=error or None, label=shown, transform=height, **style)
         axes.axvline(value, color=EXACT_COLOR, label=f"exact mean over all runs: {value:.4f}", zorder=1.5)
         axes.set_xlabel(f"{getattr(random, 'measure', 'score')} of one random run")
-        axes.set_ylabel("density" if style.get("density") else "runs")
-        if axes.get_yscale() == "linear" and not style.get("density"):
+        axes.set_ylabel("density" if drawn.get("density") else "runs")
+        if axes.get_yscale() == "linear" and not drawn.get("density"):
             axes.locator_params(axis="y", integer=True)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small")
     return axes
 
 
-def _which_items(n_drawn: int, n_ranges: int) -> str:
+def _samples_name(n_drawn: int, n_ranges: int) -> str:
     if n_ranges == 0:
-        return "no item's score depends on the order of ties"
+        return "no sample's score depends on the order of ties"
     if n_drawn < n_ranges:
-        return f"item, the {n_drawn} of the widest range out of {n_ranges}"
-    return "item, the widest range first"
+        return f"sample, the {n_drawn} with the widest range of {n_ranges}"
+    return "sample, the widest range first"
 
 
 def _bins(scores: Array) -> Array:
-    """Borders of bins that hold equally many of the values that scores can take.
+    """Borders of bins that contain equal numbers of possible scores.
 
-    A score is a multiple of one over the number of tests; bins of another width would hold now one, now
-    two of these, and show a comb where there is none.
+    A score is a multiple of one over the number of tests. In bins of another width the number of multiples
+    would vary, and the histogram would show a comb that is not in the data.
     """
     gaps = np.diff(np.unique(scores.round(12)))
     if not len(gaps):
@@ -213,8 +214,8 @@ def _bins(scores: Array) -> Array:
     return start + width * np.arange(math.ceil((float(scores.max()) - start) / width) + 1)
 
 
-def _apart(*values: float) -> list[str]:
-    """The values with as many digits, three at least, as tell them from each other."""
+def _distinct(*values: float) -> list[str]:
+    """The values with the least number of digits, at least three, that distinguishes them."""
     for digits in range(3, 13):
         shown = [f"{value:.{digits}f}" for value in values]
         if len(set(shown)) == len(set(values)):

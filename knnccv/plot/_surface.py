@@ -1,4 +1,4 @@
-"""Pictures of a surface: curves, a heat map, and scikit-learn's displays."""
+"""Pictures of a surface: learning and validation curves, heat map, and scikit-learn's displays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._canvas import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_IN_LEGEND = 10
+MAX_IN_LEGEND = 10
 FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "variant", "measure", "best")
 
 
@@ -45,14 +45,14 @@ class Surface(Protocol):
 def learning_curve(
     surface: Surface, n_neighbors: Any = None, ax: Axes | None = None, **kwargs: Any
 ) -> Axes:
-    """Score against the size of the training set, one line per number of neighbors.
+    """Draw the score against the size of the training set, one line per number of neighbors.
 
     Parameters
     ----------
     surface : Surface
-        The answer of `knnccv.surface`.
+        The result of `knnccv.surface`.
     n_neighbors : int or sequence of int, optional
-        Which of ``surface.n_neighbors`` to draw. Default: all.
+        The values of ``surface.n_neighbors`` to draw. Default: all.
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     **kwargs
@@ -61,14 +61,14 @@ def learning_curve(
     Returns
     -------
     Axes
-        A legend names the lines; a color bar does where they are more than ten.
+        The axes; a legend names up to ten lines, a color bar more of them.
 
     Raises
     ------
     TypeError
-        If `surface` or `ax` is something else.
+        If `surface` or `ax` has another type.
     ValueError
-        If a number of neighbors is not among those of the surface.
+        If a number of neighbors is not one of the surface.
     ImportError
         If matplotlib is missing.
 
@@ -86,7 +86,7 @@ def learning_curve(
     rows = _choose("n_neighbors", n_neighbors, surface.n_neighbors)
     return _curves(
         surface,
-        ("training items", surface.train_sizes),
+        ("training samples", surface.train_sizes),
         (_neighbors_name(surface), surface.n_neighbors[rows]),
         surface.scores[rows],
         ax,
@@ -97,14 +97,14 @@ def learning_curve(
 def validation_curve(
     surface: Surface, train_sizes: Any = None, ax: Axes | None = None, **kwargs: Any
 ) -> Axes:
-    """Score against the number of neighbors, one line per size of the training set.
+    """Draw the score against the number of neighbors, one line per size of the training set.
 
     Parameters
     ----------
     surface : Surface
-        The answer of `knnccv.surface`.
+        The result of `knnccv.surface`.
     train_sizes : int or sequence of int, optional
-        Which of ``surface.train_sizes`` to draw. Default: all.
+        The values of ``surface.train_sizes`` to draw. Default: all.
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     **kwargs
@@ -113,14 +113,14 @@ def validation_curve(
     Returns
     -------
     Axes
-        A legend names the lines; a color bar does where they are more than ten.
+        The axes; a legend names up to ten lines, a color bar more of them.
 
     Raises
     ------
     TypeError
-        If `surface` or `ax` is something else.
+        If `surface` or `ax` has another type.
     ValueError
-        If a size is not among those of the surface.
+        If a size is not one of the surface.
     ImportError
         If matplotlib is missing.
 
@@ -139,7 +139,7 @@ def validation_curve(
     return _curves(
         surface,
         (_neighbors_name(surface), surface.n_neighbors),
-        ("training items", surface.train_sizes[columns]),
+        ("training samples", surface.train_sizes[columns]),
         surface.scores[:, columns].T,
         ax,
         kwargs,
@@ -147,15 +147,15 @@ def validation_curve(
 
 
 def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
-    """Heat map of the score over training size and number of neighbors, the best number marked.
+    """Draw a heat map of the score over training size and number of neighbors, the best number marked.
 
-    Cells reach half-way to the next value asked for, so that the axes are true to scale. The brighter, the
-    better, also for losses.
+    Cells extend half-way to the next value, so that the axes are true to scale. Brighter is better, also
+    for losses.
 
     Parameters
     ----------
     surface : Surface
-        The answer of `knnccv.surface`.
+        The result of `knnccv.surface`.
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     **kwargs
@@ -164,12 +164,12 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
     Returns
     -------
     Axes
-        With a color bar beside it. Marked is `Surface.best` of every training size.
+        The axes, with a color bar beside them; `Surface.best` of every training size is marked.
 
     Raises
     ------
     TypeError
-        If `surface` or `ax` is something else.
+        If `surface` or `ax` has another type.
     ImportError
         If matplotlib is missing.
 
@@ -181,7 +181,7 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
     >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[40, 80, 160])
     >>> axes = knnccv.plot.surface(result)
     >>> axes.get_xlabel(), axes.get_ylabel()
-    ('training items', 'K')
+    ('training samples', 'K')
     """
     _check_surface(surface)
     with canvas(ax) as axes:
@@ -200,18 +200,18 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
             markersize=max(3, min(6, 80 / len(sizes))),
             label=f"best {_neighbors_name(surface)}",
         )
-        if len(sizes) <= MOST_IN_LEGEND:
+        if len(sizes) <= MAX_IN_LEGEND:
             axes.set_xticks(sizes)
-        if len(neighbors) <= MOST_IN_LEGEND:
+        if len(neighbors) <= MAX_IN_LEGEND:
             axes.set_yticks(neighbors)
-        axes.set_xlabel("training items")
+        axes.set_xlabel("training samples")
         axes.set_ylabel(_neighbors_name(surface))
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     return axes
 
 
 def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) -> Any:
-    """A row of the surface as scikit-learn's ``LearningCurveDisplay`` (extra ``[sklearn]``).
+    """Return a row of the surface as scikit-learn's ``LearningCurveDisplay`` (extra ``[sklearn]``).
 
     Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
     there are no training scores (they are NaN).
@@ -219,9 +219,9 @@ def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) 
     Parameters
     ----------
     surface : Surface
-        The answer of `knnccv.surface`.
+        The result of `knnccv.surface`.
     n_neighbors : int, optional
-        Which of ``surface.n_neighbors``; needed where there are several.
+        One of ``surface.n_neighbors``; required if there are several.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) 
     Raises
     ------
     TypeError, ValueError
-        If `surface` is something else, or the number of neighbors is not one of its own.
+        If `surface` has another type, or the number of neighbors is not one of the surface.
     ImportError
         If scikit-learn is missing.
 
@@ -248,17 +248,12 @@ def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) 
     _check_surface(surface)
     (row,) = _choose_one("n_neighbors", n_neighbors, surface.n_neighbors)
     order = np.argsort(surface.train_sizes, kind="stable")
-    scores = surface.scores[row, order][:, None]
-    return _display("LearningCurveDisplay")(
-        train_sizes=surface.train_sizes[order],
-        train_scores=np.full_like(scores, np.nan),
-        test_scores=scores,
-        score_name=_score_name(surface),
-    )
+    sizes = surface.train_sizes[order]
+    return _display("LearningCurveDisplay", surface, surface.scores[row, order], train_sizes=sizes)
 
 
 def as_validation_curve_display(surface: Surface, train_size: int | None = None) -> Any:
-    """A column of the surface as scikit-learn's ``ValidationCurveDisplay`` (extra ``[sklearn]``).
+    """Return a column of the surface as scikit-learn's ``ValidationCurveDisplay`` (extra ``[sklearn]``).
 
     Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
     there are no training scores (they are NaN).
@@ -266,9 +261,9 @@ def as_validation_curve_display(surface: Surface, train_size: int | None = None)
     Parameters
     ----------
     surface : Surface
-        The answer of `knnccv.surface`.
+        The result of `knnccv.surface`.
     train_size : int, optional
-        Which of ``surface.train_sizes``; needed where there are several.
+        One of ``surface.train_sizes``; required if there are several.
 
     Returns
     -------
@@ -278,21 +273,16 @@ def as_validation_curve_display(surface: Surface, train_size: int | None = None)
     Raises
     ------
     TypeError, ValueError
-        If `surface` is something else, or the size is not one of its own.
+        If `surface` has another type, or the size is not one of the surface.
     ImportError
         If scikit-learn is missing.
     """
     _check_surface(surface)
     (column,) = _choose_one("train_size", train_size, surface.train_sizes)
     order = np.argsort(surface.n_neighbors, kind="stable")
-    scores = surface.scores[order, column][:, None]
-    return _display("ValidationCurveDisplay")(
-        param_name="rank" if surface.variant == "rank" else "n_neighbors",
-        param_range=surface.n_neighbors[order],
-        train_scores=np.full_like(scores, np.nan),
-        test_scores=scores,
-        score_name=_score_name(surface),
-    )
+    name = "rank" if surface.variant == "rank" else "n_neighbors"
+    along = {"param_name": name, "param_range": surface.n_neighbors[order]}
+    return _display("ValidationCurveDisplay", surface, surface.scores[order, column], **along)
 
 
 def _curves(
@@ -310,9 +300,9 @@ def _curves(
         given = mpl.cbook.normalize_kwargs(dict(kwargs), mpl.lines.Line2D)
         (x_name, x), (line_name, values) = along, lines
         order = np.argsort(x, kind="stable")
-        named = len(values) <= MOST_IN_LEGEND
+        named = len(values) <= MAX_IN_LEGEND
         by_value = np.argsort(values, kind="stable")
-        # Few lines are told apart best by evenly spaced colors; a color bar must be true to the values.
+        # Evenly spaced colors distinguish few lines best; a color bar must be true to the values.
         shades = np.argsort(by_value) if named else values
         norm = mpl.colors.Normalize(shades.min(), shades.max())
         # The bright end of viridis cannot be read as a line on white.
@@ -331,12 +321,12 @@ def _curves(
 
 def _check_surface(surface: Any) -> None:
     if not all(hasattr(surface, name) for name in FIELDS):
-        msg = f"surface must be the answer of knnccv.surface, got {surface!r}"
+        msg = f"surface must be a result of knnccv.surface, got {surface!r}"
         raise TypeError(msg)
 
 
 def _choose(name: str, wanted: Any, known: Array) -> Array:
-    """Where the wanted values are among the known ones; everywhere for None."""
+    """The positions of the wanted values among the known ones; all positions for None."""
     if wanted is None:
         return np.arange(len(known))
     places = []
@@ -360,13 +350,19 @@ def _choose_one(name: str, wanted: int | None, known: Array) -> Array:
     return places
 
 
-def _display(name: str) -> Any:
+def _display(name: str, surface: Surface, scores: Array, **along: Any) -> Any:
+    """A display of scikit-learn with these exact test scores, and without training scores."""
     try:
         from sklearn import model_selection
     except ImportError as error:
         msg = f"{name} needs scikit-learn: pip install 'knnccv[sklearn]'"
         raise ImportError(msg) from error
-    return getattr(model_selection, name)
+    return getattr(model_selection, name)(
+        train_scores=np.full((len(scores), 1), np.nan),
+        test_scores=scores[:, None],
+        score_name=_score_name(surface),
+        **along,
+    )
 
 
 def _neighbors_name(surface: Surface) -> str:
@@ -378,7 +374,7 @@ def _score_name(surface: Surface) -> str:
 
 
 def _edges(values: Array) -> Array:
-    """Borders of cells about increasing values, half-way between them."""
+    """The borders of cells about increasing values, half-way between them."""
     if len(values) == 1:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middle = (values[1:] + values[:-1]) / 2

@@ -243,8 +243,8 @@ def _lines(part: str, one: Found) -> list[Line]:
             part,
             "one exact run costs less than these runs",
             holds=one.seconds_exact < one.seconds_needed,
-            note=f"{ratio:,.{1 if ratio < 10 else 0}f} times less; {one.shape[0]} samples of {one.shape[1]} "
-            "features.",
+            note=f"{ratio:,.{1 if ratio < 10 else 0}f} times less; {one.shape[0]} samples with "
+            f"{one.shape[1]} features.",
         ),
     ]
 

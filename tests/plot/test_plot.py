@@ -1,4 +1,4 @@
-"""The pictures: the numbers are drawn, where the caller says, and no figure is left over."""
+"""The pictures: the numbers are drawn on the given axes, and no figure is left open."""
 
 import math
 import subprocess
@@ -139,7 +139,7 @@ def test_learning_curves_are_the_rows_in_order():
         k = int(line.get_label())
         assert line.get_xdata().tolist() == [20, 45, 80]
         assert line.get_ydata().tolist() == [cell(k, size) for size in (20, 45, 80)]
-    assert axes.get_xlabel() == "training items"
+    assert axes.get_xlabel() == "training samples"
     assert axes.get_ylabel() == "mean score"
     assert axes.get_legend().get_title().get_text() == "K"
     assert texts(axes) == ["1", "3", "5", "9"]
@@ -154,7 +154,7 @@ def test_validation_curves_are_the_columns_in_order():
         assert line.get_ydata().tolist() == [cell(k, size) for k in (1, 3, 5, 9)]
     assert axes.get_xlabel() == "R"
     assert axes.get_ylabel() == "expected loss"
-    assert axes.get_legend().get_title().get_text() == "training items"
+    assert axes.get_legend().get_title().get_text() == "training samples"
 
 
 @pytest.mark.parametrize("chosen", [[5, 1], (1, 5), np.array([5, 1])])
@@ -238,16 +238,16 @@ def test_a_value_asked_for_twice_is_one_cell():
     assert axes.collections[0].get_array().shape == (2, 3)
 
 
-def test_the_tie_report_shows_the_items_with_a_range_widest_first():
+def test_the_tie_report_shows_the_samples_with_a_range_widest_first():
     axes = drawn(plot.tie_report(report()))
     segments = axes.collections[0].get_segments()
     assert len(segments) == len(WIDEST_FIRST)
     for place, (item, segment) in enumerate(zip(WIDEST_FIRST, segments, strict=True)):
         low, high = REPORT["per_item_lowest"][item], REPORT["per_item_highest"][item]
         assert segment.tolist() == [[place, low], [place, high]]
-    overall, fair = axes.lines
+    overall, scores = axes.lines
     assert set(overall.get_ydata()) == {0.51}
-    assert fair.get_ydata().tolist() == REPORT["per_item"][WIDEST_FIRST].tolist()
+    assert scores.get_ydata().tolist() == REPORT["per_item"][WIDEST_FIRST].tolist()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "0", "5"]
     band = axes.patches[0].get_bbox()
     assert (band.y0, band.y1) == (0.4, 0.625)
@@ -255,17 +255,27 @@ def test_the_tie_report_shows_the_items_with_a_range_widest_first():
         "score 0.510, by the order of ties 0.400 to 0.625\n"
         "4 of 6 samples tie different labels; it matters to 3"
     )
-    assert texts(axes) == ["all samples: range", "all samples: score", "item: range", "item: score"]
+    assert texts(axes) == ["all samples: range", "all samples: score", "sample: range", "sample: score"]
 
 
 def test_the_tie_report_says_what_it_leaves_out():
     axes = plot.tie_report(report(), most=2)
     assert len(axes.collections[0].get_segments()) == 2
-    assert axes.get_xlabel() == "item, the 2 of the widest range out of 3"
+    assert axes.get_xlabel() == "sample, the 2 with the widest range of 3"
     inexact = plot.tie_report(report(exact_range=False)).get_title()
     assert "0.400 to 0.625 (not exact)" in inexact
     with pytest.raises(ValueError, match="most must be at least 1, got 0"):
         plot.tie_report(report(), most=0)
+
+
+@pytest.mark.parametrize(("width", "n_columns"), [(6.4, 2), (4, 2), (10, 4)])
+def test_the_legend_of_a_tie_report_fits_the_axes(width, n_columns):
+    figure = mpl.figure.Figure((width, 4.8))
+    axes = drawn(plot.tie_report(report(), ax=figure.subplots()))
+    legend = axes.get_legend()
+    assert legend._ncols == n_columns
+    assert legend.get_window_extent().width <= axes.get_window_extent().width or width < 5
+    assert axes.title.get_window_extent().y0 >= legend.get_window_extent().y1
 
 
 def test_a_narrow_range_gets_the_digits_that_show_it():
@@ -273,7 +283,7 @@ def test_a_narrow_range_gets_the_digits_that_show_it():
     assert title.startswith("score 0.50000, by the order of ties 0.49998 to 0.50001\n")
 
 
-def test_many_items_are_not_named():
+def test_many_samples_are_not_named():
     rng = np.random.default_rng(0)
     low, high = np.sort(rng.random((2, 100)), axis=0)
     many = report(n_items=100, per_item=(low + high) / 2, per_item_lowest=low, per_item_highest=high)
@@ -287,15 +297,13 @@ def test_a_tie_report_where_nothing_depends_on_ties():
     same = REPORT["per_item"]
     axes = drawn(plot.tie_report(report(per_item_lowest=same, per_item_highest=same)))
     assert not axes.collections
-    assert axes.get_xlabel() == "no item's score depends on the order of ties"
+    assert axes.get_xlabel() == "no sample's score depends on the order of ties"
 
 
 def test_a_tie_report_must_be_one():
     incomplete = report()
     del incomplete.highest
-    with pytest.raises(
-        TypeError, match=r"report must be what tie_report\(\) of a result gives; .* no highest"
-    ):
+    with pytest.raises(TypeError, match=r"report must be a result of tie_report\(\); .* no highest"):
         plot.tie_report(incomplete)
 
 
@@ -387,9 +395,9 @@ WRONG = [
         r"train_sizes must be among those of the surface \(80, 20, 45\), got 21",
     ),
     (lambda: plot.validation_curve(made(), []), ValueError, "train_sizes must hold at least one number"),
-    (lambda: plot.learning_curve(SCORES), TypeError, "surface must be the answer of knnccv.surface, got"),
-    (lambda: plot.validation_curve(None), TypeError, "surface must be the answer of knnccv.surface, got"),
-    (lambda: plot.surface("x"), TypeError, "surface must be the answer of knnccv.surface, got 'x'"),
+    (lambda: plot.learning_curve(SCORES), TypeError, "surface must be a result of knnccv.surface, got"),
+    (lambda: plot.validation_curve(None), TypeError, "surface must be a result of knnccv.surface, got"),
+    (lambda: plot.surface("x"), TypeError, "surface must be a result of knnccv.surface, got 'x'"),
     (
         lambda: plot.as_learning_curve_display(made()),
         ValueError,
@@ -404,7 +412,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), WRONG)
-def test_what_is_wrong_is_said(call, error, message):
+def test_wrong_arguments_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
     assert plt.get_fignums() == []
