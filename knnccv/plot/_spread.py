@@ -96,7 +96,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
             f"score {score}, by the order of ties {lowest} to {highest}{doubt}\n"
             f"{report.n_tied} of {report.n_items} samples tie different labels; it matters to {n_ranges}",
             fontsize="medium",
-            pad=22 if n_columns == 4 else 36,
+            pad=25 if n_columns == 4 else 39,
         )
         axes.legend(
             loc="lower left",

@@ -82,20 +82,8 @@ def draw_both(
 ) -> None:
     """Draw printed numbers as gray squares and computed ones as dots, with error bars.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        Where to draw.
-    places : array of float
-        The positions of the pairs on the other axis.
-    printed, computed : pair of arrays
-        Numbers and lengths of error bars.
-    label, color : str
-        Label and color of the computed numbers.
-    gap : float
-        How far printed numbers are moved down, and computed ones up, from `places`.
-    upright : bool
-        Whether the numbers are heights.
+    The pairs stand at `places` on the other axis, `gap` below and above it; with `upright` the numbers are
+    heights. `label` and `color` are those of the computed numbers.
     """
     sides = (("printed", "s", PAPER_COLOR, -gap, printed), (label, "o", color, gap, computed))
     for name, marker, shade, shift, (values, bars) in sides:

@@ -65,28 +65,16 @@ TASKS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The measurements on a data set.
-
-    Attributes
-    ----------
-    shape : tuple of two ints
-        Number of samples and of features.
-    score, bound : float
-        The exact score, and the certified bound of its error.
-    mean, spread, n_runs : float, float and int
-        Mean, standard deviation and number of the random runs.
-    seconds_exact, seconds_run : float
-        Seconds of one complete cross-validation, and of one plain run.
-    """
+    """The measurements on a data set."""
 
     shape: tuple[int, int]
-    score: float
+    score: float  # exact, and the certified bound of its error
     bound: float
-    mean: float
+    mean: float  # of the random runs, and their standard deviation and number
     spread: float
     n_runs: int
-    seconds_exact: float
-    seconds_run: float
+    seconds_exact: float  # of one complete cross-validation
+    seconds_run: float  # of one plain run
 
     @property
     def needed(self) -> int:

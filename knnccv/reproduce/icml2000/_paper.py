@@ -38,37 +38,17 @@ class Printed:
 
 @dataclass(frozen=True)
 class Block:
-    """One block of a table.
-
-    Attributes
-    ----------
-    title : str
-        The heading.
-    data : str
-        Key of `POOLS`, or of `GAUSSIANS`.
-    n_drawn : int
-        Number of samples in one set S.
-    n_draws, n_trials : int
-        Number of sets S that the paper draws, and of trials on each.
-    printed : mapping of str to Printed
-        The printed rows, by method.
-    rule : str
-        Name of the variant.
-    parameters : mapping
-        Parameters of the variant.
-    unprinted : tuple of str
-        Methods that the paper does not have.
-    """
+    """One block of a table."""
 
     title: str
-    data: str
-    n_drawn: int
-    n_draws: int
-    n_trials: int
-    printed: Mapping[str, Printed]
-    rule: str = "nn"
+    data: str  # key of `POOLS`, or of `GAUSSIANS`
+    n_drawn: int  # samples in one set S
+    n_draws: int  # sets S in the paper
+    n_trials: int  # trials on each set in the paper
+    printed: Mapping[str, Printed]  # by method
+    rule: str = "nn"  # the variant, and its parameters
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    unprinted: tuple[str, ...] = ()
+    unprinted: tuple[str, ...] = ()  # methods that the paper does not have
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -35,14 +35,9 @@ N_TEST = 500
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of one method.
+    """The scores of one method, and the seconds of one trial and of the paper's number of trials.
 
-    Attributes
-    ----------
-    scores : float64 ndarray of shape (n_draws, n_trials)
-        The score of every trial on every set S; one trial where nothing is random once S is drawn.
-    per_trial, per_run : float
-        Seconds of one trial, and of the paper's number of trials.
+    ``scores`` has the shape (n_draws, n_trials), with one trial where nothing is random once S is drawn.
     """
 
     scores: Array
@@ -97,19 +92,7 @@ def design_of(method: str, labels: Array) -> Design:
 
 
 def run_block(block: Block, number: int, n_draws: int, n_trials: int, *, progress: bool = False) -> Found:
-    """Carry a block out.
-
-    Parameters
-    ----------
-    block : Block
-        The block.
-    number : int
-        The number of the block, which determines the random numbers.
-    n_draws, n_trials : int
-        Number of sets S, and of trials on each.
-    progress : bool, default False
-        Show a progress bar.
-    """
+    """Carry a block out on `n_draws` sets S; its number determines the random numbers."""
     from ...datasets import DatasetError
 
     try:

@@ -27,36 +27,18 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A data set and its printed numbers.
-
-    Attributes
-    ----------
-    name, load : str
-        The name, and the function of `knnccv.datasets` that loads it.
-    figure : int
-        The paper's figure with all features.
-    scores : tuple of float
-        Leave-one-out errors of k = 1, 2, ..., all features; both methods printed the same.
-    runs : mapping of int to Run
-        Scores and seconds, by number of samples.
-    feature, column, unit : str, int and int
-        The feature of figure 4, its column, and the number of units of its last digit in 1.
-    best : tuple of two ints
-        The best k by brute force and by the identity, with that feature.
-    first : tuple of two floats
-        The errors of k = 1 by both, with that feature.
-    """
+    """A data set and its printed numbers."""
 
     name: str
-    load: str
-    figure: int
-    scores: tuple[float, ...]
-    runs: Mapping[int, Run]
-    feature: str
+    load: str  # the function of `knnccv.datasets` that loads it
+    figure: int  # the figure with all features
+    scores: tuple[float, ...]  # errors of k = 1, 2, ..., all features; both methods printed the same
+    runs: Mapping[int, Run]  # by number of samples
+    feature: str  # the feature of figure 4, its column, and the number of units of its last digit in 1
     column: int
     unit: int
-    best: tuple[int, int]
-    first: tuple[float, float]
+    best: tuple[int, int]  # the best k by brute force and by the identity, with that feature
+    first: tuple[float, float]  # the errors of k = 1 by both, with that feature
 
     @property
     def tried(self) -> range:

@@ -35,35 +35,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One row of the table.
+    """One row of the table."""
 
-    Attributes
-    ----------
-    number : int
-        The paper's number.
-    title : str
-        A description for readers.
-    data : tuple of str and mapping
-        Function of `knnccv.datasets` and its arguments.
-    variant : str
-        The rule.
-    design : tuple of str and mapping
-        Class of `knnccv.designs` and its arguments.
-    paper : mapping of str to Cell
-        The printed numbers. "Exact" is the exact score; "S-n" the mean of n random trials.
-    ties : str
-        As for `complete_cv`. With "random" a note gives the score of "index" as well.
-    parameters : mapping
-        The parameters of the variant.
-    """
-
-    number: int
+    number: int  # as in the paper
     title: str
-    data: tuple[str, Mapping[str, Any]]
+    data: tuple[str, Mapping[str, Any]]  # function of `knnccv.datasets` and its arguments
     variant: str
-    design: tuple[str, Mapping[str, Any]]
-    paper: Mapping[str, Cell]
-    ties: str = "index"
+    design: tuple[str, Mapping[str, Any]]  # class of `knnccv.designs` and its arguments
+    paper: Mapping[str, Cell]  # "Exact" is the exact score, "S-n" the mean of n random trials
+    ties: str = "index"  # with "random" a note gives the score of "index" as well
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property

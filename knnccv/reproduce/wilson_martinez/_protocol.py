@@ -49,17 +49,7 @@ class SetResult:
 
 
 def compute(names: list[str], n_seeds: int, *, progress: bool = False) -> list[SetResult]:
-    """The rows of these sets; threads compute several folds at a time.
-
-    Parameters
-    ----------
-    names : list of str
-        Names of `knnccv.datasets.uci_names`.
-    n_seeds : int
-        Number of random seeds, which determine the folds, generated data and the search.
-    progress : bool, default False
-        Show a progress bar.
-    """
+    """The rows of these sets, of `n_seeds` seeds each; threads compute several folds at a time."""
     from ...datasets import DatasetError, fetch_uci
     from ...hvdm import IdentifierWarning
 
