@@ -2,8 +2,8 @@
 
 ``python tests/reproduce/compare.py FOLDER`` exits with 1 if one differs; with ``--store`` it stores them.
 Every number that is the same on every machine is compared, to `TOLERANCE` of its size (seeds are fixed; the
-last digits are not, since libraries sum in other orders); seconds and what is made of them are left out,
-and what rounding decides by chance.
+last digits are not, since libraries sum in other orders). Seconds, claims about them, and results that
+depend on rounding are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEFT_OUT += ("standardized",)
 
 
 def numbers(path: Path) -> dict[tuple[str, ...], str]:
-    """Our numbers of a table, by what they are; of claims the verdicts."""
+    """The computed numbers of a table and the verdicts of its claims, by the names in the table."""
     names = OWN.get(path.stem, ("part", "quantity"))
     with path.open(encoding="utf-8", newline="") as lines:
         found = {

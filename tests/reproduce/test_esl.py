@@ -87,31 +87,36 @@ def test_the_larger_class_is_the_nearest_too_often():
 
 
 def test_the_recipe_of_the_mixture():
-    law, X, y = _protocol.mixture(0)
-    assert law.means.shape == (2, 10, 2)
+    distribution, X, y = _protocol.mixture(0)
+    assert distribution.means.shape == (2, 10, 2)
     assert X.shape == (200, 2)
     assert y.tolist() == [0] * 100 + [1] * 100
     means = np.array([_protocol.mixture(number)[0].means for number in range(400)]).reshape(400, 2, 10, 2)
     np.testing.assert_allclose(means.mean(axis=(0, 2)), [[1, 0], [0, 1]], atol=4 / math.sqrt(4000))
     np.testing.assert_allclose(means.var(axis=(0, 2)), 1, atol=4 * math.sqrt(2 / 4000))
-    points, labels = law.draw(np.random.default_rng(1), 40_000)
+    points, labels = distribution.draw(np.random.default_rng(1), 40_000)
     for c in (0, 1):
         mine = points[labels == c]
-        spread = law.means[c].var(axis=0) + 1 / 5
-        np.testing.assert_allclose(mine.mean(axis=0), law.means[c].mean(axis=0), atol=4 * np.sqrt(2 / 4e4))
+        spread = distribution.means[c].var(axis=0) + 1 / 5
+        np.testing.assert_allclose(
+            mine.mean(axis=0), distribution.means[c].mean(axis=0), atol=4 * np.sqrt(2 / 4e4)
+        )
         np.testing.assert_allclose(mine.var(axis=0), spread, rtol=0.05)
-    # Where the law says that a share of the samples is of class 1, such a share is.
-    share = law.second_share(points)
+    # Where the distribution has it that a share of the samples is of class 1, such a share is.
+    share = distribution.second_share(points)
     for low in np.arange(0, 1, 0.1):
         some = (low <= share) & (share < low + 0.1)
         assert abs(labels[some].mean() - share[some].mean()) < 4 * 0.5 / math.sqrt(some.sum())
 
 
 def test_the_probabilities_by_the_formula():
-    law, X, _ = _protocol.mixture(3)
-    for x, found in zip(X[:20], law.second_share(X[:20]), strict=True):
+    distribution, X, _ = _protocol.mixture(3)
+    for x, found in zip(X[:20], distribution.second_share(X[:20]), strict=True):
         densities = [
-            sum(math.exp(-((x[0] - m[0]) ** 2 + (x[1] - m[1]) ** 2) / (2 / 5)) for m in law.means[c])
+            sum(
+                math.exp(-((x[0] - m[0]) ** 2 + (x[1] - m[1]) ** 2) / (2 / 5))
+                for m in distribution.means[c]
+            )
             for c in (0, 1)
         ]
         assert found == pytest.approx(densities[1] / sum(densities))
@@ -137,10 +142,10 @@ def test_the_curves(plane):
             plane.X, plane.y, "knn", KFold(5), n_neighbors=k, n_repeats=5, random_state=_protocol.SEED
         )
         np.testing.assert_allclose(plane.curves[:, i], 100 * (1 - few.scores))
-    points, labels = plane.law.draw(np.random.default_rng(5), 20_000)
+    points, labels = plane.distribution.draw(np.random.default_rng(5), 20_000)
     counted = 100 * (_protocol.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
     assert np.abs(counted - plane.new).max() < 4 * 50 * math.sqrt(1 / 2000 + 1 / 40_000)
-    bayes = 100 * ((plane.law.second_share(points) > 0.5) != labels).mean()
+    bayes = 100 * ((plane.distribution.second_share(points) > 0.5) != labels).mean()
     assert abs(bayes - plane.bayes) < 4 * (plane.bayes_error_bar + 50 / math.sqrt(40_000))
     assert plane.bayes < plane.new.min()
     assert plane.training[0] == 0 < plane.training[14]
@@ -163,7 +168,7 @@ def test_claims_hold(written):
         "the CV curve estimates the test error curve",
         "1-NN classifies every training sample right",
         "15-NN does not",
-        "15-NN is nearer to the Bayes error on new items",
+        "15-NN is nearer to the Bayes error on new samples",
         _report.STRATIFIED,
     }
 
@@ -192,10 +197,10 @@ def test_bounds_of_the_screening_lines():
     n = 8
     found = _protocol.Screening(*(rng.random((4, n)) * 10), *rng.normal(size=(2, n, 100)))
     wrong, right, stratified, inside, outside = _report._screening_lines("correlation", found)
-    printed, ours = np.var(found.one_wrong, ddof=1) / 50, np.var(found.wrong, ddof=1) / n
+    printed, computed = np.var(found.one_wrong, ddof=1) / 50, np.var(found.wrong, ddof=1) / n
     means = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
     for line, center, off in (
-        (wrong, 3, 0.5 + 4 * math.sqrt(printed + ours)),
+        (wrong, 3, 0.5 + 4 * math.sqrt(printed + computed)),
         (right, 50, 4 * math.sqrt(np.var(found.right, ddof=1) / n)),
         (stratified, 50, 4 * math.sqrt(np.var(found.stratified, ddof=1) / n)),
         (inside, 0.28, 0.005 + 4 * math.sqrt(np.var(means[0], ddof=1) * (1 + 1 / n))),

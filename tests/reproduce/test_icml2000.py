@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of Mullin & Sukthankar (ICML 2000): the protocol, the verdicts and what is told."""
+"""Tables 2 and 3 of Mullin & Sukthankar (ICML 2000): the protocol, the verdicts and the text."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_the_bayes_error_is_that_of_the_nearest_mean(geometry):
         assert np.ptp(gaps[~np.eye(4, dtype=bool)]) == 0
     X, y = gaussians(geometry, 0.5, 400, np.random.default_rng([3]))
     wrong = 0
-    for point, own in zip(X, y, strict=True):
-        wrong += min(range(4), key=lambda c: math.dist(point, 0.5 * means[c])) != own
+    for point, own_class in zip(X, y, strict=True):
+        wrong += min(range(4), key=lambda c: math.dist(point, 0.5 * means[c])) != own_class
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_protocol, "BAYES_SAMPLES", 400)
         assert bayes_error(geometry, 0.5, [3]) == wrong / 400
@@ -148,7 +148,7 @@ def test_bounds_of_a_mean():
 @pytest.mark.usefixtures("mirrored")
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):
-    """Holdout and CCV: Fractions, distances of whole numbers, tied samples alike."""
+    """Holdout and CCV: Fractions, distances of whole numbers, tied samples with equal weight."""
     found = run_block(LOSS_BLOCK, 4, 2, 3)
     sample = _protocol._draw_sets(LOSS_BLOCK, 4, 2)[draw]
     assert sample.X.shape == (140, 8)
@@ -194,8 +194,8 @@ def test_synthetic_samples_have_new_points_to_test_on():
     known = (sample.pool_X[:, None] == sample.X[None]).all(axis=2).any(axis=1)
     assert known.sum() == 80
     right = 0
-    for point, own in zip(sample.pool_X[~known], sample.pool_y[~known], strict=True):
-        right += sample.y[np.linalg.norm(sample.X - point, axis=1).argmin()] == own
+    for point, own_class in zip(sample.pool_X[~known], sample.pool_y[~known], strict=True):
+        right += sample.y[np.linalg.norm(sample.X - point, axis=1).argmin()] == own_class
     assert sample.holdout == pytest.approx(right / N_TEST)
 
 
@@ -219,7 +219,7 @@ def test_answers_are_the_same_again_and_no_printed_number(reports, monkeypatch):
 
 
 def test_the_quick_tables_agree(reports):
-    """Numbers and claims; times are told, but depend on the machine."""
+    """Numbers and claims; times are shown, but depend on the machine."""
     table2, table3 = (reports[name][0] for name in ("icml-table2", "icml-table3"))
     assert len(numbers(table2, "accuracy × 10³")) == 3 * 7 + 4
     assert len(numbers(table3, "loss × 10³")) == 5

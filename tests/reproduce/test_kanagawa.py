@@ -25,13 +25,13 @@ def report(quick):
 def naive_errors(X, y, most):
     """Leave-one-out errors of k = 1 to `most` in rational numbers; ties in the order of the rows."""
     totals = [Fraction(0)] * most
-    for own, place in enumerate(X):
+    for tested, place in enumerate(X):
         gaps = [sum((a - b) ** 2 for a, b in zip(row, place, strict=True)) for row in X]
-        order = sorted((gap, j) for j, gap in enumerate(gaps) if j != own)
+        order = sorted((gap, j) for j, gap in enumerate(gaps) if j != tested)
         total = Fraction(0)
         for k, (_, j) in enumerate(order[:most], 1):
             total += y[j]
-            totals[k - 1] += (total / k - y[own]) ** 2
+            totals[k - 1] += (total / k - y[tested]) ** 2
     return [total / len(y) for total in totals]
 
 
@@ -170,7 +170,7 @@ def test_without_scikit_learn(monkeypatch):
 
 
 def test_the_authors_steps_on_data_without_ties():
-    """Where no two samples are equally near, their best k is that of the library."""
+    """Without tied samples, their best k is that of the library."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
     study = replace(_report.STUDIES[0], scores=(0.0,) * 12, best=(1, 1))

@@ -64,11 +64,11 @@ def test_the_static_column_by_hand(name, wm_report, mirror, monkeypatch):
         squares = hvdm_by_columns(data.X[test], data.X[train], data.y[train], data.nominal)
         order = np.argsort(squares.round(9), axis=1, kind="stable")[:, :3]
         right = 0
-        for nearest, own, gaps in zip(order, data.y[test], squares, strict=True):
+        for nearest, own_class, gaps in zip(order, data.y[test], squares, strict=True):
             votes = Counter(data.y[train][nearest])
             tied = [label for label, number in votes.items() if number == max(votes.values())]
             first = {label: gaps[nearest[data.y[train][nearest] == label][0]].round(9) for label in tied}
-            right += min(tied, key=lambda label: (first[label], label)) == own
+            right += min(tied, key=lambda label: (first[label], label)) == own_class
         shares.append(100 * right / len(test))
     (line,) = [one for one in wm_report[0].lines if (one.part, one.quantity) == (name, "static")]
     assert line.computed == pytest.approx(np.mean(shares))

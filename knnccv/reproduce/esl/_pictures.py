@@ -96,7 +96,7 @@ def maps(plane: Planar) -> Any:
     x, y = (np.linspace(low[i], high[i], 300) for i in range(2))
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     votes = data.predictions(plane.X, plane.y, grid)
-    share = plane.law.second_share(grid).reshape(len(y), len(x))
+    share = plane.distribution.second_share(grid).reshape(len(y), len(x))
     for axis, number in zip(axes[0], data.SHOWN, strict=True):
         at = int(np.searchsorted(data.NUMBERS, number))
         regions = votes[at].reshape(len(y), len(x))

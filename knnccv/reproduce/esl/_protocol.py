@@ -129,8 +129,8 @@ def mixture(number: int) -> tuple[Mixture, Array, Array]:
     """Mixture number `number`, a hundred samples of each class, and their labels."""
     rng = np.random.default_rng([SEED, N_MEANS, number])
     centers = np.array([[1.0, 0.0], [0.0, 1.0]])
-    law = Mixture(centers[:, None] + rng.normal(size=(2, N_MEANS, 2)))
-    return (law, *law.draw(rng, N_PER_CLASS))
+    distribution = Mixture(centers[:, None] + rng.normal(size=(2, N_MEANS, 2)))
+    return (distribution, *distribution.draw(rng, N_PER_CLASS))
 
 
 def predictions(X: Array, y: Array, new: Array) -> Array:
@@ -154,7 +154,7 @@ class Planar:
     ``bayes`` is the least possible error, and ``bayes_error_bar`` its standard error.
     """
 
-    law: Mixture
+    distribution: Mixture
     X: Array
     y: Array
     expected: Array
@@ -167,16 +167,16 @@ class Planar:
 
 def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
     """Draw a mixture and measure the errors of all numbers of neighbors on `n_new` new samples."""
-    law, X, y = mixture(number)
+    distribution, X, y = mixture(number)
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
     curves = np.array([1 - _runs(X, y, int(k), n_jobs) for k in NUMBERS]).T
-    points, _ = law.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)
-    share = law.second_share(points)
+    points, _ = distribution.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)
+    share = distribution.second_share(points)
     wrong = np.where(predictions(X, y, points) == 1, 1 - share, share)  # less noise than drawn labels
     least = np.minimum(share, 1 - share)
     return Planar(
-        law,
+        distribution,
         X,
         y,
         100 * expected,

@@ -1,4 +1,4 @@
-"""Figures 2 to 4 of Kanagawa (2024), drawn from what was computed."""
+"""Figures 2 to 4 of Kanagawa (2024), drawn from computed curves."""
 
 from __future__ import annotations
 

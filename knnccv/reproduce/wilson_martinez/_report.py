@@ -73,11 +73,18 @@ def _set_lines(row: SetResult) -> Iterator[Line]:
 
 def _mean_lines(printed: Columns, computed: Columns) -> Iterator[Line]:
     """The means over the sets, and the gain of CVC over the other columns."""
-    paper, ours = ({name: float(side[name].mean()) for name in COLUMNS} for side in (printed, computed))
+    paper, computed_means = (
+        {name: float(side[name].mean()) for name in COLUMNS} for side in (printed, computed)
+    )
     for name in COLUMNS:
-        judged = "agrees" if abs(ours[name] - paper[name]) <= MAX_DIFFERENCE else "differs"
+        judged = "agrees" if abs(computed_means[name] - paper[name]) <= MAX_DIFFERENCE else "differs"
         yield Line(
-            "Mean", name, paper[name], ours[name], judged=judged, more={"set": "Mean", "column": name}
+            "Mean",
+            name,
+            paper[name],
+            computed_means[name],
+            judged=judged,
+            more={"set": "Mean", "column": name},
         )
     for other in ("static", "lcv"):
         part = f"Gain of cvc over {other}"
@@ -96,8 +103,8 @@ def _table(rows: Sequence[SetResult], lines: Sequence[Line], printed: Columns, c
         if off is None:
             grid.append((row.name, "-", *paper, *("-" for _ in columns), "no data"))
         else:
-            ours = [f"{line.computed:.2f}" for line in columns]
-            grid.append((row.name, str(row.shape[0]), *paper, *ours, f"{off:+.2f}"))
+            shown = [f"{line.computed:.2f}" for line in columns]
+            grid.append((row.name, str(row.shape[0]), *paper, *shown, f"{off:+.2f}"))
     if len(computed["static"]):
         off = float(computed["static"].mean() - printed["static"].mean())
         means = [f"{column.mean():.2f}" for side in (printed, computed) for column in side.values()]
