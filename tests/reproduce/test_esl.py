@@ -183,8 +183,8 @@ def test_verdicts_can_fail(plane, monkeypatch):
     (other, *_) = _report._screening_lines("correlation", found)
     assert (other.computed, other.verdict) == (lines[0].computed, "agrees")
     far = replace(plane, new=plane.new + 40)
-    assert _report._curve_lines(plane)[-1].verdict == "holds"
-    assert _report._curve_lines(far)[-1].verdict == "does not hold"
+    assert list(_report._curve_lines(plane))[-1].verdict == "holds"
+    assert list(_report._curve_lines(far))[-1].verdict == "does not hold"
     fifteen = _protocol.NUMBERS == 15
     odd = replace(plane, training=np.where(fifteen, 0.0, 5.0), new=np.where(fifteen, 30.0, 20.0))
     claims = [line for line in _report._map_lines([odd, odd]) if line.holds is not None]
