@@ -1,20 +1,20 @@
-"""Distances of rows with numeric and nominal columns and unknown values, all pairs of two tables.
+"""Column statistics of mixed tables, and the squared distances of all pairs of rows of two tables.
 
-The squared distance is a sum over the columns: 1 where a value is unknown; ``(scale * (x - y))**2`` in a
-numeric column; in a nominal one the squared Euclidean distance of the points that stand for two values (no
-distance for the same value). The sum is made in the order of the columns, numeric ones first, so that
-whoever computes it finds the same bits. It is rounded to 45 bits, so that sums of the same terms in other
-columns, which are equal but for rounding, tie.
+The squared distance is a sum over the columns: 1 where a value is missing; ``(scale * (x - y))**2`` in a
+numeric column; in a nominal column the squared Euclidean distance between the points that represent the two
+values, 0 for equal values. The columns are added in their order, numeric columns first, so every function
+computes the same bits. The sum is rounded to 45 bits. Sums of the same terms in different columns are equal
+except for rounding, and tie after this step.
 
-A row of a fitted table may be left out of the statistics that its own distances use: its own scales, and
-its values' own points.
+A row of the fitted table can be left out of the statistics of its own distances. It then has its own
+scales, and its values have their own points.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,26 +23,50 @@ from .._typing import Array
 from ..kernel import jit
 from ._tables import Table
 
-BLOCK = 2048  # samples: the sums of a block stay in the first cache
-FAR = 1e140  # scaled; so that squares do not overflow
+BLOCK = 2048
+"""Samples of a block, whose sums fit into the first-level cache."""
+
+ROWS = 64
+"""Rows that a thread computes in one task."""
+
+FAR = 1e140
+"""The largest scaled number; its square does not overflow."""
+
+
+class ColumnArrays(NamedTuple):
+    """The arrays of `Statistics` for compiled code, and the layout of a row's squared distances by code.
+
+    ``table_starts`` (n_nominal + 1,) and ``n_codes`` (n_nominal,): column b has the squared distances
+    ``table[table_starts[b] : table_starts[b] + n_codes[b]]``, one for each code.
+    """
+
+    scales: Array
+    left_out: Array
+    starts: Array
+    counts: Array
+    totals: Array
+    points: Array
+    table_starts: Array
+    n_codes: Array
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a table tells about the distances of its columns' values.
+    """Everything that the distances of rows need to know about the columns of a fitted table.
 
     Attributes
     ----------
     exponents : int64 ndarray of shape (n_numeric,)
         Numbers are divided by 2**exponent.
     scales : float64 ndarray of shape (1 or n_items, n_numeric)
-        Of these; one row for all, or one for every sample of the table when it is left out.
+        Factors of the divided numbers: one row for all samples, or one row per left-out sample.
     starts : int64 ndarray of shape (n_nominal + 1,)
-        Where a column's values begin in `counts`.
+        The index of each column's first value in `counts`.
     counts : float64 ndarray of shape (n_values, n_classes)
-        How many samples of a class have the value; (n_values, 0) where any two values are at distance 1.
+        The number of samples of each class with the value; (n_values, 0) if the distance of any two values
+        is 1.
     left_out : int64 ndarray of shape (n_items,) or (0,)
-        The items' classes, where their own distances are to leave them out of the counts.
+        The class of every sample, if its own distances exclude it from the counts; otherwise empty.
     """
 
     exponents: Array
@@ -52,9 +76,9 @@ class Statistics:
     left_out: Array
 
     def scaled(self, table: Table) -> Table:
-        """The table's numbers in the units of the scales.
+        """Convert the table's numbers to the units of the scales.
 
-        New numbers so far off that squares would overflow are taken for somewhat nearer ones.
+        New numbers whose squares would overflow are clipped.
         """
         largest = self.scales.max(axis=0, initial=0.0)[:, None]
         limit = FAR / np.maximum(largest, 1e-100)
@@ -64,17 +88,34 @@ class Statistics:
 
     @cached_property
     def totals(self) -> Array:
-        """How many samples have a value, (n_values,)."""
+        """The number of samples with each value, shape (n_values,)."""
         return self.counts.sum(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
     def points(self) -> Array:
-        """The classes' shares of these, (n_values, n_classes)."""
+        """The share of each class among the samples with a value, shape (n_values, n_classes)."""
         return self.counts / np.maximum(self.totals, 1.0)[:, None]
 
     def without_leaving_out(self, scales: Array) -> Statistics:
-        """The same for new rows, of which none is part of the counts."""
+        """Return the statistics for new rows, which are not part of the counts."""
         return replace(self, scales=scales, left_out=np.zeros(0, np.int64))
+
+    def arrays(self, *tables: Table) -> ColumnArrays:
+        """Return the arrays for compiled code, with room for the codes of all `tables`."""
+        n_codes = np.diff(self.starts) + 1
+        for table in tables:
+            if table.codes.size:
+                n_codes = np.maximum(n_codes, table.codes.max(axis=1) + 1)
+        return ColumnArrays(
+            self.scales,
+            self.left_out,
+            self.starts,
+            self.counts,
+            self.totals,
+            self.points,
+            np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64),
+            n_codes.astype(np.int64),
+        )
 
 
 def squared_distances(
@@ -84,7 +125,7 @@ def squared_distances(
     rows: Array | None = None,
     n_jobs: int | None = 1,
 ) -> Array:
-    """Squared distances of shape (n_tested, n_others).
+    """Compute squared distances, shape (n_tested, n_others).
 
     Parameters
     ----------
@@ -93,78 +134,42 @@ def squared_distances(
     tested, others : Table
         In the units of the scales.
     rows : int64 ndarray, optional
-        Only these of the tested.
+        The tested rows. Default: all.
     n_jobs : int, optional
         Threads.
     """
     wanted = np.arange(tested.n_items) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     out = np.empty((len(wanted), others.n_items))
     complete = ~np.isnan(others.numbers).any(axis=1)
-    numbers, codes = tested.numbers, tested.codes
-    starts, n_codes = code_tables(statistics, tested, others)
+    columns = statistics.arrays(tested, others)
 
     def fill(start: int) -> None:
-        end = min(start + 64, len(wanted))
+        part = slice(start, start + ROWS)
         _fill(
-            wanted[start:end],
-            numbers,
-            codes,
-            statistics.scales,
-            statistics.left_out,
+            wanted[part],
+            tested.numbers,
+            tested.codes,
+            columns,
             others.numbers,
             complete,
             others.codes,
-            statistics.starts,
-            statistics.counts,
-            statistics.totals,
-            statistics.points,
-            starts,
-            n_codes,
-            out[start:end],
+            out[part],
         )
 
-    for_each(fill, range(0, len(wanted), 64), n_jobs)
+    for_each(fill, range(0, len(wanted), ROWS), n_jobs)
     return out
 
 
-def code_tables(statistics: Statistics, *tables: Table) -> tuple[Array, Array]:
-    """Where the columns' tables of distances by code begin, and how long they are."""
-    n_codes = np.diff(statistics.starts) + 1
-    for table in tables:
-        if table.codes.size:
-            n_codes = np.maximum(n_codes, table.codes.max(axis=1) + 1)
-    starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
-    return starts, n_codes.astype(np.int64)
-
-
 @jit
-def _fill(  # type: ignore[no-untyped-def]
-    rows,
-    numbers,
-    codes,
-    scales,
-    left_out,
-    other_numbers,
-    complete,
-    other_codes,
-    starts,
-    counts,
-    totals,
-    points,
-    table_starts,
-    n_codes,
-    out,
-):
-    """``out[r, j]`` = squared distance of row ``rows[r]`` and other j; O(columns) a pair."""
+def _fill(rows, numbers, codes, columns, other_numbers, complete, other_codes, out):  # type: ignore[no-untyped-def]
+    """Set ``out[r, j]`` to the squared distance of row ``rows[r]`` and other j; O(columns) per pair."""
     n_numeric, n_others = other_numbers.shape
     n_nominal = other_codes.shape[0]
-    table = np.empty(table_starts[-1])
-    own = np.empty(counts.shape[1])
+    table = np.empty(columns.table_starts[-1])
+    shares = np.empty(columns.counts.shape[1])
     for r in range(len(rows)):
         row = rows[r]
-        label = left_out[row] if len(left_out) else -1
-        scale = scales[row if len(scales) > 1 else 0]
-        by_code(codes[:, row], label, starts, counts, totals, points, own, table_starts, n_codes, table)
+        scale = prepare_row(row, codes[:, row], columns, shares, table)
         for start in range(0, n_others, BLOCK):
             end = min(start + BLOCK, n_others)
             sums = out[r, start:end]
@@ -185,7 +190,7 @@ def _fill(  # type: ignore[no-untyped-def]
                         gap = (value - column[j]) * factor
                         sums[j] += gap * gap if column[j] == column[j] else 1.0
             for b in range(n_nominal):
-                squares = table[table_starts[b] :]
+                squares = table[columns.table_starts[b] :]
                 column = other_codes[b, start:end]
                 for j in range(end - start):
                     sums[j] += squares[column[j]]
@@ -195,65 +200,72 @@ def _fill(  # type: ignore[no-untyped-def]
 
 @jit
 def rounded(value):  # type: ignore[no-untyped-def]
-    """The value in 45 bits."""
-    wide = value * 257.0  # 2**8 + 1: the sum leaves no room for the last 8 bits
+    """Round a value to 45 bits."""
+    wide = value * 257.0  # 2**8 + 1: the sum drops the last 8 bits
     return wide - (wide - value)
 
 
 @jit
-def by_code(codes, label, starts, counts, totals, points, own, table_starts, n_codes, table):  # type: ignore[no-untyped-def]
-    """For every nominal column a row's squared distances to all values, in ``table[table_starts[b] :]``.
+def prepare_row(row, codes, columns, shares, table):  # type: ignore[no-untyped-def]
+    """Fill ``table`` with a row's squared distances to all nominal values; return the row's scales.
 
-    ``codes`` (n_nominal,) and ``label`` are the row's, the label -1 where it is not part of the counts.
+    ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space.
     """
+    label = columns.left_out[row] if len(columns.left_out) else -1
     for b in range(len(codes)):
+        start, end = columns.starts[b], columns.starts[b + 1]
+        first = columns.table_starts[b]
         _distances_by_code(
             codes[b],
             label,
-            counts[starts[b] : starts[b + 1]],
-            totals[starts[b] : starts[b + 1]],
-            points[starts[b] : starts[b + 1]],
-            own,
-            table[table_starts[b] : table_starts[b] + n_codes[b]],
+            columns.counts[start:end],
+            columns.totals[start:end],
+            columns.points[start:end],
+            shares,
+            table[first : first + columns.n_codes[b]],
         )
+    return columns.scales[row if len(columns.scales) > 1 else 0]
 
 
 @jit
-def _distances_by_code(code, label, counts, totals, points, own, out):  # type: ignore[no-untyped-def]
-    """Squared distances of a value to all values of its column, eqs. (5), (6); ``out[0]``: to unknown."""
+def _distances_by_code(code, label, counts, totals, points, shares, out):  # type: ignore[no-untyped-def]
+    """Set ``out`` to the squared distances of a value to all values of its column, eqs. (5) and (6).
+
+    ``out[0]`` belongs to missing values. ``label`` is -1 if the row is not part of the counts.
+    """
     n_known, n_classes = counts.shape
     out[:] = 1.0
     if code == 0:
         return
     if n_classes > 0:
-        own[:] = 0.0  # no class is likely, given a value that was never seen
+        shares[:] = 0.0  # of every class, for a value that is not in the fitted table
         if code <= n_known:
             total = totals[code - 1] - (1 if label >= 0 else 0)
             for c in range(n_classes):
                 if total > 0:
-                    own[c] = (counts[code - 1, c] - (1 if c == label else 0)) / total
+                    shares[c] = (counts[code - 1, c] - (1 if c == label else 0)) / total
         for other in range(1, len(out)):
             square = 0.0
             for c in range(n_classes):
-                gap = own[c] - (points[other - 1, c] if other <= n_known else 0.0)
+                gap = shares[c] - (points[other - 1, c] if other <= n_known else 0.0)
                 square += gap * gap
             out[other] = square
     out[code] = 0.0
 
 
 def scales_left_out(numbers: Array) -> tuple[Array, Array]:
-    """``1 / (4 σ)`` of one column, of all samples and without each sample; 0 where σ is 0 or not known.
+    """Compute ``1 / (4 σ)`` of a column, for all samples and without each sample; 0 if σ is 0 or undefined.
 
     Parameters
     ----------
     numbers : float64 ndarray of shape (n_items,)
-        NaN is unknown.
+        NaN is a missing value.
 
     Returns
     -------
     float64 ndarray of shape ()
     float64 ndarray of shape (n_items,)
-        Without a sample of unknown value nothing changes.
+        Leaving out a sample with a missing value changes nothing.
     """
     known = ~np.isnan(numbers)
     values = numbers[known]
@@ -265,12 +277,12 @@ def scales_left_out(numbers: Array) -> tuple[Array, Array]:
 
 
 def shifted(values: Array) -> Array:
-    """Values less one in their middle: of close values far from 0 little would be left in a square."""
+    """Subtract a middle value: squares of close values far from 0 would lose most of their digits."""
     return values - np.partition(values, len(values) // 2)[len(values) // 2]  # type: ignore[no-any-return]
 
 
 def _scale(values: Array) -> float:
-    # A mean may differ from equal values in its last bit.
+    # The mean of equal values may differ from them in the last bit.
     if len(values) < 2 or values.min() == values.max():
         return 0.0
     gaps = shifted(values)
@@ -287,22 +299,22 @@ def _without_each(values: Array) -> Array:
     gaps = near - near.mean()
     total = float((gaps * gaps).sum())
     share = gaps * gaps * (n / (n - 1))
-    # Where little is left of the sum it is made anew; there are at most three such samples.
-    anew = share > 0.5 * total
+    # If little remains of the sum, compute it again; there are at most three such samples.
+    again = share > 0.5 * total
     scales: Array = np.zeros(n)
-    scales[~anew] = 1 / (4 * np.sqrt((total - share[~anew]) / (n - 2)))
-    for i in np.flatnonzero(anew):
+    scales[~again] = 1 / (4 * np.sqrt((total - share[~again]) / (n - 2)))
+    for i in np.flatnonzero(again):
         scales[i] = _scale(np.delete(values, i))
     return scales
 
 
 def exponents_of(numbers: Array) -> Array:
-    """For every numeric column the power of two by which it is divided, so that squares do not overflow."""
-    largest = np.fmax.reduce(np.abs(numbers), axis=1, initial=0.0)  # of numbers and NaN the number
+    """Compute the power of two that divides each numeric column, so that squares do not overflow."""
+    largest = np.fmax.reduce(np.abs(numbers), axis=1, initial=0.0)  # ignores NaN
     exponents: Array = np.frexp(largest)[1].astype(np.int64)
     return exponents
 
 
 def as_statistics(**fields: Any) -> Statistics:
-    """Statistics of C-contiguous arrays, as the compiled functions take them."""
+    """Create statistics of C-contiguous arrays, as compiled functions need them."""
     return Statistics(**{name: np.ascontiguousarray(value) for name, value in fields.items()})

@@ -1,7 +1,7 @@
-"""Tables of numeric and nominal columns with unknown values, read into numbers.
+"""Reading of tables with numeric, categorical and missing values into arrays of numbers and codes.
 
-A column is numeric or nominal once and for all when a distance is fitted; later tables are read in the same
-way. None, NaN, NaT, pandas.NA and masked entries are unknown.
+Fitting a distance decides which columns are numeric and which are nominal (categorical); later tables are
+read accordingly. None, NaN, NaT, pandas.NA and masked entries are missing values.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .._validation import rectangular
 
 _TIMES = "mM"
 _EXACT = 2**53
-"""Whole numbers up to here are exact in float64."""
+"""Integers up to this size are exact in float64."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What a table's columns are.
+    """The names and types of a table's columns.
 
     Attributes
     ----------
     nominal : bool ndarray of shape (n_columns,)
         Which columns are nominal.
     names : tuple of str, or None
-        Their names, where the table had some.
+        Their names; None if the table has none.
     categories : tuple of mapping
-        For every nominal column the known values and their codes, 0, 1, ….
+        The known values of every nominal column and their codes 0, 1, ….
     """
 
     nominal: Array
@@ -45,21 +45,21 @@ class Schema:
     categories: tuple[Mapping[Hashable, int], ...]
 
     def title(self, column: int) -> str:
-        """A column for messages."""
+        """Return a column's name or number for messages."""
         return _title(column, self.names)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table read.
+    """A table after reading.
 
     Attributes
     ----------
     numbers : float64 ndarray of shape (n_numeric, n_items)
-        The numeric columns; NaN is unknown.
+        The numeric columns; NaN is a missing value.
     codes : int32 ndarray of shape (n_nominal, n_items)
-        The nominal columns: 0 is unknown, a known value 1 more than its code; values that were not there
-        when the schema was made come after these.
+        The nominal columns: 0 is a missing value, a known value is 1 more than its code in the schema;
+        new values have greater numbers.
     """
 
     numbers: Array
@@ -67,7 +67,7 @@ class Table:
 
     @cached_property
     def by_rows(self) -> tuple[Array, Array]:
-        """Both, with a row for every sample."""
+        """The transposed arrays, with a row for every sample."""
         return self.numbers.T.copy(), self.codes.T.copy()
 
     @property
@@ -77,7 +77,7 @@ class Table:
 
 
 class Columns:
-    """The columns of a table as the user gave it, one at a time."""
+    """Access to the columns of the user's table."""
 
     def __init__(self, X: Any) -> None:
         self._source: Any
@@ -98,23 +98,23 @@ class Columns:
             raise ValueError(msg)
 
     def title(self, column: int) -> str:
-        """A column for messages."""
+        """Return a column's name or number for messages."""
         return _title(column, self.names)
 
     def looks_nominal(self, column: int) -> bool:
-        """Whether a data frame's column is categorical, text, bool or of objects."""
+        """Check whether a data frame's column is categorical, text, bool or of objects."""
         if not self.frame:
             return False
         import pandas as pd
         from pandas.api import types
 
         dtype = self._source.dtypes.iloc[column]
-        # Bool is a number to pandas, and a value of two to us. Dates are neither: see `numbers`.
+        # pandas counts bool as numeric; here it is nominal. Dates are neither: see `numbers`.
         kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
         return isinstance(dtype, pd.CategoricalDtype) or any(is_kind(dtype) for is_kind in kinds)
 
     def numbers(self, column: int) -> Array:
-        """A column as float64, unknown values as NaN; raises if it holds anything else."""
+        """Read a column as float64 with NaN for missing values; raise an error if it holds other values."""
         title = f"X[:, {self.title(column)}]"
         dtype = self._source.dtypes.iloc[column] if self.frame else self._source.dtype
         if dtype.kind in _TIMES:
@@ -136,17 +136,17 @@ class Columns:
         infinite = np.isinf(values)
         if infinite.any():
             at = int(np.argmax(infinite))
-            msg = f"{title} is {values[at]} in row {at}: infinity is no value; unknown ones are NaN or None"
+            msg = f"{title} is {values[at]} in row {at}: numbers must be finite; use NaN or None for a gap"
             raise ValueError(msg)
         return values
 
     def values(self, column: int) -> tuple[Array, list[Hashable]]:
-        """A column as codes of its different values, unknown ones -1, and these values."""
+        """Read a column as codes of its distinct values, -1 for missing ones, and return both."""
         raw = self._raw(column, nominal=True)
         if raw.dtype.kind == "O":
             return _factorise(raw, f"X[:, {self.title(column)}]")
         if raw.dtype.kind in _TIMES:
-            # As Python's, which are equal whatever the unit; finer than microseconds they are numbers.
+            # As Python's times, which are equal in any unit; units below microseconds do not fit.
             coarse = raw.astype(f"{raw.dtype.kind}8[us]")
             same = (coarse.astype(raw.dtype) == raw) | np.isnat(raw)
             if same.all():
@@ -173,19 +173,19 @@ class Columns:
 
 
 def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
-    """Decide what the columns of a table are, and read it.
+    """Determine the types of a table's columns, and read it.
 
     Parameters
     ----------
     X : pandas.DataFrame or array of shape (n_items, n_columns)
         The table.
     nominal : sequence of column names or numbers, or bool mask, optional
-        Columns that are nominal, beside those of a data frame whose dtype says so.
+        Nominal columns, in addition to those that the dtypes of a data frame imply.
 
     Raises
     ------
     ValueError, TypeError
-        If a column that is not nominal holds no numbers, or `nominal` names no column.
+        If a numeric column holds other values than numbers, or an entry of `nominal` matches no column.
     """
     columns = Columns(X)
     chosen = _chosen(nominal, columns)
@@ -202,20 +202,20 @@ def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
 
 
 def read(schema: Schema, *tables: Any) -> list[Table]:
-    """Read tables whose columns are known; the same new value has one code in all of them.
+    """Read tables with the columns of a schema; a new value has the same code in all tables.
 
     Raises
     ------
     ValueError, TypeError
-        If the number of columns differs, or their names or the order of these do, or a numeric column holds
-        no numbers.
+        If the number, names or order of the columns differ, or a numeric column holds other values than
+        numbers.
     """
     given = [Columns(X) for X in tables]
     for columns in given:
         if columns.n_columns != len(schema.nominal):
             msg = (
-                f"X has {columns.n_columns} features, but {len(schema.nominal)} features were there when "
-                "the distance was fitted"
+                f"X has {columns.n_columns} features, but the distance was fitted with "
+                f"{len(schema.nominal)} features"
             )
             raise ValueError(msg)
         _check_names(columns.names, schema.names)
@@ -225,7 +225,7 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
         every = dict(known)
         for at, columns in enumerate(given):
             found, values = columns.values(int(j))
-            _warn_of_strangers(schema.title(int(j)), known, values)
+            _warn_about_types(schema.title(int(j)), known, values)
             place = np.array([-1, *(every.setdefault(value, len(every)) for value in values)])
             codes[at].append(place[found + 1] + 1)
     return [
@@ -234,16 +234,16 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
     ]
 
 
-def _warn_of_strangers(title: str, known: Mapping[Hashable, int], values: list[Any]) -> None:
-    """Say so where values are new for their types alone, as "1" is where 1 is known."""
+def _warn_about_types(title: str, known: Mapping[Hashable, int], values: list[Any]) -> None:
+    """Warn about values that are new only because of their type, such as "1" where 1 is known."""
     if any(value in known for value in values):
         return
     texts = {str(value): value for value in known}
     for value in values:
         if str(value) in texts:
             msg = (
-                f"nominal column {title} holds {value!r}, where {texts[str(value)]!r} was there when the "
-                "distance was fitted, and no value that was; are they of the same type?"
+                f"nominal column {title} holds {value!r} and none of the values that the distance was "
+                f"fitted with, but these include {texts[str(value)]!r}; do the types differ?"
             )
             warnings.warn(msg, UserWarning, stacklevel=2)
             return
@@ -257,7 +257,7 @@ def _table(numbers: list[Array], codes: list[Array], n_items: int) -> Table:
 
 
 def _check_names(names: tuple[Any, ...] | None, known: tuple[Any, ...] | None) -> None:
-    """As scikit-learn does, where all names are strings."""
+    """Check column names as scikit-learn does, which requires that all are strings."""
     if names is None or known is None or names == known:
         return
     if not all(isinstance(name, str) for name in (*names, *known)):
@@ -275,12 +275,12 @@ def _title(column: int, names: tuple[Any, ...] | None) -> str:
 
 
 def as_array(X: Any) -> Array:
-    """What is no frame as an array, of objects where NumPy would change a value; masked ones are None.
+    """Convert to an array, of objects if NumPy would change a value; masked entries become None.
 
     Raises
     ------
     ValueError
-        If the rows are of different lengths.
+        If the rows have different lengths.
     """
     if np.ma.isMaskedArray(X):
         objects: Array = np.ma.getdata(X).astype(object)
@@ -288,13 +288,13 @@ def as_array(X: Any) -> Array:
         return objects
     array = rectangular(X, "X must be a table, all rows of one length,")
     if not hasattr(X, "dtype") and not _is_plain(array):
-        # As objects, since NumPy makes text of everything where there is some.
+        # NumPy would convert every value to text if one is text.
         return np.array(X, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
 def _is_plain(array: Array) -> bool:
-    """Whether an array of what were Python objects holds nothing but numbers, and these unrounded."""
+    """Check whether an array that was made of Python objects holds only numbers, none of them rounded."""
     if array.dtype.kind == "f":
         return not (np.abs(array) >= _EXACT).any()
     return array.dtype.kind in "biuc"
@@ -358,7 +358,7 @@ def _check_exact(title: str, raw: Array, rows: Iterable[int]) -> None:
             shown = reprlib.repr(int(raw[at]))
             msg = (
                 f"{title} is {shown} in row {at}; integers beyond 2**53 are not exact in float64: name the "
-                "column in nominal= if they only tell things apart"
+                "column in nominal= if its values are identifiers or categories"
             )
             raise ValueError(msg)
 
@@ -369,12 +369,12 @@ def _no_numbers(title: str, row: int, value: Any) -> str:
         return f"Complex data not supported: {title} is {shown} in row {row}"
     return (
         f"{title} is {shown} in row {row}: the argument must be no string or the like but a number; name "
-        "the column in nominal= if it is nominal, and write None or NaN for unknown numbers"
+        "the column in nominal= if it is nominal, and write None or NaN for missing numbers"
     )
 
 
 def _factorise(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
-    """Codes by first appearance."""
+    """Number the values by their first occurrence."""
     places: dict[Hashable, int] = {}
     codes = np.empty(len(raw), np.int64)
     for at, value in enumerate(raw):
@@ -384,6 +384,6 @@ def _factorise(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
         try:
             codes[at] = places.setdefault(value, len(places))
         except TypeError as error:
-            msg = f"{title} is {value!r} in row {at}, which is no value of a nominal column: it has no hash"
+            msg = f"{title} is {value!r} in row {at}; values of a nominal column must be hashable"
             raise TypeError(msg) from error
     return codes, list(places)

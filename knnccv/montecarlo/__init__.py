@@ -1,8 +1,8 @@
-"""Random runs: what people do where knnccv averages over all splits.
+"""Monte Carlo cross-validation: random runs, whose expectation the other packages compute exactly.
 
-- `_monte_carlo` is `monte_carlo_cv`, the sampled twin of every design.
-- `_feature_selection` is `screened_cv`, which selects features anew in every training set; `_selectors`
-  calls the selector.
+- `_monte_carlo` has `monte_carlo_cv`, random runs of any variant and design.
+- `_feature_selection` has `screened_cv`, which selects features in every training set; `_selectors` calls
+  the selector.
 - `_result` has the results.
 """
 

@@ -1,4 +1,4 @@
-"""Cross-validation that selects features anew in every training set: the right way, by sampling."""
+"""`screened_cv`, random runs of cross-validation that select features in every training set."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ._monte_carlo import item_shares
 from ._result import RandomRuns
 from ._selectors import check_selector, names_columns, screened
 
-BLOCK_BYTES = 2**24  # of distances at a time
+BLOCK_BYTES = 2**24
+"""Bytes of distances that a thread holds at a time."""
 
 
 @jit
 def count_right(values, trained, tested, n_classes, k, right):  # type: ignore[no-untyped-def]
-    """Add to ``right[c]`` how many tested samples of class c the k nearest training samples get right.
+    """Add to ``right[c]`` the number of correctly classified tested samples of class c.
 
-    ``values`` (n_tested, n_trained) rank the training samples; equal ones count in their order. Plurality,
-    a
-    tied vote to the smallest class. O(n_trained) per sample, and O(k) for each that is among the k nearest
-    so far.
+    ``values`` (n_tested, n_trained) rank the training samples; ties keep their order. Plurality vote, a
+    tied vote goes to the smallest class. O(n_trained) per sample, plus O(k) for each training sample that
+    is among the k nearest when it is compared.
     """
     nearest = np.empty(k, np.int64)
     votes = np.empty(n_classes, np.int64)
@@ -72,30 +72,30 @@ COUNT_RIGHT = types.void(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScreenedCV(RandomRuns):
-    """Scores of random runs in which features were selected anew in every training set.
+    """Scores of random runs in which features were selected in every training set.
 
     Attributes
     ----------
     scores : ndarray of shape (n_repeats,)
-        The score of every run: accuracy as a share in [0, 1].
+        The score of every run: accuracy in [0, 1].
     score : float
         Their mean.
     std : float
         Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
     standard_error : float
-        ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
-        having drawn these samples.
+        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+        not that of the samples.
     n_repeats : int
-        How many runs.
+        The number of runs.
     n_train_sets : int
-        How many training sets were drawn, and features selected from: the folds of all runs.
+        The number of training sets from which features were selected: the folds of all runs.
     selection_counts : int64 ndarray of shape (n_features,), or None
-        From how many of the training sets every column of X was selected. None where the selector made
-        columns of its own.
+        The number of training sets from which each column of X was selected. None if the selector makes
+        new features.
     n_neighbors : int
         K.
     metric, design, average : str
-        What was asked.
+        The arguments.
     seconds : float
         Wall time.
     """
@@ -110,7 +110,7 @@ class ScreenedCV(RandomRuns):
 
     @property
     def n_repeats(self) -> int:
-        """How many runs."""
+        """The number of runs."""
         return len(self.scores)
 
     def __repr__(self) -> str:
@@ -122,7 +122,7 @@ class ScreenedCV(RandomRuns):
 
     def _selected(self) -> str:
         if self.selection_counts is None:
-            return f"{self.n_train_sets} training sets with columns of their own making"
+            return f"{self.n_train_sets} training sets with transformed features"
         mean = self.selection_counts.sum() / self.n_train_sets
         return (
             f"in each of {self.n_train_sets} training sets {mean:.4g} of {len(self.selection_counts)} "
@@ -145,16 +145,16 @@ def screened_cv(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ScreenedCV:
-    """Cross-validation of nearest neighbors with features selected inside every fold, by random splits.
+    """Cross-validate nearest neighbors by random splits, with features selected inside every fold.
 
-    Features that were selected with the labels of all samples know the answers of those that are tested
-    later. Here they are selected from the training samples alone, in every fold of every run anew.
+    If features are selected with the labels of all samples, the labels of the tested samples leak into the
+    score. Here the training samples alone select the features, again in every fold of every run.
 
-    It samples, and has no exact twin: `complete_cv` counts the training sets in which a sample is among the
-    nearest, and so the order of the others by distance must be the same whatever the training set is. Here
-    it depends on the training set, as the selected features do, and each of the usually astronomically many
-    sets would have to be selected from. Features that are selected without looking at labels, by their
-    variance say, may be selected beforehand; then `complete_cv` serves.
+    The scores come from random splits; there is no exact version. `complete_cv` counts the training sets in
+    which a sample is among the nearest, which requires that the order of the samples by distance does not
+    depend on the training set. Here it does, since the features do, and features would have to be selected
+    from every one of an astronomical number of training sets. Features that are selected without labels,
+    for example by their variance, may be selected in advance; then use `complete_cv`.
 
     Parameters
     ----------
@@ -163,31 +163,31 @@ def screened_cv(
     y : array of shape (n_items,)
         Class labels.
     select : callable or object
-        ``select(X_train, y_train)`` → the indices of some columns, or a bool mask of shape (n_features,);
-        it gets float64 and the labels as they are, copies of both. Or an object with ``fit`` and
-        ``get_support`` (as scikit-learn's SelectKBest), or with ``fit`` and ``transform`` (as a Pipeline, a
-        scaler or PCA), a copy of which is fitted in every fold. Called from several threads at once unless
-        ``n_jobs=1``; if it takes random numbers, it must seed them itself.
+        ``select(X_train, y_train)`` → column indices, or a bool mask of shape (n_features,). It gets copies
+        of the features, as float64, and of the labels. Or an object with ``fit`` and ``get_support`` (like
+        scikit-learn's SelectKBest), or with ``fit`` and ``transform`` (like a Pipeline, a scaler or PCA); a
+        copy is fitted in every fold. Several threads call it concurrently unless ``n_jobs=1``. A selector
+        that draws random numbers must set its own seed.
     cv : int or design, default 5
         `KFold`, `StratifiedKFold`, `Subsample`, `StratifiedSubsample`, `LeaveOut`, `LeaveGroupsOut`; an
-        integer is that number of stratified folds. One run is a whole partition into folds, or a single
-        split; a design that leaves out one sample, or one group, leaves out each in turn in every run.
+        integer is a number of stratified folds. One run is a complete partition into folds, or a single
+        split. A design that leaves out one sample, or one group, leaves out each of them in every run.
     n_neighbors : int, default 1
-        K, who vote; a tied vote goes to the smallest label. Equally near training samples count in the
+        K, the number of voters; a tied vote goes to the smallest label. Tied training samples are in the
         order of the data.
     metric : str or callable, default "euclidean"
-        See `Neighbors.from_data`; measured in the selected columns.
+        See `Neighbors.from_data`; it is applied to the selected columns.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
     average : {"pooled", "item", "class"}, default "pooled"
-        As for `complete_cv`: "pooled" is the mean of the folds' scores, "class" balances the classes.
+        As for `complete_cv`: "pooled" is the mean of the scores of the folds, "class" balances the classes.
     n_repeats : int, default 50
-        Number of random runs. Designs without chance (`LeaveOut(1)`, `LeaveGroupsOut(p=1)`) need but one,
-        unless `select` has some.
+        Number of random runs. One is enough for deterministic designs (`LeaveOut(1)`,
+        `LeaveGroupsOut(p=1)`) with a deterministic `select`.
     random_state : int, numpy Generator or None
         Seed of the splits.
     n_jobs : int, optional
-        Threads. Default: all processors that this process may use. The answer does not depend on it.
+        Threads. Default: all processors that this process may use. The result does not depend on it.
     progress : bool, default False
         Show a progress bar of the training sets (needs tqdm).
 
@@ -198,21 +198,21 @@ def screened_cv(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed, or what `select` returns: no column, one twice, one that is not
-        there, or a wrong shape. What `select` raises itself goes through, with a note where it arose.
+        If an argument is not allowed, or `select` returns no column, a column twice, an index out of range
+        or a wrong shape. Errors of `select` propagate, with a note on the run and the fold.
 
     Notes
     -----
     Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "The Wrong and Right Way
     to Do Cross-validation". ``python -m knnccv reproduce esl-cv`` repeats their example.
 
-    Of columns that tell nothing about two classes of equal size, stratified folds of equal sizes say 1/2 on
-    average. Plain folds say less: where a sample is left out its class is the rarer one in the training
-    set, and farther from the middle in the columns that were selected from it.
+    For two classes of equal size and columns that are independent of them, stratified folds of equal size
+    give an average score of 1/2. Plain folds give less: without the tested sample its class is the rarer
+    class of the training set, and is farther from the center in the columns that this set selects.
 
     Examples
     --------
-    Columns of pure noise. Screened beforehand, they seem to tell the classes:
+    Columns of pure noise. Selected in advance, they seem to predict the classes:
 
     >>> import numpy as np
     >>> from knnccv import complete_cv, screened_cv
@@ -246,7 +246,7 @@ def screened_cv(
     work = _Folds(data, labels, select, fold_of, kind_of.shape[1], k, metric, metric_params)
     compile_driver(count_right, COUNT_RIGHT)
     pieces = [(run, fold) for run in range(n_repeats) for fold in range(kind_of.shape[1])]
-    with one_blas_thread():  # also with one job: a selector's sums must not depend on the threads
+    with one_blas_thread():  # also for n_jobs=1: sums in a selector must not depend on the threads
         for_each(work, pieces, n_jobs, progress, unit="training set")
     added = work.right * item_shares(question, kind_of.shape[1])[kind_of]
     return ScreenedCV(
@@ -262,7 +262,7 @@ def screened_cv(
 
 
 def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-    """As `Design.draw`, but where few test sets are all there are, all of them."""
+    """Draw a split as `Design.draw` does; designs that leave out one sample or group give all test sets."""
     if isinstance(design, LeaveGroupsOut) and design.p == 1:
         return design.codes.astype(np.int32), np.zeros(len(design.sizes), np.int64)
     if isinstance(design, LeaveOut) and design.p == 1:
@@ -272,10 +272,10 @@ def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tu
 
 
 class _Folds:
-    """Judges one fold of one run when called.
+    """A function that scores one fold of one run.
 
-    ``right`` (n_runs, n_folds, n_classes): samples that are classified right; ``selected`` (n_features,):
-    how often every column was.
+    ``right`` (n_runs, n_folds, n_classes): the numbers of correctly classified samples; ``selected``
+    (n_features,): how often each column was selected.
     """
 
     def __init__(
@@ -320,5 +320,5 @@ class _Folds:
         for start in range(0, len(test), step):
             values = np.ascontiguousarray(ranked.compare(outside[start : start + step].copy(), inside))
             check_finite("the distances", values, start)
-            some = self._codes[test[start : start + step]]
-            count_right(values, trained, some, right.shape[0], self._k, right)
+            tested_codes = self._codes[test[start : start + step]]
+            count_right(values, trained, tested_codes, right.shape[0], self._k, right)

@@ -1,4 +1,4 @@
-"""Random runs of a design on the same neighbor orders."""
+"""`monte_carlo_cv`, random runs of a design on the same neighbor orders as the exact score."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def score_trials(  # type: ignore[no-untyped-def]
     out,
     stop,
 ):
-    """Score of every row in every run in which its sample is tested in one of the `tested` folds.
+    """Compute the score of every row in every run that tests its sample in one of the ``tested`` folds.
 
-    ``fold_of`` (n_runs, n_items) is the fold in which a sample is tested; the others train it; `tested` has
-    shape (n_runs, n_folds). A row whose
-    list ends before `nearest` training samples were found, or where one that is not listed may tie the last
-    of them (not ``certain``), gets NaN.
+    ``fold_of`` (n_runs, n_items) is the fold that tests a sample; the samples of the other folds train.
+    ``tested`` has shape (n_runs, n_folds). The score is NaN if the list of the row ends before ``nearest``
+    training samples are found, or if a sample that is not in the list may tie with the last of them (not
+    ``certain``).
     """
     depth = items.shape[1]
     order = np.empty(depth, np.int64)
@@ -142,14 +142,15 @@ def monte_carlo_cv(
     progress: bool = False,
     **parameters: Any,
 ) -> MonteCarloCV:
-    """Scores of random runs of a design, whose mean `complete_cv` computes exactly.
+    """Compute the scores of random runs of a design, whose mean `complete_cv` computes exactly.
 
     Parameters
     ----------
     X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, **parameters
-        As for `complete_cv`. One run of a k-fold design is a whole partition into folds, one run of the
-        others a single split. Every run is an unbiased estimate of the exact score, whatever `average`:
-        where test sets differ in size (`LeaveGroupsOut`), the sum of its scores over the mean size.
+        As for `complete_cv`. One run of a k-fold design is a complete partition into folds; one run of
+        another design is a single split. Every run is an unbiased estimate of the exact score for every
+        `average`: if the test sets differ in size (`LeaveGroupsOut`), it is the sum of the scores divided
+        by the mean size.
     n_repeats : int, default 50
         Number of random runs.
     random_state : int, numpy Generator or None
@@ -162,7 +163,7 @@ def monte_carlo_cv(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed; the message says what is.
+        If an argument is not allowed; the message says which values are.
 
     Examples
     --------
@@ -200,10 +201,10 @@ def monte_carlo_cv(
 
 @dataclass(frozen=True)
 class TrialScorer:
-    """What a block of samples needs.
+    """Everything a worker needs to score blocks of samples.
 
-    ``shares`` (n_kinds, n_classes): what one tested sample adds to the score of its run; ``kind_of``
-    (n_runs, n_folds): the kind of every training set.
+    ``shares`` (n_kinds, n_classes): the contribution of one tested sample to the score of its run;
+    ``kind_of`` (n_runs, n_folds): the kind of every training set.
     """
 
     neighbors: Neighbors
@@ -218,12 +219,12 @@ class TrialScorer:
     average_ties: bool
 
     def compile(self) -> None:
-        """Compile what the blocks call, or load it from the cache; every process needs it once."""
+        """Compile the functions of a block, or load them from the cache; needed once per process."""
         compile_first(self.light, self.kernels, "the plan")
         compile_driver(score_trials, SCORE_TRIALS)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
-        """What the rows add to every run's score, and what of it is unknown."""
+        """Return the contributions of the rows to the score of every run, and their unknown shares."""
         n_runs = len(self.fold_of)
         scores = np.zeros((len(rows), n_runs))
         waiting = np.arange(len(rows))
@@ -259,7 +260,7 @@ class TrialScorer:
     def _score(
         self, kernel: Kernel, j: int, lists: NeighborLists, certain: Array, rows: Array, out: Array
     ) -> None:
-        """Have the kernel score the rows in the runs whose training sets are of kind j."""
+        """Score the rows in the runs whose training sets are of kind j."""
         score_trials(
             kernel,
             lists.items,
@@ -311,11 +312,11 @@ def _plan(question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array
 
 
 def item_shares(question: ScoringProblem, n_folds: int) -> Array:
-    """What a tested sample of a class adds to the score of its run, per point; shape (n_kinds, n_classes)."""
+    """Return the weight of a tested sample in the score of its run, shape (n_kinds, n_classes)."""
     n_classes = len(question.labels.classes)
     shares = np.zeros((len(question.training_sets), n_classes))
     for j, (kind, weights) in enumerate(zip(question.training_sets, question.item_weights, strict=True)):
-        # A sample counts its weight over the probability of being tested; a run has several folds.
+        # Divide the weight by the probability that the sample is tested; a run has several folds.
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / n_folds)
@@ -323,7 +324,7 @@ def item_shares(question: ScoringProblem, n_folds: int) -> Array:
 
 
 def _trial_task(question: ScoringProblem, kind: TrainingSets) -> Task:
-    """One given training set: all its samples, and no others, are there to be drawn."""
+    """Return the task of a known training set: all available samples are drawn."""
     return Task(
         kind.n_train,
         kind.n_train,

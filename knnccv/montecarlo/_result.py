@@ -1,23 +1,19 @@
-"""The result of Monte Carlo cross-validation."""
+"""The results of Monte Carlo cross-validation, `RandomRuns` and `MonteCarloCV`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-
-if TYPE_CHECKING:
-    pass
-
 from .._formatting import _listed, error_line
+from .._typing import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomRuns:
-    """Scores of random runs, and what they say of their mean.
+    """Scores of random runs, with their mean and its standard error.
 
     Attributes
     ----------
@@ -56,7 +52,7 @@ class RandomRuns:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonteCarloCV(RandomRuns):
-    """Scores of a few random runs of a design: what people do where knnccv averages all of them.
+    """Scores of random runs of a design.
 
     Attributes
     ----------
@@ -65,20 +61,20 @@ class MonteCarloCV(RandomRuns):
     score : float
         Their mean.
     std : float
-        Their standard deviation (n_repeats - 1 in the denominator): how much one run depends on luck.
-        NaN for a single run.
+        Their standard deviation (n_repeats - 1 in the denominator): the variation between runs. NaN for a
+        single run.
     standard_error : float
-        ``std / sqrt(n_repeats)``: the same of the mean. It measures the luck of splitting, not that of
-        having drawn these samples.
+        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+        not that of the samples.
     error_bound : float
-        How much the mean may be off because neighbor lists ended before enough training samples were
-        found; 0 unless the lists were given and are short. Infinite where ``certified`` is False.
+        Bound of the error of the mean that is caused by neighbor lists which end before enough training
+        samples are found; 0 unless the caller gave short lists. Infinite if ``certified`` is False.
     certified : bool
-        False where the neighbors are approximate.
+        False if the neighbors are approximate.
     truncation_bound : float
-        What ``error_bound`` would be if the neighbor lists were right as far as they go.
+        The ``error_bound`` if the neighbor lists were exact up to their ends.
     measure : str
-        What the scores are.
+        The meaning of the scores.
     """
 
     error_bound: float = 0.0

@@ -1,4 +1,4 @@
-"""What selects features from training samples: functions, and objects that are fitted."""
+"""Calls of feature selectors on training samples: of functions, and of objects that are fitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MUST = "select must return column indices or a mask"
 
 
 def check_selector(select: Any) -> None:
-    """Raise TypeError if `select` is nothing that can select."""
+    """Raise TypeError if `select` is not a selector."""
     must = "select must be a function (X_train, y_train) or an object with fit and get_support or transform"
     if isinstance(select, type):
         msg = f"select must be an instance, got the class {select.__name__}; call it first"
@@ -26,35 +26,35 @@ def check_selector(select: Any) -> None:
 
 
 def names_columns(select: Any) -> bool:
-    """Whether it tells which columns it takes; else it makes new ones."""
+    """Check whether the selector returns columns; otherwise it makes new features."""
     return not hasattr(select, "fit") or hasattr(select, "get_support")
 
 
 def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) -> tuple[Array, Array | None]:
-    """The training samples and then the tested ones, as the selector would have them compared.
+    """Return the selected or transformed features of the training samples, then of the tested ones.
 
     Parameters
     ----------
     select : object
-        As `check_selector` lets it pass.
+        A selector that `check_selector` accepts.
     X : ndarray of shape (n_items, n_features)
         All samples.
     labels : ndarray of shape (n_items,)
-        Their labels; those of the tested samples are not looked at.
+        Their labels; those of the tested samples are not used.
     train, test : int ndarray
-        Which samples train and which are tested.
+        Indices of the training samples and of the tested samples.
 
     Returns
     -------
     data : float64 ndarray of shape (n_train + n_test, n_columns)
-        Their selected or transformed features.
+        The features.
     columns : int64 ndarray of shape (n_columns,), or None
-        The selected columns in ascending order; None where the features are new ones.
+        The selected columns in ascending order; None if the features are new.
 
     Raises
     ------
     ValueError, TypeError
-        If what is returned is not as it must be.
+        If the selector returns a value that is not allowed.
     """
     items = np.concatenate([train, test])
     if not hasattr(select, "fit"):
@@ -65,7 +65,7 @@ def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) ->
         fresh.fit(X[train], labels[train])
         columns = _columns(fresh.get_support(), X.shape[1])
         return X[np.ix_(items, columns)], columns
-    if hasattr(fresh, "fit_transform"):  # which may be more than both in turn, as in TargetEncoder
+    if hasattr(fresh, "fit_transform"):  # may differ from fit and transform, as in TargetEncoder
         inside = _features(fresh.fit_transform(X[train], labels[train]), len(train))
     else:
         fresh.fit(X[train], labels[train])
@@ -73,15 +73,15 @@ def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) ->
     outside = _features(fresh.transform(X[test]), len(test))
     if inside.shape[1] != outside.shape[1]:
         msg = (
-            f"select must transform all samples alike, got {inside.shape[1]} columns of training samples and "
-            f"{outside.shape[1]} of tested ones"
+            f"select must transform all samples to the same columns, got {inside.shape[1]} of training "
+            f"samples and {outside.shape[1]} of tested samples"
         )
         raise ValueError(msg)
     return np.concatenate([inside, outside]), None
 
 
 def _copy(select: Any) -> Any:
-    """One that was not fitted, if that can be told."""
+    """Return an unfitted copy, if the selector supports it."""
     if hasattr(select, "get_params"):
         try:
             from sklearn.base import clone
@@ -102,7 +102,7 @@ def _columns(found: Any, n_features: int) -> Array:
             raise ValueError(msg)
         columns = np.flatnonzero(given)
     elif given.ndim != 1:
-        msg = f"what select returns must be one row of column indices, got shape {given.shape}"
+        msg = f"{_MUST}; column indices must have one dimension, got shape {given.shape}"
         raise ValueError(msg)
     elif given.dtype.kind not in "iu" and len(given):
         msg = f"{_MUST}, got dtype {given.dtype}"
@@ -114,12 +114,12 @@ def _columns(found: Any, n_features: int) -> Array:
             raise ValueError(msg)
         columns = np.sort(given.astype(np.int64))
     if not len(columns):
-        msg = "select returned no column; at least one is needed to compare items"
+        msg = "select returned no column; at least one is needed to compare samples"
         raise ValueError(msg)
     repeated = columns[1:][np.diff(columns) == 0]
     if len(repeated):
         number = int((columns == repeated[0]).sum())
-        msg = f"column {repeated[0]} was selected {number} times; every column counts once"
+        msg = f"column {repeated[0]} was selected {number} times; a column may be selected only once"
         raise ValueError(msg)
     return columns
 

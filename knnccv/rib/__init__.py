@@ -1,17 +1,20 @@
-"""Instance-based learning that tunes itself: CVC, LCV and the RIB classifier (needs scikit-learn).
+"""CVC and LCV, the scores of leave-one-out votes, and `RIBClassifier`, which tunes its votes by them.
 
-CVC, *cross-validation and confidence*, is the number of samples that are right when left out, plus the
-mean confidence in the samples' own classes: leave-one-out accuracy whose many ties confidence breaks.
-RIB, *refined instance-based learning*, uses it to tune how the votes of near neighbors are weighted.
+CVC, *cross-validation and confidence*, adds the mean confidence in the samples' own classes to the number
+of samples that are correct when left out: the confidence breaks the many ties of leave-one-out accuracy.
+RIB, *refined instance-based learning*, uses CVC to tune the weights of the votes of near neighbors.
 
 - `_scores` has CVC, LCV and leave-one-out votes; `_votes` computes weighted votes from neighbor lists.
-- `_search` finds the best settings; `_classifier` has `RIBClassifier`.
+- `_sweep` computes the votes of many settings at once; `_search` finds the best setting.
+- `_classifier` has `RIBClassifier`. It needs scikit-learn and is loaded when it is first used.
 
 Wilson, D. R. & Martinez, T. R. (1999). Combining cross-validation and confidence to measure fitness.
 IJCNN'99.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ._scores import cvc_score, lcv_score, loo_votes, vote_weights
 from ._search import Evaluator as Evaluator
@@ -20,12 +23,26 @@ from ._search import greedy as greedy
 from ._votes import VoteLists as VoteLists
 from ._votes import decide as decide
 
-try:
+if TYPE_CHECKING:
     from ._classifier import RIBClassifier
-except ImportError as error:  # pragma: no cover - tested where scikit-learn is hidden
-    if (error.name or "").partition(".")[0] != "sklearn":
-        raise
-    msg = "knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'"
-    raise ImportError(msg) from error
 
 __all__ = ["RIBClassifier", "cvc_score", "lcv_score", "loo_votes", "vote_weights"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "RIBClassifier":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    try:
+        from ._classifier import RIBClassifier
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        msg = "knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'"
+        raise ImportError(msg) from error
+    globals()[name] = RIBClassifier
+    return RIBClassifier
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

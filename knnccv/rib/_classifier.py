@@ -1,4 +1,4 @@
-"""RIB as an estimator of scikit-learn."""
+"""`RIBClassifier`, an estimator of scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._labels import EncodedLabels, encode_labels, is_missing
+from .._labels import encode_labels
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
-from ..hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
+from ..hvdm import LEAVE_ONE_OUT
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ._inputs import check_labels, check_table, create_distance, create_generator
 from ._search import DIGITS, Evaluator, Setting, Step, greedy, grid
 from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
 
@@ -26,87 +25,88 @@ METRICS = ("hvdm", "heom", "euclidean")
 FITNESSES = ("cvc", "lcv", "ccv")
 SEARCHES = ("greedy", "grid")
 VOTE_TIES = ("nearest", "smallest")
-TOL = 1e-12  # of complete cross-validation scores that are compared
+TOL = 1e-12
+"""Admissible error of complete cross-validation scores that are compared."""
 
 
 class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Refined instance-based learning: k nearest neighbors whose votes' weights are tuned on the data.
+    """Refined instance-based learning: k nearest neighbors with vote weights that are tuned on the data.
 
-    Distances are by default heterogeneous, for numeric and nominal columns and unknown values. The number
-    of neighbors, the kernel by which votes fall with the distance, the weight of the k-th vote and its
-    scale are chosen by what leave-one-out tells; neighbors are searched once, and a setting costs O(k n)
-    thereafter.
+    The default distance handles numeric, categorical and missing values. Leave-one-out results choose the
+    number of neighbors, the kernel that reduces the votes with the distance, the weight of the k-th vote
+    and the distance scale. Neighbors are searched once; afterwards a setting costs O(k n).
 
     Parameters
     ----------
     metric : {"hvdm", "heom", "euclidean"}, default "hvdm"
         `knnccv.hvdm.HVDM`, `knnccv.hvdm.HEOM`, or the Euclidean distance of complete numeric tables.
     nominal : sequence of column names or numbers, or bool mask, optional
-        Nominal columns, beside those of a data frame whose dtype is categorical, object, bool or string.
+        Nominal (categorical) columns, in addition to those of a data frame with a categorical, object, bool
+        or string dtype.
     leave_one_out : {"exact", "fixed"}, default "exact"
-        Whether HVDM's statistics leave out the sample whose neighbors are sought; see `HVDM`.
+        Whether the statistics of HVDM exclude the sample whose neighbors are searched; see `HVDM`.
     fitness : {"cvc", "lcv", "ccv"}, default "cvc"
-        What is maximized: leave-one-out accuracy with ties broken by the mean confidence; without; or the
-        accuracy of plain votes over *all* training sets of size `train_size` (complete cross-validation, in
-        which tied votes go to the smallest label), which hardly ever ties, and chooses k alone.
+        The maximized score. "cvc": leave-one-out accuracy, with ties broken by the mean confidence. "lcv":
+        leave-one-out accuracy. "ccv": the accuracy of majority votes over *all* training sets of size
+        `train_size` (complete cross-validation; tied votes go to the smallest label). It rarely ties, and
+        chooses k only.
     search : {"greedy", "grid"} or None, default "greedy"
-        "greedy": one parameter at a time, as in [1]_. "grid": all of k from 2, three kernels, D_k and D'_k,
-        and `n_w_k` equally spaced w_k. Both end with majority votes of all k. None: the parameters as
-        given.
+        "greedy": one parameter at a time, as in [1]_. "grid": all combinations of k from 2, three kernels,
+        D_k and D'_k, and `n_w_k` equally spaced w_k. Both end with majority votes of all k. None: the given
+        parameters.
     n_neighbors, kernel, w_k, avgk
-        The votes, for ``search=None`` and where the greedy search starts; see `vote_weights`. `n_neighbors`
-        is 3 by default, `kernel` "linear", `w_k` 0.5, `avgk` False. For "majority" `w_k` and `avgk` are not
-        looked at; the greedy search then starts from the linear kernel with w_k = 1, which is the same.
-        Where there are fewer than n_neighbors + 1 samples, or `max_k` is smaller, as many as there may be
-        vote.
+        The parameters of the votes for ``search=None``, and the start of the greedy search; see
+        `vote_weights`. Defaults: 3, "linear", 0.5 and False. "majority" ignores `w_k` and `avgk`; the
+        greedy search then starts from the linear kernel with w_k = 1, which is equivalent. `n_neighbors` is
+        reduced to n_items - 1, and to `max_k` in a search, if it is larger.
     max_k : int, default 30
-        The largest k that is tried; never more than n_items - 1.
+        The largest k of a search; at most n_items - 1 is used.
     patience : int, default 10
-        After how many iterations without improvement the greedy search ends.
+        The number of iterations without improvement after which the greedy search ends.
     n_w_k : int, default 1001
-        Of the grid. 1001 hold every w_k that the greedy search can try when it starts from a multiple of
-        0.001, so that it finds nothing better; 26 make the grid of 4,524 settings.
+        The number of w_k in the grid. 1001 values include every w_k that the greedy search can try if it
+        starts from a multiple of 0.001, so it cannot find a better one. 26 values give a grid of 4,524
+        settings.
     train_size : int or float, default 0.9
-        Of ``fitness="ccv"``: samples in a training set, or a share of them.
+        For ``fitness="ccv"``: the number of samples in a training set, or their share.
     vote_ties : {"nearest", "smallest"}, default "nearest"
-        A tied vote goes to the nearest of the tied classes (equally near: to the smallest label), or to the
-        smallest label as in scikit-learn.
+        "nearest": a tied vote goes to the nearest of the tied classes (if their distances tie, to the
+        smallest label). "smallest": to the smallest label, as in scikit-learn.
     random_state : int, RandomState, Generator or None, default None
-        Of the greedy search.
+        Seed of the greedy search.
     n_jobs : int, optional
-        Threads. Default: all processors that this process may use. The answer does not depend on it.
+        Threads. Default: all processors that this process may use. The result does not depend on it.
     verbose : bool or int, default False
         Print the steps of the search.
     progress : bool, default False
-        Show a bar (needs tqdm) while a grid is evaluated.
+        Show a progress bar (needs tqdm) while a grid is evaluated.
 
     Attributes
     ----------
     best_params_ : dict
         "n_neighbors", "kernel", "w_k" and "avgk"; the last two are None for majority votes.
     cvc_, lcv_, confidence_ : float
-        Of these parameters on the fitted samples, each left out, whatever the fitness was.
+        The leave-one-out scores of these parameters on the fitted samples, for every `fitness`.
     ccv_ : float
         The complete cross-validation score of the chosen k (``fitness="ccv"`` only).
     n_train_ : int
         The size of its training sets (``fitness="ccv"`` only).
     search_path_ : list of dict
-        The steps of the search: the parameter that was tried, the best setting then, its fitness, whether
-        it was the best so far, and how many settings were evaluated.
+        The steps of the search: the varied parameter, the best setting of the step, its fitness, whether it
+        was the best so far, and the number of evaluated settings.
     neighbors_ : Neighbors
-        Lists of the max_k nearest of all fitted samples, which every evaluation used.
+        Lists of the max_k nearest neighbors of all fitted samples, used by every evaluation.
     metric_ : HVDM or HEOM
         The fitted distance.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_
-        The number of columns, and their names if the table had some.
+        The number of columns, and their names if the table has any.
 
-    Notes
-    -----
-    The paper is silent on vote ties, on start values and on weights that all vanish; what is done there is
-    said above and in `vote_weights`. Equal fitness: the first in the order k, kernel, D_k before D'_k, w_k.
-    Equal distances: the sample that comes first. The scores are those of the fitted samples and chosen on
-    them; an honest one comes from cross-validating the whole estimator.
+    Notes ----- The paper does not define vote ties, start values and weights that all vanish; see the
+    parameters above and `vote_weights`. Of settings with equal fitness, the first in the order k, kernel,
+    D_k before D'_k, w_k is chosen. Of samples with equal distances, the first in the data is nearer. The
+    scores are optimistic, since the parameters are chosen on the same samples; cross-validate the whole
+    estimator for an honest score.
 
     References
     ----------
@@ -175,47 +175,48 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> RIBClassifier:
-        """Find every item's neighbors and choose the parameters of the votes.
+        """Find the neighbors of every sample and choose the parameters of the votes.
 
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_items, n_features)
-            At least 2 samples. Unknown values (None, NaN, NaT, pandas.NA, masked) are allowed but with
-            ``metric="euclidean"``. Numbers must be finite.
+            At least 2 samples. Missing values (None, NaN, NaT, pandas.NA, masked entries) are allowed
+            except for ``metric="euclidean"``. Numbers must be finite.
         y : array of shape (n_items,)
             Class labels.
 
         Returns
         -------
         RIBClassifier
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError, TypeError
-            If the table, the labels or a parameter is not as described.
+            If the table, the labels or a parameter is not allowed.
 
         Warns
         -----
         knnccv.hvdm.IdentifierWarning
-            If HVDM meets a nominal column that is close to an identifier.
+            If HVDM is fitted to a nominal column that is close to an identifier.
         """
         start = self._check_parameters()
-        flat = _flat(y)
-        table = self._checked(X, fitting=True)
+        flat = check_labels(y)
+        table = check_table(self, X, fitting=True)
         labels = encode_labels(flat, len(table))
         self.classes_ = labels.classes
         self._codes_ = labels.codes
-        self.metric_ = self._distance()
-        self.metric_.warns_at += 1  # the user's line is one further up
+        self.metric_ = create_distance(self.metric, self.nominal, self.leave_one_out)
+        self.metric_.warns_at += 1  # warnings name the caller of this method
         self.metric_.fit(table, labels.classes[labels.codes])
         n_items = self.metric_.n_items_
         depth = min(self.max_k if self.search or self.fitness == "ccv" else self.n_neighbors, n_items - 1)
+        start = replace(start, n_neighbors=min(start.n_neighbors, depth))
         near = self.metric_.neighbors()
         self.neighbors_ = Neighbors.from_lists(*near.kneighbors(depth, n_jobs=self.n_jobs))
         self.neighbors_.fitted_to_labels = near.fitted_to_labels
         self.neighbors_.metric = f"{near.metric} lists"
-        # Anew, since roots may be equal where squares are not.
+        # Read the lists back: roots may be equal where squares are not.
         found = self.neighbors_.kneighbors(depth, n_jobs=self.n_jobs)
         evaluator = Evaluator(
             VoteLists.of(*found, labels.codes, labels.codes),
@@ -228,16 +229,13 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("ccv_", "n_train_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.fitness == "ccv":
-            self._choose_by_complete_cv(evaluator, labels.classes[labels.codes])
+            self._choose_k_by_complete_cv(evaluator, labels.classes[labels.codes])
         elif self.search == "grid":
             grid(evaluator, self.n_w_k)
         elif self.search == "greedy":
-            rng = _generator(self.random_state)
-            capped = Setting(min(start.n_neighbors, depth), start.kernel, start.w_k, start.avgk)
-            greedy(evaluator, capped, self.patience, rng)
+            greedy(evaluator, start, self.patience, create_generator(self.random_state))
         else:
-            given = Setting(min(start.n_neighbors, depth), start.kernel, start.w_k, start.avgk)
-            evaluator.offer("given", given, evaluator.one(given))
+            evaluator.offer("given", start, evaluator.one(start))
         assert evaluator.best is not None
         setting, fitness = evaluator.best
         self.best_params_ = asdict(setting)
@@ -270,42 +268,16 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w_k = check_votes(self.kernel, self.w_k, self.avgk)
         return Setting(self.n_neighbors, self.kernel, w_k, bool(self.avgk))
 
-    def _distance(self) -> HVDM | HEOM:
-        if self.metric == "hvdm":
-            return HVDM(nominal=self.nominal, leave_one_out=self.leave_one_out)
-        if self.metric == "heom":
-            return HEOM(nominal=self.nominal)
-        return _Euclidean()
-
-    def _checked(self, X: Any, *, fitting: bool) -> Any:
-        """The table: data frames and arrays with objects as they are, for the distance to read."""
-        # Scikit-learn would forget a mask, and round large integers that stand beside fractions in lists.
-        if np.ma.isMaskedArray(X) or (isinstance(X, (list, tuple)) and self.metric != "euclidean"):
-            X = as_array(X)
-        kind = getattr(getattr(X, "dtype", None), "kind", None)
-        as_it_is = hasattr(X, "iloc") or hasattr(X, "to_pandas") or kind in ("O", "U", "S", "T")
-        if self.metric == "euclidean" or not as_it_is:
-            return validate_data(
-                self,
-                X,
-                reset=fitting,
-                dtype=[np.float64, np.float32] if self.metric == "euclidean" else "numeric",
-                ensure_all_finite="allow-nan" if self.metric != "euclidean" else True,
-                ensure_min_samples=2 if fitting else 1,
-            )
-        validate_data(self, X, reset=fitting, skip_check_array=True)
-        return X
-
-    def _choose_by_complete_cv(self, evaluator: Evaluator, y: Array) -> None:
+    def _choose_k_by_complete_cv(self, evaluator: Evaluator, y: Array) -> None:
         from ..curves import surface
 
         (training_sets,) = Subsample(self.train_size).training_sets(encode_labels(y))
         self.n_train_ = training_sets.most_train
         ks = list(range(1, min(evaluator.depth, self.n_train_) + 1))
-        # The surface's default leaves scores open that differ by less than a millionth.
+        # The default of `surface` does not distinguish scores that differ by less than a millionth.
         options: dict[str, Any] = {"ties": "index", "tol": TOL, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
-            # The score chooses a k; nobody takes it for that of new samples.
+            # The score chooses k; it is not reported as the score of new samples.
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
             found = surface(self.metric_.neighbors(), y, ks, [self.n_train_], "knn", **options)
         scores = found.scores[:, 0]
@@ -315,20 +287,20 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         evaluator.offer("ccv", setting, evaluator.one(setting))
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> tuple[Array, Array]:
-        """Distances and indices of the nearest fitted samples.
+        """Find the distances and indices of the nearest fitted samples.
 
         Parameters
         ----------
         X : pandas.DataFrame or array of shape (n_rows, n_features), optional
-            Default: the fitted samples, of which none is its own neighbor.
+            Default: the fitted samples; no sample is its own neighbor.
         n_neighbors : int, optional
-            1 to n_items, or to max_k without `X`. Default: the chosen number.
+            1 to n_items, or 1 to max_k without `X`. Default: the chosen number.
 
         Returns
         -------
         distances : float64 ndarray of shape (n_rows, n_neighbors)
         indices : int32 ndarray of shape (n_rows, n_neighbors)
-            In this order, as scikit-learn's; `HVDM` and `Neighbors` return the indices first.
+            The distances are first, as in scikit-learn; `HVDM` and `Neighbors` return the indices first.
         """
         check_is_fitted(self)
         wanted = self.best_params_["n_neighbors"] if n_neighbors is None else n_neighbors
@@ -338,9 +310,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return distances, items
 
     def _nearest(self, X: Any, k: int) -> tuple[Array, Array]:
-        return self.metric_.kneighbors(self._checked(X, fitting=False), k, n_jobs=self.n_jobs)
+        return self.metric_.kneighbors(check_table(self, X, fitting=False), k, n_jobs=self.n_jobs)
 
-    def _decided(self, X: Any) -> tuple[Array, Array]:
+    def _decide(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
         chosen = self.best_params_
         items, distances = self._nearest(X, chosen["n_neighbors"])
@@ -356,7 +328,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def predict(self, X: Any) -> Array:
-        """The class with most votes, for every row.
+        """Predict the class with most votes for every row.
 
         Parameters
         ----------
@@ -367,13 +339,14 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows,)
         """
-        _, chosen = self._decided(X)
+        _, chosen = self._decide(X)
         return self.classes_[chosen]
 
     def predict_proba(self, X: Any) -> Array:
-        """The classes' shares of the votes: the paper's confidence.
+        """Compute the classes' shares of the votes, the confidence of the paper.
 
-        Where a vote is tied, `predict` need not name the first of the largest shares; see `vote_ties`.
+        If a vote is tied, `predict` does not always choose the first of the largest shares; see
+        `vote_ties`.
 
         Parameters
         ----------
@@ -383,42 +356,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float64 ndarray of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
+            Columns are in the order of `classes_`.
         """
-        return self._decided(X)[0]
-
-
-class _Euclidean(HEOM):
-    """Euclidean distances of complete numeric rows, with the interface of the others."""
-
-    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
-        plain = super()._statistics(table, labels)
-        if np.abs(table.numbers).max() > FAR:
-            largest = np.abs(table.numbers).max()
-            msg = f"numbers must not exceed {FAR:g} for metric='euclidean', got {largest:g}"
-            raise ValueError(msg)
-        return replace(plain, exponents=np.zeros_like(plain.exponents), scales=np.ones_like(plain.scales))
-
-    def neighbors(self, n_neighbors: int | None = None) -> Neighbors:
-        return Neighbors.from_data(np.ascontiguousarray(self._table_.numbers.T), n_neighbors=n_neighbors)
-
-
-def _flat(y: Any) -> Array:
-    if y is None:
-        msg = "RIBClassifier requires y to be passed, but the target y is None"
-        raise ValueError(msg)
-    flat = column_or_1d(y, warn=True)
-    if flat.dtype.kind == "T" or (flat.dtype.kind == "O" and any(is_missing(label) for label in flat)):
-        return encode_labels(flat).classes[encode_labels(flat).codes]  # or says which one is missing
-    assert_all_finite(flat, input_name="y")
-    check_classification_targets(flat)
-    return flat  # type: ignore[no-any-return]
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        return self._decide(X)[0]
 
 
 def _printed(step: Step) -> None:

@@ -1,12 +1,4 @@
-"""CVC and LCV, and the votes that they judge.
-
-CVC, *cross-validation and confidence*, is the number of samples that are right when left out, plus the mean
-confidence in the items' own classes: leave-one-out accuracy whose many ties confidence breaks. RIB,
-*refined instance-based learning*, tunes by it how near neighbors' votes are weighted.
-
-Wilson, D. R. & Martinez, T. R. (1999). Combining cross-validation and confidence to measure fitness.
-IJCNN'99.
-"""
+"""CVC and LCV of votes, and the weighted leave-one-out votes of near neighbors."""
 
 from __future__ import annotations
 
@@ -21,37 +13,36 @@ from ..neighbors import as_neighbors
 from ._votes import EQUAL, VoteLists, check_votes, decide, neighbor_weights
 
 LARGEST = 1e300
-"""Of the distances, whose sums must not overflow."""
+"""The largest allowed distance: sums of distances must not overflow."""
 
 
 def cvc_score(y_true: Any, votes: Any) -> float:
-    """Cross-validation and confidence of any voting classifier.
+    """Compute the CVC, cross-validation and confidence, of any voting classifier.
 
     Parameters
     ----------
     y_true : array of shape (n_items,)
         Class labels.
     votes : array of shape (n_items, n_classes)
-        Non-negative votes for every class, in the order of the sorted labels of `y_true`, that each sample
-        got when it was left out: ``loo_votes``, or ``cross_val_predict(..., cv=LeaveOneOut(),
+        Non-negative votes of each left-out sample for every class, in the order of the sorted labels of
+        `y_true`: from ``loo_votes``, or from ``cross_val_predict(..., cv=LeaveOneOut(),
         method="predict_proba")`` of scikit-learn.
 
     Returns
     -------
     float
         (r + c) / (n + 1), with r the number of samples whose own class has most votes, and c the mean share
-        of the votes that the own class has. A tied vote goes to the lowest label (in `RIBClassifier` to the
-        nearest class, unless told otherwise); no votes at all count as equal votes.
+        of votes for the own class. A tied vote goes to the smallest label (in `RIBClassifier` to the
+        nearest class, by default). A row without votes counts as equal votes.
 
     Raises
     ------
     ValueError, TypeError
-        If a vote is negative or not finite, or the shape does not fit the labels.
+        If a vote is negative or not finite, or the shape does not match the labels.
 
-    Notes
-    -----
-    Wilson & Martinez 1999, eqs. (1) and (2). One more sample that is right adds 1 / (n + 1), which no
-    change of confidence outweighs: CVC orders settings by r, and equal r by confidence.
+    Notes ----- Wilson & Martinez 1999, eqs. (1) and (2). One more correct sample adds 1 / (n + 1); no
+    change of the confidence outweighs it. CVC therefore orders settings by r, and settings with equal r
+    by confidence.
 
     Examples
     --------
@@ -64,7 +55,7 @@ def cvc_score(y_true: Any, votes: Any) -> float:
 
 
 def lcv_score(y_true: Any, votes: Any) -> float:
-    """Leave-one-out accuracy of any voting classifier.
+    """Compute the LCV, leave-one-out accuracy, of any voting classifier.
 
     Parameters
     ----------
@@ -74,7 +65,7 @@ def lcv_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        Share of the samples whose own class has most votes; a tied vote goes to the lowest label.
+        Share of the samples whose own class has most votes; a tied vote goes to the smallest label.
 
     Raises
     ------
@@ -100,8 +91,8 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
     n_items, n_classes = len(labels.codes), len(labels.classes)
     if given.shape != (n_items, n_classes) or not n_items:
         msg = (
-            f"votes must have shape ({n_items}, {n_classes}), a row for every sample of y_true and a column "
-            f"for every label in it, got shape {given.shape}"
+            f"votes must have shape ({n_items}, {n_classes}), a row for every sample and a column for "
+            f"every label of y_true, got shape {given.shape}"
         )
         raise ValueError(msg)
     if (given < 0).any():
@@ -109,7 +100,7 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
         msg = f"votes[{row}, {column}] is {given[row, column]}; votes must be at least 0"
         raise ValueError(msg)
     largest = given.max(axis=1, keepdims=True)
-    # First to a common size, so that no sum overflows; no votes at all are equal ones.
+    # Scale every row first, so that no sum overflows; a row without votes has equal votes.
     sized = np.where(largest > 0, given / np.where(largest > 0, largest, 1), 1.0)
     chosen = (sized >= 1 - EQUAL).argmax(axis=1)
     confidence = sized[np.arange(n_items), labels.codes] / sized.sum(axis=1)
@@ -117,7 +108,7 @@ def _left_out(y_true: Any, votes: Any) -> tuple[int, float, int]:
 
 
 def _check_distances(distances: Array) -> None:
-    """Raise ValueError where ratios of distances make no weights."""
+    """Raise ValueError if ratios of the distances cannot be weights."""
     outside = (distances < 0) | (distances > LARGEST)
     if outside.any():
         row, column = (int(at) for at in np.argwhere(outside)[0])
@@ -132,30 +123,30 @@ def vote_weights(
     w_k: float | None = None,
     avgk: bool = False,
 ) -> Array:
-    """Weights of the votes of near neighbors.
+    """Compute the weights of the votes of near neighbors.
 
     Parameters
     ----------
     distances : array of shape (n_rows, k)
-        Distances of the k nearest, ascending.
+        Distances of the k nearest neighbors, ascending.
     kernel : {"majority", "linear", "gaussian", "exponential"}, default "majority"
-        With D_j the distance of the j-th: 1; 1 - (1 - w_k) D_j / D_k, not below 0;
+        With D_j the distance of the j-th neighbor: 1; max(1 - (1 - w_k) D_j / D_k, 0);
         w_k ** (D_j / D_k)**2; w_k ** (D_j / D_k).
     w_k : float in [0, 1], optional
-        The weight at distance D_k. Not for "majority", needed for the others.
+        The weight at distance D_k. Required, except for "majority", which does not allow it.
     avgk : bool, default False
-        Use D'_k = 2 (D_1 + ... + D_k) / (k + 1) in place of D_k.
+        Use D'_k = 2 (D_1 + ... + D_k) / (k + 1) instead of D_k.
 
     Returns
     -------
     float64 ndarray of shape (n_rows, k)
-        All 1 where D_k is 0. Where every weight would be 0, their limit as w_k falls to 0.
+        All 1 if D_k is 0. If every weight would be 0, their limit for w_k → 0.
 
     Raises
     ------
     ValueError, TypeError
-        If a distance is negative, not finite or beyond 1e300, or they descend, or a parameter is not as
-        above.
+        If a distance is negative, not finite or greater than 1e300, the distances are not ascending, or a
+        parameter is not allowed.
 
     Notes
     -----
@@ -189,16 +180,15 @@ def loo_votes(
     avgk: bool = False,
     n_jobs: int | None = None,
 ) -> Array:
-    """The classes' shares of the votes that every sample gets from its nearest neighbors, itself left out.
+    """Compute the classes' shares of the votes of every sample's nearest neighbors, the sample left out.
 
     Parameters
     ----------
     neighbors : Neighbors, or array of shape (n_items, n_features)
-        The neighbor orders: of ``HVDM().fit(X, y).neighbors()``, say; an array is compared by Euclidean
-        distances. Lists that came without distances count as at distances 0, 1, 2, …. Of equally near
-        samples
-        at the k-th place those vote that come first in the data (``complete_cv(..., LeaveOut(1))`` averages
-        over all their orders).
+        The neighbor orders, for example ``HVDM().fit(X, y).neighbors()``; rows of an array are compared by
+        the Euclidean distance. Lists without distances get the distances 0, 1, 2, …. Of samples tied at the
+        k-th place, the first ones in the data vote (``complete_cv(..., LeaveOut(1))`` averages over all
+        orders).
     y : array of shape (n_items,)
         Class labels.
     n_neighbors : int, default 3
@@ -206,18 +196,18 @@ def loo_votes(
     kernel, w_k, avgk
         As for `vote_weights`.
     n_jobs : int, optional
-        Threads, for the neighbors.
+        Threads of the neighbor search. Default: all processors that this process may use.
 
     Returns
     -------
     float64 ndarray of shape (n_items, n_classes)
-        Shares, every row's sum being 1; columns in the order of the sorted labels.
+        Shares; every row sums to 1. Columns are in the order of the sorted labels.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed, or distances are negative or beyond 1e300 where the weights depend on
-        them.
+        If an argument is not allowed, or the weights depend on a distance that is negative or greater than
+        1e300.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The search for RIB's parameters: Figure 2 of Wilson & Martinez 1999, and the exhaustive one."""
+"""The search for RIB's parameters: greedy, as in Figure 2 of Wilson & Martinez 1999, and exhaustive."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ._votes import MAJORITY, VOTE_WEIGHTINGS, VoteLists, sweep
+from ._sweep import sweep
+from ._votes import MAJORITY, VOTE_WEIGHTINGS, VoteLists
 
 WEIGHTED = tuple(range(1, len(VOTE_WEIGHTINGS)))
 THOUSANDTHS = 1000
-"""Three rounds of eleven w_k, each a tenth of the width before, end at multiples of 0.001."""
+"""Three rounds of eleven w_k, each ten times as narrow as the one before, end at multiples of 0.001."""
 
 DIGITS = 12
-"""Mean confidences equal to so many decimals are equal: sums of floats differ in their last bits."""
+"""Decimals of mean confidences that are compared: sums of floats differ in their last bits."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The parameters of the votes; those that the majority kernel has not are None."""
+    """The parameters of the votes; w_k and avgk are None for majority votes."""
 
     n_neighbors: int
     kernel: str
@@ -31,7 +32,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fitness:
-    """What a setting achieves on the samples, each left out: how many are right, and the mean confidence."""
+    """Leave-one-out results of a setting: the number of correct samples and the mean confidence."""
 
     n_correct: int
     confidence: float
@@ -39,7 +40,7 @@ class Fitness:
 
     @property
     def lcv(self) -> float:
-        """Share of the samples that are right."""
+        """Share of correct samples."""
         return self.n_correct / self.n_items
 
     @property
@@ -50,7 +51,7 @@ class Fitness:
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration of a search: which parameter was tried, and the best setting then."""
+    """One iteration of a search: the varied parameter and the best setting of the iteration."""
 
     parameter: str
     setting: Setting
@@ -59,7 +60,7 @@ class Step:
     n_tried: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For a data frame."""
+        """Return the step as a row of a data frame."""
         return {
             "parameter": self.parameter,
             **asdict(self.setting),
@@ -97,7 +98,7 @@ class Evaluator:
         self._n_tried = 0
 
     def better(self, one: Fitness, other: Fitness) -> bool:
-        """Whether `one` is strictly fitter."""
+        """Check whether `one` is strictly fitter than `other`."""
         return self._key(one) > self._key(other)
 
     def _key(self, fitness: Fitness) -> tuple[float, ...]:
@@ -110,7 +111,7 @@ class Evaluator:
         avgks: tuple[bool, ...],
         w_ks: Array,
     ) -> tuple[Setting, Fitness]:
-        """The fittest setting of a product; of equal ones the first in the order k, kernel, avgk, w_k."""
+        """Find the fittest combination; of equal ones the first in the order k, kernel, avgk, w_k."""
         correct, confidence = sweep(
             self.lists,
             np.asarray(ks, np.int64),
@@ -138,13 +139,13 @@ class Evaluator:
         return setting, Fitness(int(correct[at]), float(confidence[at]), self.n_items)
 
     def one(self, setting: Setting) -> Fitness:
-        """The fitness of a single setting."""
+        """Compute the fitness of a single setting."""
         w_k = 1.0 if setting.w_k is None else setting.w_k
         kernel = (VOTE_WEIGHTINGS.index(setting.kernel),)
         return self.tried([setting.n_neighbors], kernel, (bool(setting.avgk),), np.array([w_k]))[1]
 
     def offer(self, parameter: str, setting: Setting, fitness: Fitness) -> bool:
-        """Remember a setting if it is the fittest so far; note the step."""
+        """Record a step, and keep its setting if it is the fittest so far."""
         improved = self.best is None or self.better(fitness, self.best[1])
         if improved:
             self.best = setting, fitness
@@ -156,22 +157,22 @@ class Evaluator:
         return improved
 
     def try_majority(self) -> None:
-        """All k with plain votes, which the other parameters do not matter to."""
+        """Try majority votes of all k; they have no other parameter."""
         ks = list(range(1, self.depth + 1))
         self.offer("majority", *self.tried(ks, (MAJORITY,), (False,), np.ones(1)))
 
 
 def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.Generator) -> None:
-    """Figure 2: one parameter at a time, a random one but not the last, until nothing improves.
+    """Vary one parameter at a time, at random but never the same twice running, as in Figure 2.
 
     Parameters
     ----------
     evaluator : Evaluator
-        Takes the steps down and keeps the best.
+        Records the steps and keeps the best setting.
     start : Setting
-        Of a kernel with weights.
+        The first setting, with a weighted kernel.
     patience : int
-        How many iterations in a row may bring nothing better.
+        The number of consecutive iterations without improvement that end the search.
     rng : numpy.random.Generator
         Chooses the parameters.
     """
@@ -184,17 +185,17 @@ def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.G
         while idle < patience:
             possible = [name for name in choices if name != last]
             last = possible[int(rng.integers(len(possible)))]
-            found, its = _adjusted(evaluator, last, current)
-            # What is tried need not hold the present setting: eleven w_k, or k from 2 after a start at 1.
-            worse = evaluator.better(fitness, its)
-            if evaluator.better(its, fitness) or (last != "w_k" and not worse):
-                current, fitness = found, its
+            found, its_fitness = _adjusted(evaluator, last, current)
+            # The present setting may not be among those tried: eleven w_k, or k from 2 after a start at 1.
+            worse = evaluator.better(fitness, its_fitness)
+            if evaluator.better(its_fitness, fitness) or (last != "w_k" and not worse):
+                current, fitness = found, its_fitness
             idle = 0 if evaluator.offer(last, current, fitness) else idle + 1
     evaluator.try_majority()
 
 
 def _adjusted(evaluator: Evaluator, parameter: str, current: Setting) -> tuple[Setting, Fitness]:
-    """The best value of one parameter, the others held."""
+    """Find the best value of one parameter, with the others fixed."""
     assert current.w_k is not None
     ks = [current.n_neighbors]
     kernels: tuple[int, ...] = (VOTE_WEIGHTINGS.index(current.kernel),)
@@ -217,24 +218,24 @@ def _refined(
     kernels: tuple[int, ...],
     avgks: tuple[bool, ...],
 ) -> tuple[Setting, Fitness]:
-    """Three rounds of eleven w_k, in thousandths; the best of all that were tried."""
+    """Find the best w_k in three rounds of eleven, in thousandths."""
     lowest, highest = 0, THOUSANDTHS
     best: tuple[Setting, Fitness] | None = None
     for _ in range(3):
         width = (highest - lowest) // 10
         values = lowest + width * np.arange(11)
-        found, its = evaluator.tried(ks, kernels, avgks, values / THOUSANDTHS)
+        found, its_fitness = evaluator.tried(ks, kernels, avgks, values / THOUSANDTHS)
         assert found.w_k is not None
         middle = round(found.w_k * THOUSANDTHS)
         lowest, highest = max(middle - width, 0), min(middle + width, THOUSANDTHS)
-        if best is None or evaluator.better(its, best[1]):
-            best = found, its
+        if best is None or evaluator.better(its_fitness, best[1]):
+            best = found, its_fitness
     assert best is not None
     return best
 
 
 def grid(evaluator: Evaluator, n_w_k: int) -> None:
-    """All k from 2, all kernels, both avgk, and equally spaced w_k from 0 to 1; then majority votes."""
+    """Try all k from 2, all kernels, both avgk and equally spaced w_k from 0 to 1; then majority votes."""
     if evaluator.depth >= 2:
         ks = list(range(2, evaluator.depth + 1))
         w_ks = np.arange(n_w_k) / (n_w_k - 1)

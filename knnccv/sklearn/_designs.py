@@ -1,4 +1,4 @@
-"""Designs of training sets as scikit-learn's splitters draw them."""
+"""Designs with the training sets of scikit-learn's splitters: `Folds` and `StratifiedShuffle`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,39 @@ from .._typing import Array
 from ..designs import Design, TrainingSets, merge_folds
 from ._estimators import InexactError
 
-MOST_PATTERNS = 1_000
-"""Patterns of class counts that are taken one by one."""
+MAX_PATTERNS = 1_000
+"""The largest number of patterns of class counts that are evaluated one by one."""
 
 
-@dataclass(frozen=True)
-class Folds(Design):
-    """Training sets of given sizes, fold by fold, as a splitter of scikit-learn makes them.
+class _SplitterDesign(Design):
+    """A design of one of scikit-learn's splitters, which draws its splits itself."""
+
+    splitter: str
+
+    def __repr__(self) -> str:
+        return self.splitter
+
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Raise NotImplementedError: the splitter draws."""
+        msg = "scikit-learn draws these splits: expected_score(..., method='mc')"
+        raise NotImplementedError(msg)
+
+
+@dataclass(frozen=True, repr=False)
+class Folds(_SplitterDesign):
+    """Training sets of given sizes, one or more for each fold.
 
     Attributes
     ----------
     splitter : str
-        What it is, for people to read.
+        Text for messages.
     n_trains : tuple of tuple of int
-        Per fold, and per stratum, the number of training samples.
+        The number of training samples of every stratum in every fold.
     stratified : bool
         Whether the strata are the classes.
     balanced : bool
-        Whether each fold's score is the mean of those of the classes that it tests, which only
-        stratified folds know.
+        Whether the score of a fold is the mean of the scores of its tested classes; for stratified folds
+        only.
     """
 
     splitter: str
@@ -42,16 +56,13 @@ class Folds(Design):
     stratified: bool
     balanced: bool = False
 
-    def __repr__(self) -> str:
-        return self.splitter
-
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind for each combination of sizes."""
+        """Return one kind for each combination of sizes."""
         counts = labels.counts if self.stratified else [len(labels.codes)]
         return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
-        """Those of the mean over classes within each fold, where `balanced`."""
+        """Return the weights of the mean over classes within each fold, if `balanced`."""
         if not self.balanced or average != "pooled":
             return None
         rows = []
@@ -66,26 +77,19 @@ class Folds(Design):
             )
         return tuple(rows)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Not here: scikit-learn draws."""
-        raise NotImplementedError(_DRAW)
-
-
-_DRAW = "scikit-learn draws these splits: expected_score(..., method='mc')"
-
 
 @dataclass(frozen=True)
 class Shares:
-    """Numbers per class that add up to a total, where equal claims to the last units are settled by lot.
+    """Numbers of samples per class with a fixed total; equal remainders are rounded at random.
 
     Attributes
     ----------
     base : tuple of int
-        What every class gets.
+        The number of samples that every class gets.
     tied : tuple of int
-        The classes of which `extra`, any of them alike, get one more.
+        The classes that may get one more; all subsets of `extra` of them are equally likely.
     extra : int
-        How many of them.
+        The number of classes that get one more.
     """
 
     base: tuple[int, ...]
@@ -94,9 +98,9 @@ class Shares:
 
     @classmethod
     def of(cls, counts: Array, total: int) -> Shares:
-        """As scikit-learn's ``_approximate_mode``, in its own floating-point arithmetic.
+        """Divide `total` as scikit-learn's ``_approximate_mode`` does, in the same float arithmetic.
 
-        Which remainders are equal depends on their rounding; hence no Fractions here.
+        Rounding decides which remainders are equal, so Fractions would give other results.
         """
         continuous = counts / counts.sum() * total
         floored = np.floor(continuous)
@@ -115,11 +119,11 @@ class Shares:
 
     @property
     def n_patterns(self) -> int:
-        """How many equally likely outcomes there are."""
+        """The number of equally likely outcomes."""
         return math.comb(len(self.tied), self.extra)
 
     def patterns(self) -> Iterator[tuple[int, ...]]:
-        """All of them."""
+        """Yield all outcomes."""
         for chosen in combinations(self.tied, self.extra):
             counts = list(self.base)
             for c in chosen:
@@ -127,25 +131,25 @@ class Shares:
             yield tuple(counts)
 
     def expected(self) -> list[Fraction]:
-        """What every class gets in the mean."""
+        """Return the expected number of samples per class."""
         share = Fraction(self.extra, len(self.tied) or 1)
         return [n + share * (c in self.tied) for c, n in enumerate(self.base)]
 
 
-@dataclass(frozen=True)
-class StratifiedShuffle(Design):
+@dataclass(frozen=True, repr=False)
+class StratifiedShuffle(_SplitterDesign):
     """The training sets of scikit-learn's ``StratifiedShuffleSplit``.
 
     Attributes
     ----------
     splitter : str
-        What it is, for people to read.
+        Text for messages.
     train : Shares
-        Training samples per class: ``train.base``, and one more for ``train.extra`` of ``train.tied``.
+        Training samples per class.
     n_test : int
         Number of test samples.
     balanced : bool
-        Whether a split's score is the mean of those of the classes that it tests.
+        Whether the score of a split is the mean of the scores of its tested classes.
     """
 
     splitter: str
@@ -153,35 +157,29 @@ class StratifiedShuffle(Design):
     n_test: int
     balanced: bool = False
 
-    def __repr__(self) -> str:
-        return self.splitter
-
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """One kind where all that does not train is tested, else one for each pattern of class counts."""
+        """Return one kind if all samples are used in every split, or one per pattern of class counts."""
         counts = as_ints(labels.counts)
         train = self.train
-        if self._at_once(labels):
-            lot = train.tied, train.extra
-            return (TrainingSets(Fraction(1), train.base, counts, True, *lot),)
-        _check_patterns(self.train)
-        share = Fraction(1, self.train.n_patterns)
-        return tuple(
-            TrainingSets(share, pattern, counts, stratified=True) for pattern in self.train.patterns()
-        )
+        if self._one_kind(labels):
+            return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
+        _check_patterns(train)
+        share = Fraction(1, train.n_patterns)
+        return tuple(TrainingSets(share, pattern, counts, stratified=True) for pattern in train.patterns())
 
-    def _at_once(self, labels: EncodedLabels) -> bool:
-        """Whether the patterns need not be told apart: a sample weighs as much as it is tested."""
+    def _one_kind(self, labels: EncodedLabels) -> bool:
+        """Check whether all patterns can be evaluated together: every sample not in training is tested."""
         n_train = sum(self.train.base) + self.train.extra
         whole = n_train + self.n_test == len(labels.codes)
         return self.train.extra > 0 and whole and not self.balanced
 
     def tests(self, labels: EncodedLabels, n_train: tuple[int, ...]) -> Shares:
-        """How many samples of every class are tested, given the training set's numbers."""
+        """Return the numbers of tested samples per class, given those of the training set."""
         return Shares.of(labels.counts - np.array(n_train), self.n_test)
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
-        """By the expected number of tested samples of each class, which may leave some out."""
-        if self._at_once(labels):
+        """Weight every class by its expected number of tested samples; a class may have none."""
+        if self._one_kind(labels):
             return None
         kinds = self.training_sets(labels)
         tests = [self.tests(labels, kind.n_train) for kind in kinds]
@@ -205,13 +203,9 @@ class StratifiedShuffle(Design):
             ]
         return tuple(tuple(t * e / n for t, e, n in zip(row, each, counts, strict=True)) for row in tested)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Not here: scikit-learn draws."""
-        raise NotImplementedError(_DRAW)
-
 
 def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
-    """Per class, what it counts when all classes with a tested sample count alike in a split."""
+    """Return each class's expected weight if the tested classes of a split have equal weights."""
     _check_patterns(test)
     shares = [Fraction(0)] * len(test.base)
     for pattern in test.patterns():
@@ -223,15 +217,15 @@ def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
 
 
 def _check_patterns(shares: Shares) -> None:
-    if shares.n_patterns > MOST_PATTERNS:
+    if shares.n_patterns > MAX_PATTERNS:
         msg = (
-            f"{shares.extra} of {len(shares.tied)} classes, by lot, get one sample more: that makes "
-            f"{magnitude(shares.n_patterns)} patterns of class counts, of which at most {MOST_PATTERNS} "
-            "are taken one by one"
+            f"{shares.extra} of {len(shares.tied)} classes, chosen at random, get one more sample: this "
+            f"gives {magnitude(shares.n_patterns)} patterns of class counts, more than the {MAX_PATTERNS} "
+            "that can be evaluated one by one"
         )
         raise InexactError(msg)
 
 
 def as_ints(values: Array) -> tuple[int, ...]:
-    """Python integers."""
+    """Convert to Python integers."""
     return tuple(int(value) for value in values)

@@ -1,4 +1,4 @@
-"""What scikit-learn's estimators and pipelines ask for, in words of knnccv."""
+"""Conversion of scikit-learn's estimators to rules and neighbors of knnccv."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .._validation import check_integer
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
 
 _KNOWN = set(NAMES) | set(ALIASES)
-# Where the parameter is left out, scikit-learn takes it from the samples that are compared.
+# Without one of these parameters, scikit-learn estimates it from the compared samples.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
-_MOST_ITEMS = 20_000  # of whom all distances are held at once
+_MAX_ITEMS = 20_000  # for which all distances are held in memory
 
 
 class InexactError(ValueError):
-    """The expectation has no closed form here; the message says why."""
+    """The expectation has no closed form in knnccv; the message says why."""
 
 
 def needs_sklearn() -> None:
-    """Raise ImportError, with the command that helps, if scikit-learn is missing."""
+    """Raise ImportError with the install command if scikit-learn is missing."""
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
@@ -34,18 +34,18 @@ def needs_sklearn() -> None:
 
 @dataclass(frozen=True)
 class Rule:
-    """The nearest-neighbor rule of an estimator, and the neighbors it finds.
+    """The nearest-neighbor rule of an estimator, and its neighbor orders.
 
     Attributes
     ----------
     n_neighbors : int
         K.
     regression : bool
-        Whether the K are averaged; else they vote.
+        Whether the values of the K neighbors are averaged; otherwise they vote.
     by_distance : bool
-        Whether nearer ones weigh more (K is 1 or 2 then, and 2 only if they vote).
+        Whether nearer neighbors have greater weights. K is then 1 or, if they vote, 2.
     neighbors : Neighbors
-        Of all samples.
+        The neighbor orders of all samples.
     """
 
     n_neighbors: int
@@ -54,13 +54,13 @@ class Rule:
     neighbors: Neighbors
 
     def check_size(self, n_train: int) -> None:
-        """Raise ValueError if a training set of this size is too small."""
+        """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
         if self.n_neighbors > n_train:
             raise ValueError(too_many(self.n_neighbors, n_train))
 
 
 def too_many(n_neighbors: int, n_train: int) -> str:
-    """The message for a K that does not fit into a training set."""
+    """Return the message for a K that exceeds the size of a training set."""
     return (
         f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
         f"got {n_neighbors} (scikit-learn's score would be nan)"
@@ -68,14 +68,14 @@ def too_many(n_neighbors: int, n_train: int) -> str:
 
 
 def read_rule(estimator: Any, X: Any) -> Rule:
-    """The rule of an estimator, if it is one that can be averaged exactly.
+    """Return the rule of an estimator, if it can be averaged exactly.
 
     Raises
     ------
     InexactError
-        If it is not.
+        If the rule cannot be averaged exactly.
     ValueError, TypeError
-        If the estimator or the data are not in order.
+        If a parameter of the estimator or the data are not allowed.
     """
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -108,7 +108,7 @@ def _weighted(weights: Any, k: int, regression: bool) -> bool:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
-    """The neighbors under the estimator's metric."""
+    """Return the neighbors for the estimator's metric."""
     metric, params = _metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
@@ -125,7 +125,7 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
 
 
 def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
-    """The metric by the name that knnccv has for it, if it has one, and its parameters."""
+    """Return the metric, by its name in knnccv if it has one, and its parameters."""
     metric, params = estimator.metric, dict(estimator.metric_params or {})
     if not isinstance(metric, str):
         return metric, params
@@ -143,23 +143,23 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
-    """Whether scikit-learn would take a parameter from the samples that are compared."""
+    """Check whether scikit-learn would estimate a parameter from the compared samples."""
     needed = _FITTED_METRICS.get(name, ())
     return bool(needed) and not any(one in params for one in needed)
 
 
 def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
-    """By scikit-learn's own distances, all at once."""
+    """Create neighbors from all of scikit-learn's own distances."""
     from sklearn.metrics import pairwise_distances
 
     if isinstance(metric, str) and _missing_parameters(metric, params):
         msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params takes it "
-            "from the samples compared, so that distances would depend on the split"
+            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params estimates "
+            "it from the compared samples, so the distances would depend on the split"
         )
         raise InexactError(msg)
-    if len(X) > _MOST_ITEMS:
-        msg = f"metric {metric!r} needs all distances at once, for at most {_MOST_ITEMS} samples, not {len(X)}"
+    if len(X) > _MAX_ITEMS:
+        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
         raise InexactError(msg)
     if hasattr(metric, "pairwise"):
         return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
@@ -167,12 +167,12 @@ def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
 
 
 def length_of(X: Any) -> int:
-    """How many samples X has."""
+    """Return the number of samples in X."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def as_target(estimator: Any, X: Any, y: Any) -> Array:
-    """The labels or values as an array of shape (n_items,) or (n_items, n_outputs)."""
+    """Convert labels or values to an array of shape (n_items,) or (n_items, n_outputs)."""
     from sklearn.base import is_classifier
 
     target = np.asarray(y)

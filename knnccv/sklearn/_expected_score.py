@@ -1,9 +1,4 @@
-"""scikit-learn's estimators, splitters and scorings, averaged exactly.
-
-`expected_score` is the exact expectation of ``cross_val_score(...).mean()`` over the splitter's random
-numbers. `ccv_scorer` and `WholeData` bring such expectations into ``GridSearchCV``, ``validation_curve``
-and whatever else of scikit-learn takes ``scoring=`` and ``cv=``.
-"""
+"""`expected_score`, and its result `ExpectedScore`."""
 
 from __future__ import annotations
 
@@ -15,47 +10,44 @@ import numpy as np
 from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol
 from ..designs import Design
 from ._estimators import InexactError, as_target, needs_sklearn
-from ._exact import AVERAGES, Found, ScoreRequest, check_pooled, exact_score, run_if_fixed
-from ._runs import sample
-from ._scorer import WholeData, ccv_scorer
+from ._exact import exact_score
+from ._request import AVERAGES, Expectation, ScoreRequest
+from ._runs import run_if_fixed, sample
 from ._scoring import for_sklearn, several
 from ._steps import prepare
-
-__all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]
 
 METHODS = ("exact", "mc", "auto")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedScore:
-    """What a cross-validated score is in the mean over the splitter's random numbers.
+    """The expectation of a cross-validated score over the splitter's random numbers.
 
     Attributes
     ----------
     score : float
-        The expectation, or with ``exact=False`` the mean of a few runs.
+        The expectation; if `exact` is False, the mean of a few runs.
     std_error : float
-        Standard error of `score`: 0 where it is exact; NaN for a single run.
+        Standard error of `score`: 0 if it is exact, NaN for a single run.
     exact : bool
-        Whether `score` is the expectation itself, up to `error_bound`.
+        Whether `score` is the expectation, up to `error_bound`.
     error_bound : float or None
-        Bound of ``|score - exact value|``, 0 for scikit-learn's own number; None where not `exact`.
+        Bound of ``|score - exact value|``, 0 for a score of scikit-learn; None if not `exact`.
     deterministic : bool
-        Whether the splitter makes the same splits every time, so that nothing had to be averaged: `score`
-        is what ``cross_val_score`` gives.
+        Whether the splitter always makes the same splits. `score` is then the mean of
+        ``cross_val_score``.
     average : str
-        "folds" or "pooled", as asked.
+        "folds" or "pooled", the argument.
     ties : str or None
-        How equally similar training samples were ordered ("index" or "random"); None where scikit-learn
-        ran.
+        The order of tied training samples, "index" or "random"; None if scikit-learn computed the score.
     design : str
         The splitter.
     explanation : str
-        What was computed, in a sentence.
+        A sentence about the computation.
     n_repeats : int
-        Runs of scikit-learn that were averaged; 0 where `exact`.
+        The number of averaged runs of scikit-learn; 0 if `exact`.
     result : CompleteCV, tuple of CompleteCV, or None
-        What `knnccv.complete_cv` told, where it was asked (once per column of a regression's y).
+        The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
     """
 
     score: float
@@ -86,14 +78,14 @@ class ExpectedScore:
         return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
 
     def _tied(self) -> str:
-        """What the score rests on where the order of ties is scikit-learn's own affair."""
+        """Describe the ties on whose order the score depends, which may differ in scikit-learn."""
         if self.result is None or self.ties != "index":
             return ""
         results = self.result if isinstance(self.result, tuple) else (self.result,)
         tied = max(result.tied for result in results)
         if not tied:
             return ""
-        return f"; {tied} samples tied, taken in row order, from which scikit-learn's search may depart"
+        return f"; {tied} samples tied, taken in row order; scikit-learn's search may use another order"
 
 
 def expected_score(
@@ -112,52 +104,53 @@ def expected_score(
     tol: float = 1e-12,
     n_jobs: int | None = None,
 ) -> Any:
-    """The expectation of ``cross_val_score(estimator, X, y, cv=cv, scoring=scoring).mean()``.
+    """Compute the expectation of ``cross_val_score(estimator, X, y, cv=cv, scoring=scoring).mean()``.
 
-    It is taken over the splitter's random numbers: over *all* seeds, also where `cv` has an integer
-    ``random_state``. Random numbers of the caller's are neither drawn nor changed.
+    The expectation is over the splitter's random numbers, i.e. over *all* seeds, even if `cv` has an
+    integer ``random_state``. No random state of the caller is used or changed.
 
     Parameters
     ----------
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
-        Weights "uniform", any metric; weights "distance" with ``n_neighbors=1``, or 2 in a classifier where
-        no differently labeled samples tie in distance. Earlier steps of a pipeline must be stateless (as
-        Normalizer, Binarizer, FunctionTransformer), or see `transductive`. Other estimators: `method`.
+        With weights "uniform" and any metric; or with weights "distance" and ``n_neighbors=1``, or 2 for a
+        classifier if no differently labeled samples tie in distance. Earlier steps of a pipeline must be
+        stateless (like Normalizer, Binarizer, FunctionTransformer); otherwise see `transductive`. For other
+        estimators see `method`.
     X : array or sparse matrix of shape (n_items, n_features)
-        The samples; square where ``metric="precomputed"``.
+        The samples; square if ``metric="precomputed"``.
     y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
         Labels or values.
     cv : int, splitter, iterable of splits, or None, default 5
-        As in scikit-learn; None is 5. ``KFold``, ``StratifiedKFold`` and ``GroupKFold`` with
-        ``shuffle=True``, their repeated kin, ``ShuffleSplit``, ``StratifiedShuffleSplit``,
-        ``GroupShuffleSplit``, and those that leave out samples or groups. An integer means folds that
-        scikit-learn does not shuffle: there, as with all splitters that make the same splits every time,
-        nothing is averaged, scikit-learn is run, and the result says so.
+        As in scikit-learn; None is 5. Exact are ``KFold``, ``StratifiedKFold`` and ``GroupKFold`` with
+        ``shuffle=True``, their repeated versions, ``ShuffleSplit``, ``StratifiedShuffleSplit``,
+        ``GroupShuffleSplit``, and the splitters that leave out samples or groups. An integer means folds
+        without shuffling. For these, and for all other splitters that always make the same splits,
+        scikit-learn computes the score, nothing is averaged, and the result says so.
     scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
         "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
-        "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn fails there),
-        "recall" and "recall_macro" where every test set has samples of every class, what equals one of
-        these
-        ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), what ``make_scorer`` makes of
-        these scores and ``zero_one_loss``, or a matrix of costs (rows true, columns predicted, in sorted
-        label order), of which the score is the expected cost. Several at once: a list of names, or a
-        mapping of names to any of these (a list of lists is a matrix of costs).
+        "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn raises an
+        error), "recall" and "recall_macro" if every test set has samples of every class, scorings that are
+        equal to one of these ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), scorers
+        that ``make_scorer`` makes of these scores and of ``zero_one_loss``, or a matrix of costs (rows
+        true, columns predicted, in sorted label order), whose score is the expected cost. Several
+        scorings: a list of names, or a mapping of names to any of these (a list of lists is a matrix of
+        costs).
     groups : array of shape (n_items,), optional
         For the splitters that use them.
     method : {"exact", "mc", "auto"}, default "exact"
-        "exact": raise where there is no exact answer. "mc": run scikit-learn, for whatever estimator and
-        scoring, with `n_repeats` reseeded copies of the splitter. "auto": exact if possible, else "mc".
+        "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats` reseeded
+        copies of the splitter, for any estimator and scoring. "auto": "exact" if possible, otherwise "mc".
     n_repeats : int, default 20
-        Runs of "mc".
+        Number of runs of "mc".
     random_state : int, numpy Generator or RandomState, or None
         Seed of the runs of "mc".
     transductive : bool, default False
-        Fit the earlier steps of a pipeline once, to all samples, without labels: on purpose another
-        experiment, in which the test items' features were known beforehand. Steps that would use labels
-        are refused; whether they do is found out by fits with and without.
+        Fit the earlier steps of a pipeline once, to all samples, without labels. This is a different
+        experiment, in which the features of the tested samples are known in advance. Steps that use
+        labels are refused; fits with and without labels are compared to detect them.
     average : {"folds", "pooled"}, default "folds"
-        "folds": the mean of the folds' scores. "pooled": all classifications of all splits count alike (for
-        k-fold the score of ``cross_val_predict``). They differ where folds differ in size.
+        "folds": the mean of the scores of the folds. "pooled": all classifications of all splits have equal
+        weight (for k-fold, the score of ``cross_val_predict``). They differ if the folds differ in size.
     tol : float, default 1e-12
         Admissible error of the closed forms.
     n_jobs : int, optional
@@ -166,30 +159,28 @@ def expected_score(
     Returns
     -------
     ExpectedScore, or dict of str to ExpectedScore
-        A dict by the scorings' names where several are asked for; neighbors are searched once for all.
+        A dict with the names of the scorings as keys if there are several; the neighbors are searched once.
 
     Raises
     ------
     ValueError
-        If there is no exact answer (the message says why, and what helps), the data or parameters are not
-        allowed, a training set is smaller than ``n_neighbors``, or a transductive step looks at labels.
+        If there is no exact score (the message says why, and what to do), the data or parameters are not
+        allowed, a training set is smaller than ``n_neighbors``, or a transductive step uses labels.
     TypeError
-        If an argument is of the wrong kind.
+        If an argument has a wrong type.
     ImportError
         If scikit-learn is missing.
 
     Warns
     -----
     SupervisedDistanceWarning
-        If nobody can tell whether a transductive step looks at labels, since two fits to the same data
-        differ whatever the seeds.
+        If it is unknown whether a transductive step uses labels, since two fits to the same data with the
+        same seed differ.
 
-    Notes
-    -----
-    Equally similar training samples count in the order in which scikit-learn's splitters hand them over:
-    that of the data in k-fold and group splits, and an order by chance, averaged over, in ``ShuffleSplit``
-    and ``StratifiedShuffleSplit``. This is what ``algorithm="brute"`` does for one neighbor; its trees,
-    and its heap for several neighbors, break ties in orders of their own.
+    Notes ----- Tied training samples are ordered as in the training sets of scikit-learn's splitters: in
+    the order of the data for k-fold and group splits, and in random order, averaged over, for
+    ``ShuffleSplit`` and ``StratifiedShuffleSplit``. scikit-learn's ``algorithm="brute"`` does the same for
+    one neighbor. Its trees, and its heap for several neighbors, use other orders.
 
     Examples
     --------
@@ -216,7 +207,7 @@ def expected_score(
         raise TypeError(msg)
     target = as_target(estimator, X, y)
     if isinstance(cv, Design):
-        msg = f"cv is knnccv's own {cv!r}: ask knnccv.complete_cv, or give a splitter of scikit-learn's"
+        msg = f"cv is knnccv's own {cv!r}: use knnccv.complete_cv, or a splitter of scikit-learn"
         raise TypeError(msg)
     if isinstance(cv, (bool, type)):
         msg = f"cv must be a number of folds, a splitter or splits, got {cv!r}"
@@ -226,40 +217,46 @@ def expected_score(
         for_sklearn(one, target)
     prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
-    asked = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
+    request = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
     runs = _Runs(n_repeats, random_state)
     regression = is_regressor(estimator)
     if scorings is None:
-        return _answer(asked, regression, method, runs)
+        return _score(request, regression, method, runs)
     runs = runs.shared()
     return {
-        name: _answer(replace(asked, scoring=one), regression, method, runs, f" of {name!r}")
+        name: _score(replace(request, scoring=one), regression, method, runs, f" of {name!r}")
         for name, one in scorings.items()
     }
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """How often scikit-learn runs, and the seed of it."""
+    """The number of runs of scikit-learn, and their seed."""
 
     n_repeats: int
     random_state: Any
 
     def shared(self) -> _Runs:
-        """The same, so that each of several scorings sees the same splits."""
+        """Fix the seed, so that several scorings get the same splits."""
         if isinstance(self.random_state, (int, np.integer)):
             return self
-        return replace(self, random_state=int(_generator(self.random_state).integers(2**31 - 1)))
+        return replace(self, random_state=int(self.generator().integers(2**31 - 1)))
+
+    def generator(self) -> np.random.Generator:
+        """Create a generator from every random state that scikit-learn allows."""
+        if isinstance(self.random_state, np.random.RandomState):
+            return np.random.default_rng(self.random_state.randint(2**31 - 1, size=4))
+        return check_random_state(self.random_state)
 
 
-def _answer(
-    asked: ScoreRequest, regression: bool, method: str, runs: _Runs, which: str = ""
+def _score(
+    request: ScoreRequest, regression: bool, method: str, runs: _Runs, which: str = ""
 ) -> ExpectedScore:
-    """The expected score by the `method`; `which` names the scoring where there are several."""
+    """Compute the expected score by the `method`; `which` names the scoring if there are several."""
     why_not = "method='mc' was asked for"
     if method != "mc":
         try:
-            return _result(asked, exact_score(asked, regression))
+            return _exact(request, exact_score(request, regression))
         except InexactError as error:
             why_not = str(error)
         if method == "exact":
@@ -268,60 +265,41 @@ def _answer(
                 "and reports a mean with its standard error"
             )
             raise ValueError(msg)
-    return _sampled(asked, runs, why_not)
+    return _sampled(request, runs, why_not)
 
 
-def _result(asked: ScoreRequest, found: Found) -> ExpectedScore:
-    note = f"{asked.prepared.note}; " if asked.prepared.note else ""
+def _exact(request: ScoreRequest, found: Expectation) -> ExpectedScore:
     return ExpectedScore(
         score=found.score,
         std_error=0.0,
         exact=True,
         error_bound=found.error_bound,
         deterministic=found.deterministic,
-        average=asked.average,
+        average=request.average,
         ties=found.ties,
-        design=asked.splitter,
-        explanation=note + found.how,
+        design=request.splitter,
+        explanation=request.note + found.how,
         result=found.result,
     )
 
 
-def _sampled(asked: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:
-    rng = _generator(runs.random_state)
-    fixed = run_if_fixed(asked)
+def _sampled(request: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:
+    rng = runs.generator()
+    fixed = run_if_fixed(request)
     if fixed is not None:
-        return _result(asked, fixed)
-    check_pooled(asked)
-    score, error = sample(
-        asked.prepared.estimator,
-        asked.prepared.X,
-        asked.y,
-        asked.cv,
-        asked.groups,
-        for_sklearn(asked.scoring, asked.y),
-        runs.n_repeats,
-        rng,
-        asked.pooled,
-        asked.n_jobs,
-    )
+        return _exact(request, fixed)
+    score, error = sample(request, runs.n_repeats, rng)
     number = f"{runs.n_repeats} run{'s' if runs.n_repeats > 1 else ''}"
-    note = f"{asked.prepared.note}; " if asked.prepared.note else ""
+    how = f"mean of {number} of scikit-learn over reseeded {request.splitter}, as {why_not}"
     return ExpectedScore(
         score=score,
         std_error=error,
         exact=False,
         error_bound=None,
         deterministic=False,
-        average=asked.average,
+        average=request.average,
         ties=None,
-        design=asked.splitter,
-        explanation=f"{note}mean of {number} of scikit-learn over reseeded {asked.splitter}, as {why_not}",
+        design=request.splitter,
+        explanation=request.note + how,
         n_repeats=runs.n_repeats,
     )
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
-    return check_random_state(random_state)

@@ -1,4 +1,4 @@
-"""Scores of listed splits, for whole groups that are trained on or tested."""
+"""Scores of listed splits, in which whole groups train or are tested."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ._splitters import Split
 
 ROWS = 512
 SPLITS = 2048
-CELLS = 2**22  # of a table of samples by splits
+MAX_CELLS = 2**22  # samples times splits of one pass
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is predicted: ``codes`` of ``n_classes`` classes, or ``values`` (n_items, n_outputs)."""
+    """The predicted quantity: ``codes`` of ``n_classes`` classes, or ``values`` (n_items, n_outputs)."""
 
     codes: Array
     n_classes: int
@@ -34,10 +34,11 @@ class Target:
 def _costs_of_splits(  # type: ignore[no-untyped-def]
     items, values, lengths, rows, train, test, k, by_distance, codes, costs, targets, out
 ):
-    """Cost of each row's prediction in every split that tests it, 0 elsewhere; O(positions walked).
+    """Compute the cost of each row's prediction in every split that tests it; O(list positions read).
 
-    ``train`` and ``test`` (n_splits, n_items) are flags, ``costs`` (n_classes, n_classes), or (0, 0) where
-    the mean of ``targets`` is predicted and its squared error wanted. NaN where the list is too short.
+    ``train`` and ``test`` (n_splits, n_items) are flags. ``costs`` has shape (n_classes, n_classes), or
+    (0, 0) for the squared error of predicting the mean of ``targets``. The cost is 0 in splits that do not
+    test the row, and NaN if the list is too short.
     """
     n_outputs = targets.shape[1]
     votes = np.zeros(max(len(costs), 1), np.int64)
@@ -56,7 +57,7 @@ def _costs_of_splits(  # type: ignore[no-untyped-def]
                 if not train[split, item]:
                     continue
                 if by_distance and found == 1 and values[r, i] > values[r, first]:
-                    found = k  # the farther one of two weighs less
+                    found = k  # of two neighbors, the farther has the smaller weight
                     break
                 if found == 0:
                     first = i
@@ -84,9 +85,9 @@ def score_splits(
     splits: Iterator[tuple[Fraction, Split]],
     pooled: bool,
 ) -> tuple[float, float]:
-    """Mean score of splits with their probabilities, and a bound of its rounding.
+    """Compute the mean score of splits with given probabilities, and a bound of its rounding error.
 
-    The mean of the splits' scores, or, with `pooled`, that of all their classifications.
+    The mean of the splits' scores or, with `pooled`, the mean over all their classifications.
 
     Raises
     ------
@@ -95,14 +96,14 @@ def score_splits(
     """
     costs = _cost_table(measure, target)
     n_items = rule.neighbors.n_items
-    chunk = max(min(CELLS // n_items, SPLITS), 1)
+    chunk = max(min(MAX_CELLS // n_items, SPLITS), 1)
     total, weight = 0.0, 0.0
-    while some := list(islice(splits, chunk)):
-        rule.check_size(min(len(train) for _, (train, _) in some))
-        train, test = (_flags([split[side] for _, split in some], n_items) for side in (0, 1))
+    while part := list(islice(splits, chunk)):
+        rule.check_size(min(len(train) for _, (train, _) in part))
+        train, test = (_flags([split[side] for _, split in part], n_items) for side in (0, 1))
         by_class = _class_weights(test, measure, target, pooled)
         scores = _scores(rule, target, costs, train, test, by_class)
-        shares = np.array([float(probability) for probability, _ in some])
+        shares = np.array([float(probability) for probability, _ in part])
         total += float(shares @ scores)
         weight += float(shares @ (test.sum(axis=1) / n_items if pooled else np.ones(len(shares))))
     largest = float(np.abs(costs).max() if len(costs) else np.ptp(target.values, axis=0).max() ** 2)
@@ -124,9 +125,9 @@ def _flags(parts: Sequence[Array], n_items: int) -> Array:
 
 
 def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) -> Array:
-    """Shape (n_splits, n_classes): what a tested sample of the class counts in the split's score."""
+    """Return a tested sample's weight in its split's score by its class, shape (n_splits, n_classes)."""
     n_items = test.shape[1]
-    if pooled:  # every sample is tested as often as any other
+    if pooled:  # every sample is tested equally often
         counts = np.bincount(target.codes, minlength=target.n_classes)
         each = 1.0 / (counts * target.n_classes) if measure.kind == "balanced" else 1.0 / n_items
         return np.full((len(test), target.n_classes), each)
@@ -134,14 +135,14 @@ def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) 
         return np.repeat(1.0 / test.sum(axis=1, keepdims=True), target.n_classes, axis=1)
     counts = np.array([np.bincount(target.codes[row], minlength=target.n_classes) for row in test])
     if measure.every_class and not counts.all():
-        msg = f"{measure.name} depends on more where a test set has no sample of some class"
+        msg = f"{measure.name} has no closed form if a test set has no sample of some class"
         raise InexactError(msg)
     each = 1.0 / np.maximum(counts, 1) / (counts > 0).sum(axis=1, keepdims=True)
     return np.where(counts > 0, each, 0.0)
 
 
 def _scores(rule: Rule, target: Target, costs: Array, train: Array, test: Array, by_class: Array) -> Array:
-    """Every split's score: the weighted sum over its test samples."""
+    """Compute every split's score, the weighted sum over its test samples."""
     near: Neighbors = rule.neighbors
     scores = np.zeros(len(train))
     per_training_item = near.n_items / max(int(train.sum(axis=1).min()), 1)

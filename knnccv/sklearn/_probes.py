@@ -1,4 +1,4 @@
-"""What a step of a pipeline does, found out by trying: whether labels or other samples have a say."""
+"""Trial fits of a pipeline's step, which show whether its output depends on labels or on other samples."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .._typing import Array
 from ._estimators import InexactError, length_of
 
 SINGLE_ROWS = 64
-"""Rows that are transformed one by one."""
+"""The number of rows that are transformed one by one."""
 SMALL_BATCHES = 8
-"""Batches of the finer of two random partitions."""
+"""The number of batches in the finer of two random partitions."""
 
 
-def made(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
-    """What a copy of the step, fitted to X (and y) as pipelines do, makes of X.
+def fit_transform(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
+    """Fit a copy of the step to X (and y) as a pipeline does, and return the transformed X.
 
-    All copies of one `seed` draw the same random numbers, so that differences come from their data alone.
+    Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
     """
     from sklearn.base import clone
 
@@ -32,7 +32,7 @@ def made(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
     copy.set_params(**{name: seed for name in params if name.rpartition("__")[2] == "random_state"})
     labels = () if y is None else (y,)
     with _seeded(seed), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit of the caller's own step has said them
+        warnings.simplefilter("ignore")  # the fit of the caller's own step has issued them
         if hasattr(copy, "fit_transform"):
             copy.fit_transform(X, *labels)
         else:
@@ -42,7 +42,7 @@ def made(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Everybody's random numbers start at `seed`, and are put back afterwards."""
+    """Set the global random states to `seed`, and restore them at the end."""
     world, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002 - steps may draw from it
     np.random.seed(seed)  # noqa: NPY002
     random.seed(seed)
@@ -54,28 +54,28 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def uses_labels(step: Any, X: Any, y: Array) -> bool | None:
-    """Whether what the step makes of X depends on the labels it is fitted to.
+    """Check whether the output of the step depends on the labels that it is fitted to.
 
-    Fits to y, to y once more, to nothing, and to permuted labels are compared.
+    Fits to y, to y once more, without labels, and to permuted labels are compared.
 
     Returns
     -------
     bool or None
-        None where that cannot be told, as two fits to the same labels differ, or none succeeds.
+        None if this is unknown, since two fits to the same labels differ or no fit succeeds.
     """
     if not _differ(y):
         return False
     try:
-        given = made(step, X, y)
-        if not agree(made(step, X, y), given):
+        given = fit_transform(step, X, y)
+        if not agree(fit_transform(step, X, y), given):
             return None
-        return not all(agree(made(step, X, labels), given) for labels in (None, _permuted(y)))
-    except Exception:  # of whatever kind: the step is not ours
+        return not all(agree(fit_transform(step, X, labels), given) for labels in (None, _permuted(y)))
+    except Exception:  # a step of the user may raise anything
         return False if _takes_none(step) else None
 
 
 def _takes_none(step: Any) -> bool:
-    """Whether `fit` has no place for labels."""
+    """Check whether `fit` has no parameter for labels."""
     try:
         parameters = inspect.signature(step.fit).parameters.values()
     except (TypeError, ValueError):
@@ -87,8 +87,8 @@ def _takes_none(step: Any) -> bool:
 
 
 def ignores_seed(step: Any, X: Any) -> bool:
-    """Whether the step makes the same of X whatever random numbers it draws."""
-    return agree(made(step, X, seed=1), made(step, X))
+    """Check whether the output of the step is the same for another seed."""
+    return agree(fit_transform(step, X, seed=1), fit_transform(step, X))
 
 
 def _differ(y: Array) -> bool:
@@ -96,7 +96,7 @@ def _differ(y: Array) -> bool:
 
 
 def _permuted(y: Array) -> Array:
-    """The labels in another order that is no mere renaming, where there is one."""
+    """Permute the labels so that the classes are not merely renamed, if possible."""
     rng = np.random.default_rng(0)
     _, codes = np.unique(y, axis=0, return_inverse=True)
     codes = codes.reshape(-1)
@@ -109,13 +109,13 @@ def _permuted(y: Array) -> Array:
     return y[order]
 
 
-def by_itself(name: str, step: Any, X: Any) -> Any:
-    """What a step without memory makes of X, if it treats every sample by itself.
+def transform_rows(name: str, step: Any, X: Any) -> Any:
+    """Return the output of a stateless step, if it transforms every sample independently of the others.
 
     Raises
     ------
     InexactError
-        If what it makes of a sample depends on the samples beside it, or if it fails for fewer of them.
+        If the output for a sample depends on the other samples, or the step fails for a part of them.
     """
     from sklearn.base import clone
 
@@ -125,33 +125,33 @@ def by_itself(name: str, step: Any, X: Any) -> Any:
     whole = whole.tocsr() if hasattr(whole, "tocsr") else np.asarray(whole)
     n_items = length_of(X)
     tolerance = _rounding(whole.dtype)
-    alike = whole.shape[:1] == (n_items,)
-    for rows in _parts(X, n_items) if alike else ():
-        some = _rows(X, rows)
+    same = whole.shape[:1] == (n_items,)
+    for rows in _parts(X, n_items) if same else ():
+        part_of_X = _rows(X, rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                # A single row would be too little for some checks of `fit`, not of `transform`.
-                fitted = copy if len(rows) == 1 else clone(step).fit(some)
-                part = fitted.transform(some)
+                # Some checks in `fit` refuse a single row; `transform` does not.
+                fitted = copy if len(rows) == 1 else clone(step).fit(part_of_X)
+                part = fitted.transform(part_of_X)
             except Exception as error:
-                msg = f"the step {name!r} fails for {len(rows)} of the samples alone ({error})"
+                msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
                 raise InexactError(msg) from error
         if not agree(part, whole[rows], tolerance):
-            alike = False
+            same = False
             break
-    if not alike:
-        msg = f"the step {name!r} makes of a sample what depends on the other samples beside it"
+    if not same:
+        msg = f"the output of the step {name!r} for a sample depends on the other samples"
         raise InexactError(msg)
     return whole
 
 
 def _parts(X: Any, n_items: int) -> Iterator[Array]:
-    """Rows to look at apart from the others: single ones, then all in random batches."""
+    """Yield the rows to transform separately: single rows, then all rows in random batches."""
     rng = np.random.default_rng(0)
     rows = np.arange(n_items)
     if n_items > SINGLE_ROWS:
-        # What batches share (a maximum, a mean of what is known) shows in the rows that make it.
+        # Statistics of a batch (a maximum, a mean of known values) show in the rows that determine them.
         special = rng.permutation(_extremes(X))[: SINGLE_ROWS * 3 // 4]
         others = rng.permutation(np.setdiff1d(rows, special))
         rows = np.concatenate([special, others])[:SINGLE_ROWS]
@@ -163,7 +163,7 @@ def _parts(X: Any, n_items: int) -> Iterator[Array]:
 
 
 def _extremes(X: Any) -> Array:
-    """Rows that hold the least or the greatest value of a column, or an unknown one."""
+    """Return the rows with the smallest or largest value of a column, or with a missing value."""
     if hasattr(X, "tocsr"):
         return np.empty(0, int)
     values = np.asarray(X)
@@ -177,12 +177,12 @@ def _extremes(X: Any) -> Array:
 
 
 def _rounding(dtype: Any) -> float:
-    """What sums in another order may make of results of this kind, relative to their size."""
+    """Return the relative rounding error of sums in another order, for results of this dtype."""
     return 100 * float(np.finfo(dtype).eps) if dtype.kind in "fc" and dtype.itemsize < 8 else 1e-12
 
 
 def agree(one: Any, other: Any, tolerance: float = 1e-12) -> bool:
-    """Whether two results of a step are the same but for rounding."""
+    """Check whether two outputs of a step are equal up to rounding."""
     sparse = hasattr(one, "tocsr"), hasattr(other, "tocsr")
     if any(sparse):
         if not all(sparse) or one.shape != other.shape:

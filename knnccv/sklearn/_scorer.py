@@ -1,4 +1,4 @@
-"""A scorer and a splitter that bring complete cross-validation into scikit-learn's searches."""
+"""`ccv_scorer` and `WholeData`, for complete cross-validation in scikit-learn's searches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES
 from ._estimators import InexactError, as_target, length_of, needs_sklearn
-from ._exact import AVERAGES, ScoreRequest, exact_score
+from ._exact import exact_score
+from ._request import AVERAGES, ScoreRequest
 from ._scoring import is_costs, several
 from ._steps import prepare
 
@@ -30,34 +31,34 @@ def ccv_scorer(
     n_jobs: int | None = None,
     transductive: bool = False,
 ) -> _CCVScorer:
-    """A scorer for scikit-learn that averages over all splits of the data it is given.
+    """Create a scorer for scikit-learn that averages over all splits of its data.
 
-    It reads ``n_neighbors``, ``weights`` and ``metric`` off the fitted estimator. Beside ``cv=WholeData()``
-    it makes a search over parameters exact: one "fold", no luck. Within other folds it refuses to score,
-    since it would see only what they test.
+    It reads ``n_neighbors``, ``weights`` and ``metric`` from the fitted estimator. With ``cv=WholeData()``
+    a search over parameters is exact: there is one "fold" and no randomness. Within other folds the scorer
+    raises an error, since it would get only the tested samples.
 
     Parameters
     ----------
     cv : int, design, or splitter of scikit-learn's, default 5
-        A design of knnccv's (`Subsample`, `KFold`, …) or whatever `expected_score` takes; an integer is
-        that number of folds over all shuffles, stratified for a classifier (as in `knnccv.complete_cv`).
+        A design of knnccv (`Subsample`, `KFold`, …) or any `cv` of `expected_score`; an integer is a number
+        of folds over all shuffles, stratified for a classifier (as in `knnccv.complete_cv`).
     scoring : optional
-        As for `expected_score`, but one; a matrix of costs gives *minus* the expected cost, since
-        scikit-learn takes the greatest score for the best. A search takes several as a mapping,
+        As for `expected_score`, but a single one. A matrix of costs gives *minus* the expected cost, since
+        scikit-learn maximizes scores. A search accepts several scorers as a mapping,
         ``scoring={"accuracy": ccv_scorer(), "balanced": ccv_scorer(scoring="balanced_accuracy")}``.
     groups : array of shape (n_items,), optional
-        For splitters that use groups. The scorer must then be given all these samples.
+        For splitters that use groups: one group for each sample that the scorer gets.
     average : {"folds", "pooled"}, default "folds"
         As for `expected_score`.
     ties : {"index", "random"}, optional
-        How equally similar training samples are ordered. Default: as the splitter orders them; "random" for
-        numbers of folds and designs of knnccv's, as in `complete_cv`.
+        The order of tied training samples. Default: the order of the splitter; "random" for numbers of
+        folds and designs of knnccv, as in `complete_cv`.
     tol, n_jobs
         As for `expected_score`.
     transductive : bool, default False
         As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
-        are refused unless they may have seen the features of all samples, the tested ones included. They
-        must not have looked at labels.
+        are refused unless True allows them to use the features of all samples, including the tested ones.
+        They must not use labels.
 
     Returns
     -------
@@ -67,20 +68,20 @@ def ccv_scorer(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not allowed; when it is called, if there is no exact answer, if the estimator was
-        fitted to other samples than it is given (a ``cv=5`` in place of ``cv=WholeData()``), or if a step
-        looks at labels.
+        If an argument is not allowed. When the scorer is called: if there is no exact score, if the
+        estimator was fitted to other samples (for example by ``cv=5`` instead of ``cv=WholeData()``), or if
+        a step uses labels.
 
     Warns
     -----
     SupervisedDistanceWarning
-        When it is called, if nobody can tell whether a step looks at labels, since two fits to the same
+        When the scorer is called, if it is unknown whether a step uses labels, since two fits to the same
         data differ.
 
     Notes
     -----
-    scikit-learn's searches turn errors of scorers into warnings and scores of nan, unless they are given
-    ``error_score="raise"``.
+    scikit-learn's searches turn errors of scorers into warnings and scores of nan, unless
+    ``error_score="raise"`` is set.
 
     Examples
     --------
@@ -106,8 +107,8 @@ def ccv_scorer(
     check_tol(tol)
     if several(scoring) is not None:
         msg = (
-            f"ccv_scorer gives one score, got scoring={scoring!r}; a search takes several as a mapping of "
-            "names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
+            f"ccv_scorer computes one score, got scoring={scoring!r}; a search accepts several as a "
+            "mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
         )
         raise TypeError(msg)
     if isinstance(cv, Integral):
@@ -149,7 +150,7 @@ class _CCVScorer:
         return f"ccv_scorer({', '.join(given)})"
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The expected score of the rule that the estimator follows, over all splits of these samples."""
+        """Compute the expected score of the estimator's rule over all splits of these samples."""
         from sklearn.base import is_regressor
 
         target = as_target(estimator, X, y)
@@ -158,11 +159,11 @@ class _CCVScorer:
         cv = self.cv
         if isinstance(cv, int):
             cv = KFold(cv) if regression else StratifiedKFold(cv)
-        asked = ScoreRequest(
+        request = ScoreRequest(
             prepared, X, target, cv, self.groups, self.scoring, self.average, self.tol, self.n_jobs
         )
         try:
-            score = exact_score(asked, regression, self.ties).score
+            score = exact_score(request, regression, self.ties).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
             raise ValueError(msg) from error
@@ -170,10 +171,10 @@ class _CCVScorer:
 
 
 class WholeData:
-    """A splitter that trains on all samples and tests on all samples, for scorers that split by themselves.
+    """A splitter that trains on all samples and tests on all samples, for scorers that split the data.
 
-    Only beside `ccv_scorer`. With an ordinary scorer, such as ``scoring="accuracy"``, it reports training
-    scores: every sample is among its own neighbors then, and one neighbor is always right.
+    Use it with `ccv_scorer` only. An ordinary scorer, such as ``scoring="accuracy"``, reports training
+    scores: every sample is then one of its own neighbors, and a single neighbor is always correct.
 
     Examples
     --------
@@ -186,10 +187,10 @@ class WholeData:
         return "WholeData()"
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
-        """One split: all samples, and all samples."""
+        """Yield one split: all samples for training and for testing."""
         rows = np.arange(length_of(X))
         yield rows, rows.copy()
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """1."""
+        """Return 1."""
         return 1

@@ -1,4 +1,4 @@
-"""Which of scikit-learn's scorings are means over classifications, and hence have exact expectations."""
+"""Conversion of scikit-learn's scorings to `Measure`, for those with an exact expectation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._estimators import InexactError
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
-    "'neg_mean_squared_error', what equals one of them ('recall_micro', 'recall_weighted', "
+    "'neg_mean_squared_error', scorings equal to one of them ('recall_micro', 'recall_weighted', "
     "'precision_micro', 'f1_micro'), their losses (make_scorer), and a matrix of costs"
 )
 _PREDICTED = "it divides by a number of predictions, which depends on the training set"
-_RANKED = "it ranks the tested samples, and is no mean over them"
+_RANKED = "it ranks the tested samples, so it is not a mean over them"
 _SPREAD = "it divides by the spread of the tested values, which depends on the split"
 _REASONS = {
     "precision_score": _PREDICTED,
@@ -33,26 +33,26 @@ _REASONS = {
     "r2_score": _SPREAD,
     "explained_variance_score": _SPREAD,
     "root_mean_squared_error": "the mean of roots is not the root of the mean",
-    "mean_absolute_error": "how far a mean of K values is off depends on the K together",
-    "median_absolute_error": "a median is no mean",
+    "mean_absolute_error": "the absolute error of a mean of K values is not a sum over the values",
+    "median_absolute_error": "a median is not a mean",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A scoring as an affine function of what knnccv computes: ``offset + factor * mean``.
+    """A scoring as an affine function ``offset + factor * mean`` of a mean that knnccv computes.
 
     Attributes
     ----------
     name : str
-        For people to read.
+        Text for messages.
     kind : {"accuracy", "balanced", "squared", "cost", "brier"}
-        What is averaged: right answers, right answers within classes, squared errors, `costs`, or the
-        Brier scores (from 0 to 2) of the shares of the votes.
+        The averaged quantity: correct predictions, correct predictions within classes, squared errors,
+        `costs`, or the Brier scores (0 to 2) of the shares of the votes.
     costs : ndarray of shape (n_classes, n_classes), or None
-        Rows: true class, columns: predicted one. Of "balanced", these are averaged within classes.
+        Rows: true class, columns: predicted class. "balanced" averages them within classes.
     every_class : bool
-        Whether a test set without one of the classes has another score.
+        Whether the mean is valid only for test sets with samples of every class.
     """
 
     name: str
@@ -63,13 +63,13 @@ class Measure:
     every_class: bool = False
 
     def __call__(self, mean: float) -> float:
-        """The score that goes with this mean."""
+        """Convert the mean to the score."""
         return self.offset + self.factor * mean
 
 
 @dataclass(frozen=True, eq=False)
 class CostScorer:
-    """Mean cost of an estimator's predictions: a scorer for scikit-learn.
+    """A scorer for scikit-learn: the mean cost of an estimator's predictions.
 
     ``costs`` of shape (n_classes, n_classes) belongs to the sorted labels ``classes``.
     """
@@ -78,25 +78,25 @@ class CostScorer:
     classes: Array
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The mean cost."""
-        true, predicted = (np.searchsorted(self.classes, some) for some in (y, estimator.predict(X)))
+        """Compute the mean cost."""
+        true, predicted = (np.searchsorted(self.classes, labels) for labels in (y, estimator.predict(X)))
         return float(self.costs[true, predicted].mean())
 
 
 def is_costs(scoring: Any) -> bool:
-    """Whether `scoring` is given as a matrix."""
+    """Check whether `scoring` is a matrix of costs."""
     if isinstance(scoring, np.ndarray):
         return True
     return isinstance(scoring, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in scoring)
 
 
 def several(scoring: Any) -> dict[str, Any] | None:
-    """Names and scorings, if `scoring` is a collection of them; None if it is a single one.
+    """Return names and scorings if `scoring` is a collection of scorings; None if it is a single one.
 
     Raises
     ------
     ValueError, TypeError
-        If it is an empty collection, or one without names.
+        If the collection is empty, or a scoring has no name.
     """
     if isinstance(scoring, Mapping):
         found = dict(scoring)
@@ -120,12 +120,12 @@ def several(scoring: Any) -> dict[str, Any] | None:
 
 
 def for_sklearn(scoring: Any, y: Array) -> Any:
-    """`scoring` as ``cross_val_score`` takes it.
+    """Convert `scoring` to a form that ``cross_val_score`` accepts.
 
     Raises
     ------
     ValueError, TypeError
-        If it is none, or a matrix of the wrong shape.
+        If it is not a scoring, or a matrix of the wrong shape.
     """
     if is_costs(scoring):
         classes = np.unique(y)
@@ -140,25 +140,27 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
         raise TypeError(msg)
     from sklearn.metrics import get_scorer
 
-    get_scorer(scoring)  # which knows all names, and says so
+    get_scorer(scoring)  # raises an error for an unknown name
     return scoring
 
 
 def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
-    """What a scoring averages.
+    """Convert a scoring to a `Measure`.
 
     Raises
     ------
     InexactError
-        If it is not linear in the classifications, or nobody can tell.
+        If it is not a mean over the tested samples, or this is unknown.
     ValueError, TypeError
-        If it does not suit the estimator, or is no scoring.
+        If it does not fit the estimator, or is not a scoring.
     """
     from sklearn import metrics
 
     if is_costs(scoring):
         if regression:
-            msg = "a matrix of costs is for classifiers; a regressor takes scoring='neg_mean_squared_error'"
+            msg = (
+                "a matrix of costs is for classifiers; use scoring='neg_mean_squared_error' for a regressor"
+            )
             raise ValueError(msg)
         costs = _costs(scoring, len(np.unique(y)))
         return Measure("expected cost", "cost", costs=costs)
@@ -172,7 +174,7 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
         scorer = metrics.get_scorer(scorer)
     given, sign, options = _parts(scorer)
     if given is None:
-        msg = f"nobody can look into the scorer {scoring!r}"
+        msg = f"the function of the scorer {scoring!r} is unknown"
         raise InexactError(msg)
     function = getattr(given, "__name__", "")
     name = scoring if isinstance(scoring, str) else function or repr(scoring)
@@ -202,7 +204,7 @@ def _inexact(function: str) -> str:
 def _of_predictions(
     function: str, options: dict[str, Any], name: str, sign: float, regression: bool, y: Array
 ) -> Measure | None:
-    """What a function of scikit-learn's averages that compares labels or values with predicted ones."""
+    """Return the measure of a function of true and predicted labels or values, if it has one."""
     if function == "mean_squared_error" and _only(options, multioutput="uniform_average"):
         return Measure(name, "squared", factor=sign) if regression else _off(name, sign, y, 2)
     if regression:
@@ -225,7 +227,7 @@ def _of_predictions(
 
 
 def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
-    """The recall of a class, or the mean of several classes' recalls, or of all samples."""
+    """Return the measure of the recall of a class, of the mean over classes, or of all samples."""
     known = {"average", "pos_label", "labels", "zero_division"}
     average, labels = options.get("average", "binary"), options.get("labels")
     if not known.issuperset(options) or average not in ("binary", "macro", "weighted"):
@@ -233,14 +235,14 @@ def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measur
     if average == "weighted":
         return None if labels is not None else Measure(name, "accuracy", factor=sign)
     if average == "macro" and labels is None:
-        # A class that is predicted and not tested has a recall of 0, or, with nan, none.
+        # A class that is predicted but not tested has a recall of 0; with nan, it is ignored.
         ignored = isinstance(nan := options.get("zero_division"), float) and np.isnan(nan)
         return Measure(name, "balanced", factor=sign, every_class=not ignored)
     classes = np.unique(y).tolist()
     chosen = [options.get("pos_label", 1)] if average == "binary" else list(labels or ())
     if average == "binary" and len(classes) > 2:
         msg = (
-            f"{name} with average='binary' is for two classes, got {len(classes)}; take 'recall_macro', or "
+            f"{name} with average='binary' is for two classes, got {len(classes)}; use 'recall_macro', or "
             "labels=[...] with average='macro' for the recall of some classes"
         )
         raise ValueError(msg)
@@ -251,13 +253,13 @@ def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measur
             "make_scorer(recall_score, pos_label=...)"
         )
         raise ValueError(msg)
-    own = np.array([label in chosen for label in classes], dtype=float)
-    costs = np.diag(own) * (len(classes) / len(chosen))
+    is_chosen = np.array([label in chosen for label in classes], dtype=float)
+    costs = np.diag(is_chosen) * (len(classes) / len(chosen))
     return Measure(name, "balanced", factor=sign, costs=costs, every_class=True)
 
 
 def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
-    """The Brier score, halved for two classes (so that it is that of one of them) unless told otherwise."""
+    """Return the measure of the Brier score; by default it is halved for two classes."""
     classes = np.unique(y)
     labels = options.get("labels")
     if not {"pos_label", "labels", "scale_by_half"}.issuperset(options):
@@ -271,7 +273,7 @@ def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure
 
 
 def _parts(scorer: Any) -> tuple[Any, float, dict[str, Any]]:
-    """The function, the sign and the options of what ``make_scorer`` made; None if it is something else."""
+    """Return function, sign and options of a scorer; without ``make_scorer`` the function is None."""
     if not hasattr(scorer, "_score_func"):
         return None, 1.0, {}
     return scorer._score_func, float(scorer._sign), dict(scorer._kwargs)
@@ -282,7 +284,7 @@ def _only(options: dict[str, Any], **harmless: Any) -> bool:
 
 
 def _off(name: str, sign: float, y: Array, power: int) -> Measure:
-    """How far predicted labels that are numbers are off, to a power."""
+    """Return the costs of numeric labels: the distance of the prediction to a power."""
     classes = np.unique(y)
     if classes.dtype.kind not in "iuf":
         msg = f"{name} needs numbers for labels, got dtype {classes.dtype}"

@@ -1,7 +1,7 @@
-"""The laws of scikit-learn's splitters: which training and test sets they draw, and how often.
+"""The distributions of the training and test sets that scikit-learn's splitters draw.
 
-The numbers of samples are asked from the splitters themselves, which are never run with the caller's random
-numbers: a shallow copy with a seed of its own is.
+The splitters themselves give the numbers of samples. They run as shallow copies with their own seed, so the
+random states of the caller do not change.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Split = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class FoldLaw:
-    """Test sets of fixed sizes, or of fixed sizes per class, equally likely.
+    """Equally likely test sets of fixed sizes, in total or per class.
 
     Attributes
     ----------
     design : Design
-        The training sets; the "pooled" average of it is the mean of the folds' scores.
+        The training sets; its "pooled" average is the mean of the scores of the folds.
     ties : {"index", "random"}
-        The order of equally similar training samples.
+        The order of tied training samples.
     pooled : str
-        The average of `design` in which all classifications of all splits count alike.
+        The average of `design` that gives all classifications of all splits equal weight.
     balanced : Design or None
-        As `design`, each fold's score being the mean of those of the classes that it tests; None where
-        the numbers of tested samples of the classes are not fixed.
+        The design whose score of a fold is the mean of the scores of its tested classes; None if the
+        numbers of tested samples per class are not fixed.
     single : bool
         Whether all test sets are single samples.
     n_splits : int
-        How many splits there are where the splitter goes through all of them, else 0.
+        The number of splits if the splitter goes through all of them, otherwise 0.
     """
 
     design: Design
@@ -55,7 +55,7 @@ class FoldLaw:
 
     @classmethod
     def of_design(cls, design: Design, ties: str, labels: EncodedLabels) -> FoldLaw:
-        """That of a design of knnccv's."""
+        """Create the law of a design of knnccv."""
         kinds = design.training_sets(labels)
         if not all(kind.stratified for kind in kinds):
             return cls(design, ties)
@@ -68,8 +68,8 @@ class FoldLaw:
 class GroupLaw:
     """Whole groups in training and test sets.
 
-    `codes` (n_items,) numbers the groups; `parts` are (probability, training groups, tested groups);
-    `every` tells whether the splitter goes through all such splits.
+    `codes` (n_items,) are the numbers of the groups; `parts` are (probability, number of training groups,
+    number of tested groups); `every` is True if the splitter goes through all such splits.
     """
 
     codes: Array
@@ -78,30 +78,32 @@ class GroupLaw:
 
     @property
     def sizes(self) -> Array:
-        """Items of every group."""
+        """The number of samples in every group."""
         return np.bincount(self.codes)
 
     @property
     def n_splits(self) -> int:
-        """How many different splits there are."""
+        """The number of different splits."""
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
     def splits(self) -> Iterator[tuple[Fraction, Split]]:
-        """All of them, with their probabilities."""
+        """Yield all splits with their probabilities."""
         n_groups = len(self.sizes)
         for probability, n_train, n_test in self.parts:
             number = math.comb(n_groups, n_test) * math.comb(n_groups - n_test, n_train)
             for tested in combinations(range(n_groups), n_test):
                 rest = [group for group in range(n_groups) if group not in tested]
                 for trained in combinations(rest, n_train):
-                    train, test = (np.flatnonzero(np.isin(self.codes, some)) for some in (trained, tested))
+                    train, test = (
+                        np.flatnonzero(np.isin(self.codes, chosen)) for chosen in (trained, tested)
+                    )
                     yield probability / number, (train, test)
 
 
 @dataclass(frozen=True)
 class ListedLaw:
-    """The same splits in every run."""
+    """The same splits for every seed."""
 
     splits: tuple[Split, ...] = field(repr=False)
 
@@ -117,12 +119,12 @@ Law = FoldLaw | GroupLaw | ListedLaw | UnknownLaw
 
 
 def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
-    """The law of a splitter.
+    """Return the law of a splitter.
 
     Raises
     ------
     ValueError
-        If the splitter refuses these data; the message is its own.
+        If the splitter raises it for these data.
     """
     from sklearn import model_selection as ms
 
@@ -173,17 +175,17 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
 
 
 def is_random(cv: Any) -> bool:
-    """Whether a splitter takes random numbers, as far as its attributes tell."""
+    """Check by its attributes whether a splitter draws random numbers."""
     return hasattr(cv, "random_state") and bool(getattr(cv, "shuffle", True))
 
 
 def in_words(cv: Any) -> str:
-    """A splitter in one line; its own may have several."""
+    """Return the repr of a splitter in one line."""
     return " ".join(repr(cv).split())
 
 
 def reseeded(cv: Any, seed: int) -> Any:
-    """A copy with its own random numbers; nothing is drawn from those of the original."""
+    """Copy a splitter with another seed; the random state of the original stays unchanged."""
     other = copy.copy(cv)
     if hasattr(other, "random_state"):
         other.random_state = seed
@@ -191,21 +193,21 @@ def reseeded(cv: Any, seed: int) -> Any:
 
 
 def _probe(cv: Any, y: Array, groups: Any) -> Iterator[Split]:
-    """Some splits of the splitter's own making, to count."""
+    """Yield splits with a fixed seed, to count their samples."""
     splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(len(y)), y, groups)
     return splits
 
 
 def _n_folds(cv: Any) -> int:
-    """Folds of one repetition."""
+    """Return the number of folds of one repetition."""
     return int(cv.get_n_splits() // getattr(cv, "n_repeats", 1))
 
 
 def listed(cv: Any, X: Any, y: Array, groups: Any) -> ListedLaw | UnknownLaw:
-    """The splits of a splitter without random numbers, if they are indeed the same in every run."""
+    """Return the splits of a splitter without random numbers, if two runs make the same ones."""
     try:
         cv = copy.deepcopy(cv)
-    except TypeError:  # it holds what cannot be copied
+    except TypeError:  # an attribute cannot be copied
         cv = copy.copy(cv)
     splits = tuple(cv.split(X, y, groups))
     for one, other in zip(splits, cv.split(X, y, groups), strict=True):

@@ -1,4 +1,4 @@
-"""The earlier steps of a pipeline: which can be done beforehand, and what they make of the data."""
+"""The earlier steps of a pipeline: check which can be applied in advance, and apply them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .._typing import Array
 from .._validation import WRONG_WAY
 from ..neighbors import SupervisedDistanceWarning
 from ._estimators import InexactError, Rule, length_of, read_rule
-from ._probes import agree, by_itself, ignores_seed, made, uses_labels
+from ._probes import agree, fit_transform, ignores_seed, transform_rows, uses_labels
 
-_HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_score, in place of its folds"
+_HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_score, instead of folds"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An estimator and the data that it sees, what was done to them, and why they are not exact yet."""
+    """An estimator, its data after the earlier steps, a note on these, and why no exact score exists."""
 
     estimator: Any
     X: Any
@@ -29,26 +29,25 @@ class Prepared:
 
     @cached_property
     def rule(self) -> Rule:
-        """The estimator's rule, whose neighbors are searched once, however many scorings are asked for."""
+        """The estimator's rule; its neighbors are searched once for all scorings."""
         return read_rule(self.estimator, self.X)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:
-    """Do beforehand what a pipeline does to each sample without looking at others.
+    """Apply the steps of a pipeline that transform each sample independently of the others.
 
-    With `transductive`, what must be fitted is fitted to all samples, without labels. With `fitted`, the
-    pipeline has been fitted to all samples by somebody else, and its steps are used as they are.
+    With `transductive`, steps that need fitting are fitted to all samples, without labels. With `fitted`,
+    the caller has fitted the pipeline to all samples, and its steps are used unchanged.
 
     Raises
     ------
     ValueError
-        If, with `transductive`, a step looks at labels; or a `fitted` estimator was fitted to other
-        samples.
+        If, with `transductive`, a step uses labels; or a `fitted` estimator was fitted to other samples.
 
     Warns
     -----
     SupervisedDistanceWarning
-        If, with `transductive`, nobody can tell whether a step looks at labels.
+        If, with `transductive`, it is unknown whether a step uses labels.
     """
     from sklearn.pipeline import Pipeline
 
@@ -57,14 +56,14 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
             _check_items(estimator, X, X)
         return Prepared(estimator, X)
     *steps, (_, last) = estimator.steps
-    steps = [(name, step) for name, step in steps if not _is_nothing(step)]
+    steps = [(name, step) for name, step in steps if not _is_passthrough(step)]
     learning = [name for name, step in steps if _fits(step)]
     if fitted:
         _check_number(last, X)
     precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
     if precomputed and len(estimator.steps) > 1 and not (fitted and transductive):
         reason = (
-            "a step before metric='precomputed' would see rows of other lengths in every split"
+            "a step before metric='precomputed' would get rows of another length in every split"
             if steps
             else "scikit-learn takes metric='precomputed' only from a pipeline's first step"
         )
@@ -72,13 +71,13 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     if learning and not transductive:
         shown = ", ".join(repr(name) for name in learning)
         reason = (
-            f"the step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set "
-            f"anew, and so the distances depend on the split ({WRONG_WAY}); knnccv.screened_cv samples, "
-            "and transductive=True fits steps that look at no labels once, to all samples, on purpose"
+            f"the step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
+            f"the distances would depend on the split ({WRONG_WAY}); knnccv.screened_cv draws random "
+            "splits, and transductive=True fits steps that use no labels once, to all samples"
         )
         return Prepared(estimator, X, reason=reason)
     for name, step in steps:
-        _refuse_labels(name, step)
+        _refuse_supervised(name, step)
     seen = X
     for name, step in steps:
         try:
@@ -87,16 +86,16 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
             elif _fits(step):
                 seen = _fitted_once(name, step, seen, y)
             else:
-                seen = by_itself(name, step, seen)
+                seen = transform_rows(name, step, seen)
         except InexactError as error:
             return Prepared(estimator, X, reason=str(error))
     if fitted and not learning:
         _check_items(last, X, seen)
-    note = f"the steps {', '.join(learning)} fitted once to all items" if learning else ""
+    note = f"the steps {', '.join(learning)} fitted once to all samples" if learning else ""
     return Prepared(last, seen, note=note)
 
 
-def _is_nothing(step: Any) -> bool:
+def _is_passthrough(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
@@ -114,7 +113,7 @@ def _fits(step: Any) -> bool:
     return tags is None or bool(tags.requires_fit)
 
 
-def _refuse_labels(name: str, step: Any) -> None:
+def _refuse_supervised(name: str, step: Any) -> None:
     tags = _tags(step)
     if tags is None:
         return
@@ -124,14 +123,14 @@ def _refuse_labels(name: str, step: Any) -> None:
 
 def _leak(name: str, step: Any) -> str:
     return (
-        f"the step {name!r} ({type(step).__name__}) looks at the labels: fitted to all samples it would leak "
+        f"the step {name!r} ({type(step).__name__}) uses the labels: fitted to all samples, it would leak "
         f"them into the score ({WRONG_WAY}); expected_score(..., method='mc') without transductive runs "
         "the whole pipeline in every split, as knnccv.screened_cv does without scikit-learn"
     )
 
 
 def _fitted_without_labels(name: str, step: Any, X: Any, y: Array) -> Any:
-    """What a copy of the step makes of X, fitted to X alone: whoever needs labels cannot have them."""
+    """Fit a copy of the step to X without labels, and return its output; a step must not need labels."""
     from sklearn.base import clone
 
     copy = clone(step)
@@ -141,32 +140,32 @@ def _fitted_without_labels(name: str, step: Any, X: Any, y: Array) -> Any:
         for labels in (y, np.arange(length_of(X)) % 2):
             try:
                 copy.fit(X, labels)
-            except Exception:  # then it is not for want of labels
+            except Exception:  # the error has another cause than missing labels
                 continue
             raise ValueError(_leak(name, step)) from None
         raise
 
 
 def _fitted_once(name: str, step: Any, X: Any, y: Array) -> Any:
-    """What a step that is fitted to all samples, without labels, makes of them."""
+    """Fit a step to all samples without labels, and return its output."""
     alone = _fitted_without_labels(name, step, X, y)
     try:
-        same = agree(made(step, X, y), alone)
-    except Exception:  # it takes no labels, or not these
+        same = agree(fit_transform(step, X, y), alone)
+    except Exception:  # it accepts no labels, or not these
         same = False
     if not same:
-        _settle(name, step, X, y)
+        _check_labels(name, step, X, y)
     return alone
 
 
 def _as_fitted(name: str, step: Any, X: Any, y: Array, first: bool) -> Any:
-    """What a fitted step makes of X, if that is what it would make without labels."""
+    """Return the output of a fitted step, if it is the same without labels."""
     seen = step.transform(X)
-    alone = _fitted_without_labels(name, step, X, y) if _fits(step) else by_itself(name, step, X)
+    alone = _fitted_without_labels(name, step, X, y) if _fits(step) else transform_rows(name, step, X)
     if agree(seen, alone):
         return seen
-    labels_matter = _settle(name, step, X, y)
-    # Later steps were fitted to what `fit_transform` of the earlier made, not to what `transform` makes.
+    labels_matter = _check_labels(name, step, X, y)
+    # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
     if labels_matter is False and first and ignores_seed(step, X):
         msg = (
             f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} samples that "
@@ -176,14 +175,14 @@ def _as_fitted(name: str, step: Any, X: Any, y: Array, first: bool) -> Any:
     return seen
 
 
-def _settle(name: str, step: Any, X: Any, y: Array) -> bool | None:
-    """Whether a step looks at labels: refuse it if so, and warn if nobody can tell."""
+def _check_labels(name: str, step: Any, X: Any, y: Array) -> bool | None:
+    """Refuse a step that uses labels, and warn if this is unknown; return whether it does."""
     found = uses_labels(step, X, y)
     if found:
         raise ValueError(_leak(name, step))
     if found is None:
         msg = (
-            f"nobody can tell whether the step {name!r} ({type(step).__name__}) looks at the labels, since "
+            f"it is unknown whether the step {name!r} ({type(step).__name__}) uses the labels, since "
             "two fits to the same data differ or fail. If it does, the score is optimistic. Give it a "
             "random_state, or cross-validate the whole pipeline: expected_score(..., method='mc')"
         )
@@ -192,38 +191,36 @@ def _settle(name: str, step: Any, X: Any, y: Array) -> bool | None:
 
 
 def _check_number(last: Any, X: Any) -> None:
-    """Raise ValueError if the estimator was fitted to more or fewer samples than are scored."""
+    """Raise ValueError if the estimator was fitted to another number of samples."""
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
     if n_fitted is None or n_fitted == n_items:
         return
-    msg = (
+    raise ValueError(_not_all(n_items, str(n_fitted)))
+
+
+def _not_all(n_items: int, fitted_to: str) -> str:
+    return (
         f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples and an "
-        f"estimator fitted to {n_fitted}: within the folds of another cross-validation it would score "
+        f"estimator fitted to {fitted_to}: within the folds of another cross-validation it would score "
         f"parts of the data. {_HOW}"
     )
-    raise ValueError(msg)
 
 
 def _check_items(last: Any, X: Any, seen: Any) -> None:
-    """Raise ValueError if the estimator was fitted to others than these samples, `seen` by it as they are.
+    """Raise ValueError if the estimator was fitted to other samples than `seen`, the transformed X.
 
-    Values may have changed places within a column, as in ``permutation_importance``.
+    The values of a column may be permuted, as in ``permutation_importance``.
     """
     _check_number(last, X)
-    own = getattr(last, "_fit_X", None)
-    if own is None or hasattr(own, "tocsr") or hasattr(seen, "tocsr"):
+    known = getattr(last, "_fit_X", None)
+    if known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr"):
         return
     seen = np.asarray(seen)
-    if own.shape != seen.shape or np.array_equal(own, seen):
+    if known.shape != seen.shape or np.array_equal(known, seen):
         return
-    if own.dtype.kind in "biuf" and seen.dtype.kind in "biuf":
-        loose = 1e-6 if own.dtype.itemsize < 8 else 1e-12
-        if agree(np.sort(own, axis=0).astype(float), np.sort(seen, axis=0).astype(float), loose):
+    if known.dtype.kind in "biuf" and seen.dtype.kind in "biuf":
+        loose = 1e-6 if known.dtype.itemsize < 8 else 1e-12
+        if agree(np.sort(known, axis=0).astype(float), np.sort(seen, axis=0).astype(float), loose):
             return
-        msg = (
-            f"ccv_scorer splits the samples itself and must be given all of them, got {length_of(X)} samples "
-            "and an estimator fitted to as many others: within the folds of another cross-validation it "
-            f"would score parts of the data. {_HOW} (a successive halving by n_samples needs an integer "
-            "random_state)"
-        )
-        raise ValueError(msg)
+        hint = " (a successive halving by n_samples needs an integer random_state)"
+        raise ValueError(_not_all(length_of(X), "as many other samples") + hint)

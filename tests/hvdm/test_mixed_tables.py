@@ -240,7 +240,7 @@ def test_times_among_objects():
 def test_infinity_is_no_value(value, dtype):
     rows = [[1.0, 2.0], [3.0, 4.0], [5.0, value]]
     X = rows if dtype is None else np.array(rows, dtype)
-    with pytest.raises(ValueError, match=rf"X\[:, 1\] is {value} in row 2: infinity is no value"):
+    with pytest.raises(ValueError, match=rf"X\[:, 1\] is {value} in row 2: numbers must be finite"):
         learn(X)
     with pytest.raises(ValueError, match=rf"X\[:, 'b'\] is {value} in row 2"):
         learn(pd.DataFrame(np.array(rows), columns=["a", "b"]))
@@ -304,7 +304,7 @@ def test_variable_width_text_with_missing_ones():
 def test_numbers_of_other_kinds():
     assert numbers([[Fraction(1, 3)], [np.float32(0.5)], [np.int8(3)], [None]])[0][:3] == [1 / 3, 0.5, 3]
     assert numbers([[decimal.Decimal("1.5")], [2]])[0] == [1.5, 2]
-    with pytest.raises(ValueError, match="infinity is no value"):
+    with pytest.raises(ValueError, match="numbers must be finite"):
         learn(np.array([[Fraction(10**400)], [1]], dtype=object))
 
 
@@ -424,7 +424,7 @@ def test_later_tables_have_the_same_columns():
     table = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
     for distance in (HEOM().fit(table), HVDM().fit(table, [0, 1])):
         for X in (table[["a"]], [[1, 2, 3]]):
-            with pytest.raises(ValueError, match=rf"X has {np.shape(X)[1]} features, but 2 features were"):
+            with pytest.raises(ValueError, match=rf"X has {np.shape(X)[1]} features, but .*fitted with 2 features"):
                 distance.pairwise(X)
         message = "column 0 of X has the name 'b', but 'a' when the distance was fitted.*same order"
         with pytest.raises(ValueError, match=message):
@@ -440,7 +440,7 @@ def test_nothing_that_has_no_hash_is_a_value():
     inside = np.empty((2, 1), object)
     inside[:, 0] = [np.array([1, 2]), 3]
     for X, shown in (([[{1}], [2]], r"\{1\}"), (inside, r"array\(\[1, 2\]\)"), ([[{}], [2]], r"\{\}")):
-        with pytest.raises(TypeError, match=rf"X\[:, 0\] is {shown} in row 0, which is no value of"):
+        with pytest.raises(TypeError, match=rf"X\[:, 0\] is {shown} in row 0; values of a nominal .*hashable"):
             learn(X, [0])
         with pytest.raises(TypeError, match=rf"X\[:, 0\] is {shown} in row 0: the argument must be"):
             learn(X)
@@ -516,7 +516,7 @@ def test_polars():
 
 def test_values_of_another_type_are_told_of():
     heom = HEOM(nominal=[0]).fit([[1], [2], [3]])
-    with pytest.warns(UserWarning, match="column 0 holds '2', where 2 was there"):
+    with pytest.warns(UserWarning, match="column 0 holds '2' and none of the values .*these include 2; do the types differ"):
         assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
     assert heom.pairwise([[2.0], [7]], [[2]]).tolist() == [[0.0], [1.0]]
     assert heom.pairwise([["new"]], [[2]]).tolist() == [[1.0]]

@@ -166,7 +166,7 @@ def test_what_transforms_is_fitted_in_every_fold_too():
             each = cross_val_score(make_pipeline(step, vote), X, y, cv=folds_of(KFold(5), y, rng))
             assert found.scores[run] == pytest.approx(each.mean(), abs=1e-14)
         assert found.selection_counts is None
-        assert "columns of their own making" in repr(found)
+        assert "training sets with transformed features" in repr(found)
 
 
 @pytest.mark.parametrize("design", [KFold(7), 5, Subsample(0.5), StratifiedSubsample(0.6), LeaveOut(4)])
@@ -341,8 +341,8 @@ BAD_SELECTORS = [
     (lambda *_: np.zeros(4, bool), ValueError, "select returned no column"),
     (lambda *_: None, TypeError, "must return column indices or a mask, got None"),
     (lambda *_: np.ones(3, bool), ValueError, r"a mask must have shape \(4,\), got shape \(3,\)"),
-    (lambda *_: [[0, 1]], ValueError, r"must be one row of column indices, got shape \(1, 2\)"),
-    (lambda *_: 2, ValueError, r"must be one row of column indices, got shape \(\)"),
+    (lambda *_: [[0, 1]], ValueError, r"column indices must have one dimension, got shape \(1, 2\)"),
+    (lambda *_: 2, ValueError, r"column indices must have one dimension, got shape \(\)"),
     (lambda *_: [[0, 1], [2]], ValueError, "column indices or a mask in a rectangular array"),
     (lambda *_: [0, 4], ValueError, "columns must be between 0 and 3, got 4"),
     (lambda *_: [-1], ValueError, "columns must be between 0 and 3, got -1"),

@@ -300,7 +300,7 @@ def test_the_majority_kernel_ignores_the_other_parameters():
 def test_tables_that_are_wrong():
     X, y = frame()
     for wrong, error, message in (
-        (X.iloc[:1], ValueError, "at least 2 items"),
+        (X.iloc[:1], ValueError, "at least 2 samples"),
         (X[[]], ValueError, "at least 1 feature"),
         ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
         ([["a", 2.0], ["b"]], ValueError, "inhomogeneous"),

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import naive_rib
@@ -12,8 +14,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors
 from knnccv.datasets import load_wine
-from knnccv.rib import _votes, cvc_score, lcv_score, loo_votes, vote_weights
-from knnccv.rib._votes import BLOCK, VOTE_WEIGHTINGS, VoteLists, decide, sweep
+from knnccv.rib import _sweep, cvc_score, lcv_score, loo_votes, vote_weights
+from knnccv.rib._sweep import BLOCK, sweep
+from knnccv.rib._votes import VOTE_WEIGHTINGS, VoteLists, decide
 
 WEIGHTED = VOTE_WEIGHTINGS[1:]
 BOTH = (False, True)
@@ -41,7 +44,7 @@ def distances_row(rng, depth):
 
 
 def some_lists(seed, n_rows=6):
-    """Distances and samples of n_rows lists, and the classes of all samples; the rows are samples 0, 1, ..."""
+    """Distances and samples of n_rows lists, and the classes of all samples; row i is sample i."""
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 12))
     n_items = max(n_rows, depth) + 1
@@ -267,7 +270,7 @@ def test_many_settings_are_taken_some_at_a_time(monkeypatch):
     grid = np.arange(1, items.shape[1] + 1), np.arange(4), np.array(BOTH), TWENTY_FIFTHS
     whole = sweep(lists, *grid)
     for most in (1, 2 * 4 * 2 * 26 * 3):  # one k at a time, and three
-        monkeypatch.setattr(_votes, "MOST_SUMS", most)
+        monkeypatch.setattr(_sweep, "MAX_SUMS", most)
         for found, first in zip(sweep(lists, *grid), whole, strict=True):
             assert found.tobytes() == first.tobytes()
 
@@ -408,3 +411,21 @@ def test_similarities_are_no_distances():
     assert loo_votes(near, [0, 1, 1], 1).tolist() == [[0, 1], [1, 0], [1, 0]]
     with pytest.raises(ValueError, match=r"distances must be between 0 and 1e[+]300, got -3.0 in row 0"):
         loo_votes(near, [0, 1, 1], 1, "linear", w_k=0.5)
+
+
+def test_scores_need_no_scikit_learn_and_the_estimator_names_it():
+    code = (
+        "import sys\n"
+        "sys.modules['sklearn'] = None\n"
+        "from knnccv import rib\n"
+        "assert round(rib.cvc_score(['a', 'b'], [[2, 1], [1, 3]]), 6) == 0.902778\n"
+        "assert rib.loo_votes([[0.0], [1.0], [3.0]], [0, 1, 1], 1).tolist() == [[0, 1], [1, 0], [0, 1]]\n"
+        "assert 'RIBClassifier' in dir(rib) and not hasattr(rib, 'Nothing')\n"
+        "try:\n"
+        "    from knnccv.rib import RIBClassifier\n"
+        "except ImportError as error:\n"
+        "    assert str(error) == \"knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'\", error\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -120,7 +120,7 @@ def test_pipelines_are_transductive():
     once = expected_score(pipeline, X, y, cv=cv, transductive=True).score
     assert ccv_scorer(cv, transductive=True)(pipeline.fit(X, y), X, y) == once
     leaking = make_pipeline(SelectKBest(k=2), KNeighborsClassifier(3)).fit(X, y)
-    with pytest.raises(ValueError, match="looks at the labels"):
+    with pytest.raises(ValueError, match="uses the labels"):
         scorer(leaking, X, y)
 
 
@@ -194,7 +194,9 @@ def test_it_must_be_given_the_items_that_the_estimator_was_fitted_to():
         ValueError, match=r"got 89 samples and an estimator fitted to 9: .*cv=WholeData\(\)"
     ):
         scorer(KNeighborsClassifier(3).fit(X[:9], y[:9]), X, y)
-    with pytest.raises(ValueError, match=r"got 89 samples and an estimator fitted to as many others"):
+    with pytest.raises(
+        ValueError, match=r"got 89 samples and an estimator fitted to as many other samples"
+    ):
         scorer(KNeighborsClassifier(3).fit(X + 1, y), X, y)
 
 
