@@ -5,6 +5,7 @@ Wilson & Martinez 1999, eqs. (7) to (11). Sums over the neighbors serve all w_k 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -221,7 +222,7 @@ def sweep(
     shape = (len(ks), len(kernels), len(avgks), len(w_ks))
     n_items = len(lists.distances)
     starts = range(0, n_items, BLOCK)
-    n_settings = int(np.prod(shape))
+    n_settings = math.prod(shape)
     correct = np.zeros(n_settings, np.int64)
     confidence = np.zeros(n_settings)
     with np.errstate(divide="ignore"):

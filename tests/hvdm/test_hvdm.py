@@ -1,4 +1,4 @@
-"""Distances of mixed tables: the written-out sums, a refit without the sample, and other libraries."""
+"""Distances of mixed tables against the equations, a refit without the sample, and other libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 
 
 def mixed_table(seed, n_items=None, most_values=5):
-    """Rows of Python values with None, their labels, and which columns are nominal."""
+    """Make rows of Python values with None, their labels, and the mask of nominal columns."""
     rng = np.random.default_rng(seed)
     n_items = n_items or int(rng.integers(4, 13))
     nominal = rng.random(int(rng.integers(1, 5))) < 0.5
@@ -67,7 +67,7 @@ def test_leaving_an_item_out_is_a_refit_without_it(seed):
 
 
 def large_table(seed, n_items=1100):
-    """A table that the engine of matrix products serves: rare values, outliers, ties, unknown values."""
+    """Make a table for the matrix-product search: rare values, outliers, ties, missing values."""
     rng = np.random.default_rng(seed)
     numbers = [
         rng.normal(size=n_items),
@@ -93,7 +93,9 @@ def large_table(seed, n_items=1100):
     return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [0, 4, 7, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3, 5, 6, 8, 9, 10, 11))]
+)
 @pytest.mark.parametrize("distance", ["exact", "fixed", "heom"])
 def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, distance):
     X, labels, nominal = large_table(seed)
@@ -117,7 +119,7 @@ def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, dista
 @pytest.mark.parametrize("offset", [1e13, 1.7e15, 2.0**52])
 @pytest.mark.parametrize("distance", ["exact", "heom"])
 def test_columns_far_from_zero_are_searched_as_they_are_compared(offset, distance):
-    """Times in microseconds: their rounding, scaled, would be larger than their differences."""
+    """Times in microseconds: their scaled rounding errors would be larger than their differences."""
     rng = np.random.default_rng(1)
     X = offset + np.floor(rng.random((2000, 4)) * 12)
     fitted = HEOM().fit(X) if distance == "heom" else HVDM().fit(X, rng.integers(3, size=2000))
@@ -131,8 +133,8 @@ def test_columns_far_from_zero_are_searched_as_they_are_compared(offset, distanc
         assert fitted.deviations_ == pytest.approx(near.deviations_, rel=1e-12)
 
 
-def test_rows_are_settled_by_products_as_a_rule():
-    """Or the search would be no faster than the comparison of all pairs."""
+def test_few_rows_are_compared_directly():
+    """Otherwise the search would not be faster than the comparison of all pairs."""
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=3000)
     X = np.column_stack([rng.normal(size=(3000, 6)) + labels[:, None], rng.integers(8, size=(3000, 6))])
@@ -155,7 +157,7 @@ def test_a_column_of_very_many_values_is_compared_pair_by_pair():
     assert (distances[~same] == 1).all()
 
 
-def test_complete_cross_validation_says_that_the_distance_knows_the_labels():
+def test_complete_cross_validation_warns_about_label_leakage():
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=60)
     X = np.column_stack([rng.integers(9, size=60), rng.normal(size=60)])
@@ -197,7 +199,7 @@ def test_the_same_terms_in_other_columns_tie():
         assert (np.diff(levels) > 1e-9).all()
 
 
-def test_far_rows_have_distances_all_the_same():
+def test_far_rows_have_finite_distances():
     hvdm = HVDM().fit([[1.0], [2.0], [3.0]], [0, 1, 0])
     far = hvdm.pairwise([[1e300], [-1e300], [1.0]])
     assert np.isfinite(far).all()
@@ -206,7 +208,7 @@ def test_far_rows_have_distances_all_the_same():
     assert far[0, 1] > far[0, 2] > 1e100
 
 
-def test_a_second_fit_leaves_nothing_of_the_first():
+def test_a_second_fit_replaces_the_first():
     hvdm = HVDM().fit(pd.DataFrame({"a": ["x", "y", "x"]}), [0, 1, 0])
     assert hvdm.neighbors().fitted_to_labels == "exact"
     hvdm.leave_one_out = "fixed"
@@ -225,7 +227,7 @@ def test_deviations_of_large_integers():
 
 
 @pytest.mark.parametrize("outlier", [1e100, 1e200, 1e308])
-def test_one_far_outlier_leaves_the_others_their_distances(outlier):
+def test_one_far_outlier_does_not_change_the_other_distances(outlier):
     X = [[outlier], [1.0], [2.0], [3.0]]
     items, distances = HVDM().fit(X, [0, 1, 0, 1]).neighbors().kneighbors(3)
     assert np.isfinite(distances).all()
@@ -245,10 +247,10 @@ def test_dates_are_the_same_in_every_unit():
         assert hvdm.pairwise(same)[0, 1] > 1
 
 
-def test_a_surface_says_once_that_the_distance_knows_the_labels():
+def test_a_surface_warns_once_about_label_leakage():
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=40)
     near = HVDM(nominal=[0]).fit(rng.integers(5, size=(40, 1)), labels).neighbors()
-    with pytest.warns(SupervisedDistanceWarning) as told:
+    with pytest.warns(SupervisedDistanceWarning) as caught:
         surface(near, labels, [1, 3], [10, 20], "confidence")
-    assert len(told) == 1
+    assert len(caught) == 1

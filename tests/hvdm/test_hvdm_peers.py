@@ -1,4 +1,4 @@
-"""The nominal part of HVDM against imbalanced-learn's value difference metric, where that is installed."""
+"""The nominal part of HVDM against imbalanced-learn's value difference metric, if installed."""
 
 import numpy as np
 import pytest

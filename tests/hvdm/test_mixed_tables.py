@@ -1,4 +1,4 @@
-"""Reading tables of numbers, names and unknown values, in whatever form they come."""
+"""Reading tables with numeric, categorical and missing values from all kinds of containers."""
 
 import datetime
 import decimal
@@ -26,7 +26,7 @@ def numbers(X, nominal=None):
 
 
 def values(X, nominal=None, column=0):
-    """The known values of a nominal column, in the order of their codes."""
+    """Return the known values of a nominal column, in the order of their codes."""
     return list(learn(X, nominal)[0].categories[column])
 
 
@@ -64,7 +64,7 @@ def test_columns_of_bools_are_nominal(dtype):
     schema, found = learn(table)
     assert set(schema.categories[0]) == {True, False}
     assert found.codes[0, 0] == found.codes[0, 2] != found.codes[0, 1]
-    # As 0 and 1 they are the same values.
+    # 0 and 1 are the same values.
     assert read(schema, [[1], [0]])[0].codes.tolist() == [found.codes[0, :2].tolist()]
 
 
@@ -95,7 +95,7 @@ def test_nullable_columns():
 
 
 def test_categories():
-    """Values, not the dtype's codes: what does not occur has no place, and the order is none."""
+    """Values are read, not the codes of the dtype: unused categories and their order are ignored."""
     ordered = pd.Categorical(["low", "high", None, "low"], ["none", "low", "high"], ordered=True)
     schema, found = learn(pd.DataFrame({"a": ordered}))
     assert set(schema.categories[0]) == {"low", "high"}
@@ -114,7 +114,7 @@ MISSING = [None, math.nan, pd.NA, pd.NaT, np.float32("nan"), decimal.Decimal("na
 
 
 @pytest.mark.parametrize("missing", MISSING)
-def test_whatever_is_missing_is_unknown(missing):
+def test_all_kinds_of_missing_values(missing):
     rows = [[1.5, "a"], [missing, "b"], [2.5, missing]]
     for X in (rows, np.array(rows, dtype=object), tuple(map(tuple, rows))):
         schema, found = learn(X, [1])
@@ -128,7 +128,7 @@ def test_whatever_is_missing_is_unknown(missing):
     assert codes(frame) == [[1, 0, 2], [1, 2, 0]]
 
 
-def test_masked_entries_are_unknown():
+def test_masked_entries_are_missing_values():
     X = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
     same(numbers(X), [[1, 3], [math.nan, 4]])
     assert codes(X, [1]) == [[0, 1]]
@@ -164,7 +164,7 @@ def test_nominal_names_columns(nominal):
         assert kinds(table.to_numpy(), nominal) == [True, False, True]
 
 
-def test_nominal_adds_to_what_the_types_say():
+def test_nominal_adds_to_the_dtypes():
     table = pd.DataFrame({"a": ["x", "y"], "b": [3, 4], "c": [5, 6]})
     for nominal, expected in ((None, [0]), ([], [0]), (["b"], [0, 1]), ([False, False, True], [0, 2])):
         assert np.flatnonzero(kinds(table, nominal)).tolist() == expected
@@ -186,13 +186,13 @@ def test_nominal_adds_to_what_the_types_say():
         (["b"], ValueError, "'b', the name of 2 columns; give their numbers"),
     ],
 )
-def test_nominal_that_names_no_column(nominal, error, message):
+def test_nominal_must_name_columns(nominal, error, message):
     table = pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "b", "b"])
     with pytest.raises(error, match=message):
         learn(table, nominal)
 
 
-def test_columns_of_one_name():
+def test_columns_with_the_same_name():
     table = pd.DataFrame([[1, 2, "x"], [4, 5, "y"]], columns=["a", "b", "b"])
     assert kinds(table) == [False, False, True]
     assert kinds(table, [1]) == [False, True, True]
@@ -209,7 +209,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("name", TIMES)
-def test_times_are_neither_numbers_nor_names_unless_named(name):
+def test_times_must_be_declared_nominal(name):
     table = pd.DataFrame({"when": TIMES[name], "b": [1, 2]})
     with pytest.raises(TypeError, match=r"X\[:, 'when'\] holds dates or times .*days since.*nominal="):
         learn(table)
@@ -237,7 +237,7 @@ def test_times_among_objects():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.longdouble, object, None])
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
-def test_infinity_is_no_value(value, dtype):
+def test_infinite_numbers_are_refused(value, dtype):
     rows = [[1.0, 2.0], [3.0, 4.0], [5.0, value]]
     X = rows if dtype is None else np.array(rows, dtype)
     with pytest.raises(ValueError, match=rf"X\[:, 1\] is {value} in row 2: numbers must be finite"):
@@ -283,7 +283,7 @@ def test_text_among_numbers():
         read(schema, pd.DataFrame({"a": [1, 2], "n": [1.0, "b"]}))
     with pytest.raises(TypeError, match=r"X\[:, 'n'\] is 'x' in row 0"):
         read(schema, pd.DataFrame({"a": [1, 2], "n": pd.Categorical(["x", "y"])}))
-    # NumPy has made text of everything: where numbers are wanted, each is one.
+    # NumPy has converted everything to text, which is not accepted as numbers.
     for kind in ("U", "S", "T"):
         with pytest.raises(TypeError, match=r"X\[:, 0\] is b?'1.5' in row 0: the argument must be"):
             learn(np.array([["1.5", "a"], ["2", "b"]], kind))
@@ -323,7 +323,7 @@ def test_numbers_of_other_kinds():
     ids=["floats", "ints", "text", "objects", "frame", "nullable", "unsigned", "pyarrow"],
 )
 def test_large_integers_are_not_rounded(make):
-    """Beyond 2**53 doubles hold every other one: as numbers refused, and as names kept apart."""
+    """Beyond 2**53 doubles hold every second integer: as numbers refused, as categories distinct."""
     try:
         X = make(BIG)
     except ImportError:
@@ -352,7 +352,7 @@ def test_integers_beyond_all_types():
 
 
 def test_values_of_several_types_in_one_column():
-    """Equal values are one, as in a dict: 1, 1.0 and True; text is another, however it reads."""
+    """Equal values are the same value, as in a dict: 1, 1.0 and True; the text "1" is another."""
     mixed = [[1], ["1"], [True], [1.0], [b"1"], [None], [0], [False], [""], [" "]]
     found = codes(mixed, [0])[0]
     assert found == [1, 2, 1, 1, 3, 0, 4, 4, 5, 6]
@@ -391,7 +391,7 @@ def test_a_new_value_is_the_same_in_both_tables():
         ([["a", 2], ["b"]], "X must be a table, all rows of one length"),
     ],
 )
-def test_what_is_no_table(X, message):
+def test_other_shapes_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         learn(X)
 
@@ -424,23 +424,27 @@ def test_later_tables_have_the_same_columns():
     table = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
     for distance in (HEOM().fit(table), HVDM().fit(table, [0, 1])):
         for X in (table[["a"]], [[1, 2, 3]]):
-            with pytest.raises(ValueError, match=rf"X has {np.shape(X)[1]} features, but .*fitted with 2 features"):
+            with pytest.raises(
+                ValueError, match=rf"X has {np.shape(X)[1]} features, but .*fitted with 2 features"
+            ):
                 distance.pairwise(X)
         message = "column 0 of X has the name 'b', but 'a' when the distance was fitted.*same order"
         with pytest.raises(ValueError, match=message):
             distance.pairwise(table, table[["b", "a"]])
         with pytest.raises(ValueError, match="column 1 of X has the name 'c', but 'b'"):
             distance.kneighbors(table.rename(columns={"b": "c"}), 1)
-        # No names, or no such names, are no others.
+        # Tables without names, or with numbers as names, are accepted.
         assert (distance.pairwise(table.to_numpy()) == distance.pairwise(table)).all()
         assert (distance.pairwise(pd.DataFrame(table.to_numpy())) == distance.pairwise(table)).all()
 
 
-def test_nothing_that_has_no_hash_is_a_value():
+def test_values_must_be_hashable():
     inside = np.empty((2, 1), object)
     inside[:, 0] = [np.array([1, 2]), 3]
     for X, shown in (([[{1}], [2]], r"\{1\}"), (inside, r"array\(\[1, 2\]\)"), ([[{}], [2]], r"\{\}")):
-        with pytest.raises(TypeError, match=rf"X\[:, 0\] is {shown} in row 0; values of a nominal .*hashable"):
+        with pytest.raises(
+            TypeError, match=rf"X\[:, 0\] is {shown} in row 0; values of a nominal .*hashable"
+        ):
             learn(X, [0])
         with pytest.raises(TypeError, match=rf"X\[:, 0\] is {shown} in row 0: the argument must be"):
             learn(X)
@@ -485,7 +489,7 @@ def test_arrays_in_every_layout():
             np.testing.assert_array_equal(np.array(form, float), np.array(before, float))
 
 
-def test_what_is_fitted_does_not_change_with_the_table():
+def test_a_fit_does_not_change_with_the_table():
     X = np.array([[1.0, 5.0], [2.0, 7.0], [4.0, 5.0]])
     for distance in (HVDM(nominal=[1]).fit(X, [0, 1, 1]), HEOM(nominal=[1]).fit(X)):
         near = distance.neighbors()
@@ -514,15 +518,18 @@ def test_polars():
     assert codes(enum) == [[1, 2, 1]]
 
 
-def test_values_of_another_type_are_told_of():
+def test_values_of_another_type_cause_a_warning():
     heom = HEOM(nominal=[0]).fit([[1], [2], [3]])
-    with pytest.warns(UserWarning, match="column 0 holds '2' and none of the values .*these include 2; do the types differ"):
+    with pytest.warns(
+        UserWarning,
+        match="column 0 holds '2' and none of the values .*these include 2; do the types differ",
+    ):
         assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
     assert heom.pairwise([[2.0], [7]], [[2]]).tolist() == [[0.0], [1.0]]
     assert heom.pairwise([["new"]], [[2]]).tolist() == [[1.0]]
 
 
-def test_tables_with_text_are_shown_the_way_to_heom():
+def test_messages_on_tables_with_text_name_heom():
     table = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, 2.0, 3.0, 4.0]})
     with pytest.raises(TypeError, match=r"knnccv\.hvdm\.HEOM"):
         complete_cv(table, [0, 1, 0, 1], "nn", 2)

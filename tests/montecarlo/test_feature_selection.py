@@ -1,4 +1,4 @@
-"""Screening inside the folds: against a literal loop, scikit-learn's pipelines and complete_cv."""
+"""Feature selection inside the folds, against a plain loop, scikit-learn's pipelines and complete_cv."""
 
 import pickle
 from collections import Counter
@@ -39,14 +39,14 @@ def gaussian(n_items=60, n_features=40, seed=0, n_classes=2):
 
 
 def small_integers(seed):
-    """Many equal distances, three classes of names."""
+    """Make data with many ties and three classes with text labels."""
     rng = np.random.default_rng(seed)
     y = np.array(["c", "a", "b"])[rng.permutation(np.arange(15) % 3)]
     return rng.integers(0, 3, (15, 6)).astype(float), y
 
 
 def two_smallest_sums(X, y):
-    """Two columns that depend on samples and labels, in no particular order."""
+    """Select two columns that depend on samples and labels, in any order."""
     sums = X[y == y[0]].sum(axis=0) - X.sum(axis=0) / 3
     return np.argsort(sums, kind="stable")[1::-1]
 
@@ -56,7 +56,7 @@ def everything(X, _):
 
 
 def folds_of(design, y, rng):
-    """One run as lists of (training, tested) samples; one sample left out is left out in turn."""
+    """Return the (training, tested) samples of a run; leave-one-out leaves out every sample."""
     items = range(len(y))
     if design == LeaveOut(1):
         return [([i for i in items if i != x], [x]) for x in items]
@@ -67,7 +67,7 @@ def folds_of(design, y, rng):
 
 
 def naive_run(X, y, select, folds, k):
-    """Mean over the folds of the share of right votes, as a Fraction; and how often columns were chosen."""
+    """Return the mean share of correct votes as a Fraction, and how often each column was selected."""
     chosen = Counter()
     scores = []
     for train, test in folds:
@@ -131,7 +131,7 @@ def test_against_a_pipeline_of_scikit_learn(cv, k, metric):
 
 
 class TwoFaced:
-    """Makes something else of the samples that it is fitted to, as TargetEncoder does."""
+    """Transforms the samples that it is fitted to in another way, as TargetEncoder does."""
 
     def fit(self, *_):
         return self
@@ -143,7 +143,7 @@ class TwoFaced:
         return X[:, :3] + y[:, None]
 
 
-def test_what_transforms_is_fitted_in_every_fold_too():
+def test_transformers_are_fitted_in_every_fold():
     pytest.importorskip("sklearn")
     from sklearn.decomposition import PCA
     from sklearn.feature_selection import SelectKBest
@@ -200,7 +200,7 @@ def test_leaving_one_out_is_exact():
         assert found.n_train_sets == 2 * (11 if isinstance(design, LeaveGroupsOut) else 41)
 
 
-def test_groups_that_are_left_out_by_twos():
+def test_leaving_two_groups_out():
     X, y = gaussian(30, 2, seed=8)
     design = LeaveGroupsOut(np.arange(30) // 4, p=2)
     found = screened_cv(X, y, everything, design, n_neighbors=2, n_repeats=20, random_state=4)
@@ -221,7 +221,7 @@ def test_the_wrong_way_is_far_too_good_and_this_one_is_not():
 
 
 def test_the_selector_sees_the_training_items_only():
-    """And with the labels as they were given; it gets copies."""
+    """It gets copies of them, and of the labels of the caller."""
     X, y = small_integers(0)
     seen = []
 
@@ -271,7 +271,7 @@ def test_masks_indices_and_their_order_are_one():
 
 
 class Fitted:
-    """A selector that is none of scikit-learn's, and must not be fitted itself."""
+    """A selector outside scikit-learn, which must be copied before it is fitted."""
 
     def fit(self, X, _):
         assert not hasattr(self, "support_")
@@ -289,7 +289,7 @@ def test_selectors_are_copied():
     np.testing.assert_array_equal(found.selection_counts, [10, 10, 0, 0])
 
 
-def test_the_answer():
+def test_the_result_and_its_repr():
     X, y = gaussian(20, 4)
     found = screened_cv(X, y, Fitted(), n_repeats=2, random_state=0, n_neighbors=3)
     assert isinstance(found, ScreenedCV)
@@ -312,7 +312,7 @@ class NoTransform:
 
 
 class Broken:
-    """Transforms into something odd."""
+    """Transforms to a given value."""
 
     def __init__(self, make):
         self.make = make
@@ -371,7 +371,7 @@ def test_selectors_that_are_refused(select, error, message, n_jobs):
         screened_cv(X, y, select, StratifiedKFold(5), n_repeats=2, n_jobs=n_jobs)
 
 
-def test_an_error_says_where_it_arose():
+def test_errors_of_selectors_name_run_and_fold():
     X, y = gaussian(50, 4)
     with pytest.raises(ZeroDivisionError) as caught:
         screened_cv(X, y, failing, KFold(5), n_repeats=2, n_jobs=1)
@@ -403,7 +403,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changed", "error", "message"), WRONG)
-def test_questions_that_are_refused(changed, error, message):
+def test_arguments_that_are_refused(changed, error, message):
     X, y = gaussian(50, 4)
     asked = {"X": X, "y": y, "select": everything, **changed}
     with pytest.raises(error, match=message):
@@ -424,8 +424,8 @@ def test_a_metric_that_depends_on_the_columns_chosen():
         assert found.scores[run] == pytest.approx(np.mean(right))
 
 
-def test_what_looks_at_labels_is_sent_here():
-    """The exact engine cannot tell that X was screened, but it is told where it is given what screens."""
+def test_messages_on_leaks_name_screened_cv():
+    """`complete_cv` cannot detect that X was screened, but it refuses a selector."""
     pytest.importorskip("sklearn")
     from sklearn.feature_selection import SelectKBest
     from sklearn.model_selection import KFold as Shuffled

@@ -1,4 +1,4 @@
-"""The sampled twin: every run is the real classification of a real split."""
+"""`monte_carlo_cv`: every run is the classification of a real split."""
 
 import naive
 import numpy as np
@@ -172,8 +172,8 @@ def test_short_lists_show_in_the_bound():
     assert abs(few.score - whole.score) <= few.error_bound
 
 
-def test_runs_with_fair_ties_do_not_prefer_earlier_rows():
-    """All samples equal: by index the first rows decide, by chance every row does as often."""
+def test_runs_that_average_ties_do_not_prefer_earlier_rows():
+    """All samples are equal: with "index" the first rows decide, with "random" all rows do."""
     X, y = np.zeros((20, 1)), np.arange(20) < 5
     fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_repeats=500, random_state=0)
     assert fair.ties == "random"

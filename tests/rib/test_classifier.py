@@ -20,7 +20,7 @@ from knnccv.rib import RIBClassifier
 
 
 def frame(n_items=60, seed=0):
-    """Names, numbers and unknown values; labels that follow them."""
+    """Make a frame with numeric, categorical and missing values, and labels that depend on them."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, n_items)
     table = pd.DataFrame(
@@ -35,8 +35,8 @@ def frame(n_items=60, seed=0):
     return table, np.array(["low", "middle", "high"])[labels]
 
 
-@pytest.mark.parametrize("fitness", ["cvc", "ccv"])
-@pytest.mark.parametrize("metric", ["hvdm", "heom", "euclidean"])
+@pytest.mark.parametrize("fitness", ["cvc", pytest.param("ccv", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("metric", ["hvdm", pytest.param("heom", marks=pytest.mark.slow), "euclidean"])
 def test_estimator_checks(metric, fitness):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Can't check dok sparse matrix")
@@ -58,7 +58,7 @@ def test_parameters_are_kept_and_cloned():
 
 
 @pytest.mark.parametrize("metric", ["hvdm", "heom"])
-def test_a_pickled_one_predicts_the_same(metric):
+def test_a_pickled_estimator_predicts_the_same(metric):
     X, y = frame()
     rib = RIBClassifier(metric, random_state=0).fit(X, y)
     again = pickle.loads(pickle.dumps(rib))
@@ -79,7 +79,7 @@ def test_model_selection():
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
     wine = load_wine()
     scaled = make_pipeline(StandardScaler(), RIBClassifier("euclidean", random_state=0)).fit(wine.X, wine.y)
-    # HVDM scales by itself.
+    # HVDM scales the columns.
     itself = make_pipeline(FunctionTransformer(), RIBClassifier(random_state=0)).fit(wine.X, wine.y)
     assert scaled[-1].best_params_ == itself[-1].best_params_
     assert (scaled.predict(wine.X) == itself.predict(wine.X)).all()
@@ -110,7 +110,7 @@ def test_frames_keep_their_columns():
     assert nested.best_params_ == rib.best_params_
 
 
-def test_masked_entries_are_unknown():
+def test_masked_entries_are_missing_values():
     X = np.array([[1.0, 5], [2, 6], [3, 7], [4, 8], [9, 9]])
     mask = np.zeros(X.shape, bool)
     mask[1, 0] = mask[3, 1] = True
@@ -219,7 +219,7 @@ def test_complete_cross_validation_chooses_k(metric):
     assert chosen == {"n_neighbors": scores.argmax() + 1, "kernel": "majority", "w_k": None, "avgk": None}
     one = complete_cv(near, y, "knn", Subsample(120), n_neighbors=chosen["n_neighbors"], ties="index")
     assert rib.ccv_ == pytest.approx(one.score, abs=1e-12)
-    # What leave-one-out says of it is told, too.
+    # The leave-one-out scores are attributes, too.
     plain = RIBClassifier(metric, search=None, kernel="majority", n_neighbors=chosen["n_neighbors"])
     assert rib.cvc_ == plain.fit(X, y).cvc_
     few = RIBClassifier(metric, fitness="ccv", train_size=3).fit(X, y)
@@ -229,7 +229,7 @@ def test_complete_cross_validation_chooses_k(metric):
 
 
 def test_complete_cross_validation_of_labeled_distances():
-    """It chooses under HVDM, whose result elsewhere warns of its labels; here nobody sees it."""
+    """It chooses k by HVDM without the warning about label leakage, since the score is not reported."""
     X, y = frame()
     rib = RIBClassifier(fitness="ccv").fit(X, y)
     assert 0 < rib.ccv_ < 1
@@ -284,7 +284,7 @@ def test_verbose_prints_the_steps(capsys):
         ({"metric": "euclidean"}, ValueError, "could not convert string to float"),
     ],
 )
-def test_parameters_that_are_wrong(settings, error, message):
+def test_wrong_parameters_are_refused(settings, error, message):
     X, y = frame()
     with pytest.raises(error, match=message):
         RIBClassifier(**settings).fit(X, y)
@@ -297,7 +297,7 @@ def test_the_majority_kernel_ignores_the_other_parameters():
     assert RIBClassifier(kernel="majority", search="grid", n_w_k=3).fit(X, y).cvc_ >= rib.cvc_
 
 
-def test_tables_that_are_wrong():
+def test_wrong_tables_are_refused():
     X, y = frame()
     for wrong, error, message in (
         (X.iloc[:1], ValueError, "at least 2 samples"),
@@ -325,7 +325,7 @@ def test_tables_that_are_wrong():
         RIBClassifier("euclidean").fit([[1e150], [0.0], [1.0]], [0, 1, 1])
 
 
-def test_a_search_may_start_from_plain_votes():
+def test_a_search_may_start_from_majority_votes():
     wine = load_wine()
     plain = RIBClassifier(kernel="majority", random_state=0).fit(wine.X, wine.y)
     same = RIBClassifier(w_k=1.0, random_state=0).fit(wine.X, wine.y)
@@ -334,7 +334,7 @@ def test_a_search_may_start_from_plain_votes():
     assert generator.search_path_
 
 
-def test_the_lists_of_a_fit_know_of_its_labels():
+def test_the_lists_of_a_fit_warn_about_label_leakage():
     rng = np.random.default_rng(0)
     X, y = rng.integers(5, size=(40, 1)), rng.integers(2, size=40)
     for leave_one_out in ("exact", "fixed"):
@@ -346,9 +346,9 @@ def test_the_lists_of_a_fit_know_of_its_labels():
 def test_warnings_name_the_users_line():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=40)
-    with pytest.warns(IdentifierWarning) as told:
+    with pytest.warns(IdentifierWarning) as caught:
         RIBClassifier(nominal=[0], random_state=0).fit(np.arange(40)[:, None], y)
-    assert told[0].filename == __file__
-    with pytest.warns(IdentifierWarning) as told:
+    assert caught[0].filename == __file__
+    with pytest.warns(IdentifierWarning) as caught:
         HVDM(nominal=[0]).fit(np.arange(40)[:, None], y)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__

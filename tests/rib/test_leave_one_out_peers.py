@@ -1,4 +1,4 @@
-"""Leave-one-out counts of TiMBL and WEKA, where they are installed, from our distances and their tie rules.
+"""Leave-one-out counts of TiMBL and WEKA, if installed, against knnccv's distances and their tie rules.
 
 Both let more than k samples vote where distances tie (WEKA all at the k-th distance, TiMBL all at the k
 smallest distances); without ties the counts are those of `RIBClassifier`.
@@ -29,7 +29,7 @@ def columns(path, separator=","):
 
 @pytest.fixture(scope="module")
 def tables(data_folder):
-    """Texts of the attributes, class labels, and whether the attributes are numbers."""
+    """Return the attributes as text, the class labels, and whether the attributes are numeric."""
     folder = data_folder / "uci31"
     wine = columns(folder / "wine" / "wine.data")
     glass = columns(folder / "glass" / "glass.data")
@@ -42,7 +42,7 @@ def tables(data_folder):
 
 
 def squares_to_others(texts, numeric, unknown):
-    """Squared HEOM distances of all samples, their own infinite, rounded so that equal ones are equal."""
+    """Compute squared HEOM distances, rounded so that tied ones are equal; infinite on the diagonal."""
     if numeric:
         heom = HEOM().fit(texts.astype(float))
     else:

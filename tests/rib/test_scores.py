@@ -1,4 +1,4 @@
-"""RIB on tables: what leave-one-out tells, the search, odd tables, and the leak of labels."""
+"""RIB on tables: leave-one-out scores, the searches, unusual tables, and the leakage of labels."""
 
 import itertools
 import warnings
@@ -24,7 +24,7 @@ NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours
 
 
 def table(seed, n_items):
-    """A mixed table with unknown values and labels that depend on it; columns 1 and 3 are nominal."""
+    """Make a mixed table with missing values and labels that depend on it; columns 1 and 3 are nominal."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, n_items)
     columns = [
@@ -51,12 +51,12 @@ def as_setting(best_params):
 
 
 def chosen_by(rng):
-    """The search's random choices: `choose` of the reference."""
+    """Return the random choices of the search, as `choose` of the reference."""
     return lambda names: names[int(rng.integers(len(names)))]
 
 
 def choices(random_state):
-    """Those of an estimator with this `random_state`."""
+    """Return the random choices of an estimator with this `random_state`."""
     return chosen_by(
         np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     )
@@ -71,20 +71,22 @@ def agrees(rib, lists, y, setting, vote_ties="nearest"):
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-@pytest.mark.parametrize("algorithm", ["auto", "brute"])
-def test_plain_votes_are_scikit_learns(load, algorithm):
-    """All samples agree but some whose k-th neighbor is as far as the next: there scikit-learn takes
-    either.
+@pytest.mark.parametrize(
+    "ks",
+    [(1, 2, 3, 8, 17, 30), pytest.param(range(1, 31), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_majority_votes_are_those_of_scikit_learn(load, ks):
+    """All samples agree, except for some whose k-th and next neighbor tie: there scikit-learn uses either.
 
-    Its k-d tree keeps the one that it meets first, and its comparison of all pairs the one that rounding in
-    products of matrices makes nearer.
+    Its k-d tree keeps the neighbor that it finds first. Its brute-force search keeps the one that the
+    rounding of matrix products makes nearer.
     """
     X, y = load(return_X_y=True)
     near = Neighbors.from_data(X)
     distances = near.kneighbors(31)[1]
-    n_differing = 0
-    for k in range(1, 31):
-        peer = KNeighborsClassifier(k, algorithm=algorithm).fit(X, y)
+    n_differing = np.zeros(2, int)
+    for k in ks:
         votes = loo_votes(near, y, k)
         rib = RIBClassifier(
             "euclidean", search=None, kernel="majority", n_neighbors=k, vote_ties="smallest"
@@ -92,14 +94,16 @@ def test_plain_votes_are_scikit_learns(load, algorithm):
         rib.set_params(max_k=1 + k % 3).fit(X, y)
         assert rib.lcv_ == lcv_score(y, votes)
         assert as_setting(rib.best_params_) == (k, "majority", None, None)
-        np.testing.assert_allclose(peer.kneighbors()[0], distances[:, :k], rtol=1e-9)
         tied = np.isclose(distances[:, k - 1], distances[:, k], rtol=1e-12, atol=0)
-        differing = peer.predict(None) != votes.argmax(axis=1)
-        assert not differing[~tied].any()
-        n_differing += differing.sum()
-        if not differing.any():
-            assert rib.lcv_ == peer.score(None, y)
-    assert n_differing <= (0 if load is load_wine else 12)
+        for at, algorithm in enumerate(("auto", "brute")):
+            peer = KNeighborsClassifier(k, algorithm=algorithm).fit(X, y)
+            np.testing.assert_allclose(peer.kneighbors()[0], distances[:, :k], rtol=1e-9)
+            differing = peer.predict(None) != votes.argmax(axis=1)
+            assert not differing[~tied].any()
+            n_differing[at] += differing.sum()
+            if not differing.any():
+                assert rib.lcv_ == peer.score(None, y)
+    assert max(n_differing) <= (0 if load is load_wine else 12)
 
 
 @pytest.mark.parametrize("fitness", ["cvc", "lcv"])
@@ -122,7 +126,7 @@ def test_greedy_is_figure_2(seed, fitness):
 
 
 class Landscape:
-    """Fitness of settings that means nothing, in the reference's words and as a `sweep` of ours.
+    """Meaningless fitness of settings, for the reference and as a `sweep`.
 
     Few values, so that many settings are equally fit, and w_k near 0.4567 the best here and there.
     """
@@ -175,7 +179,7 @@ def test_searches_of_any_landscape_are_the_reference(seed, use_confidence, monke
 
 @pytest.mark.parametrize("seed", range(3))
 def test_from_the_table_to_the_parameters(seed):
-    """Nothing of the library: distances without the item's own label, lists, search."""
+    """Compute everything without the library: distances without the sample's own label, lists, search."""
     rows, y = table(50 + seed, n_items=14)
     nominal = [False, True, False, True]
     distances = []
@@ -189,7 +193,7 @@ def test_from_the_table_to_the_parameters(seed):
     agrees(rib, lists, y, best)
 
 
-@pytest.mark.parametrize("n_w_k", [2, 26])
+@pytest.mark.parametrize("n_w_k", [2, pytest.param(26, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fitness", ["cvc", "lcv"])
 def test_grid_is_the_best_of_all_settings(fitness, n_w_k):
     rows, y = table(3, n_items=34)
@@ -202,7 +206,7 @@ def test_grid_is_the_best_of_all_settings(fitness, n_w_k):
 
 
 def test_grid_is_the_best_of_what_single_settings_achieve():
-    """By the votes of every setting for itself, of 120 samples."""
+    """Compare with the votes of every single setting, for 120 samples."""
     rows, y = table(4, n_items=120)
     near = HVDM(nominal=[1, 3]).fit(rows, y).neighbors().kneighbors(30)
     codes = np.array(y)
@@ -224,7 +228,7 @@ def test_grid_is_the_best_of_what_single_settings_achieve():
 
 
 def uci(data_folder, name):
-    """Rows, labels and the numbers of the nominal columns of a data set."""
+    """Return rows, labels and the indices of the nominal columns of a data set."""
     if name in ("iris", "wine"):
         X, y = {"iris": load_iris, "wine": load_wine}[name](return_X_y=True)
         return X, y, []
@@ -243,7 +247,10 @@ def uci(data_folder, name):
     )
 
 
-@pytest.mark.parametrize("name", ["glass", "wine", "iris", "voting"])
+SLOW_SETS = [pytest.param(name, marks=pytest.mark.slow) for name in ("glass", "voting")]
+
+
+@pytest.mark.parametrize("name", ["wine", "iris", *SLOW_SETS])
 def test_greedy_never_beats_the_grid(name, data_folder):
     X, y, nominal = uci(data_folder, name)
     whole = RIBClassifier(nominal=nominal, search="grid").fit(X, y)
@@ -303,7 +310,7 @@ def test_a_random_state_is_drawn_from_once_a_fit():
 
 
 def is_sound(rib, X, y):
-    """Everything is defined, and nothing is NaN."""
+    """Check that everything is defined, and nothing is NaN."""
     assert 0 <= rib.lcv_ <= 1
     assert 0 <= rib.confidence_ <= 1 + 1e-12
     assert rib.cvc_ == pytest.approx((rib.lcv_ * len(y) + rib.confidence_) / (len(y) + 1))
@@ -338,7 +345,7 @@ ODD = {
 @pytest.mark.parametrize("search", ["greedy", "grid", None])
 @pytest.mark.parametrize("metric", ["hvdm", "hvdm fixed", "heom"])
 @pytest.mark.parametrize("case", ODD)
-def test_odd_tables(case, metric, search):
+def test_unusual_tables(case, metric, search):
     rows, y = ODD[case]
     metric, *kind = metric.split()
     settings = {"metric": metric, "leave_one_out": kind[0] if kind else "exact"}
@@ -346,7 +353,7 @@ def test_odd_tables(case, metric, search):
     is_sound(rib, rows, y)
     is_sound(rib, [[None, None]] * len(y), y)
     is_sound(rib, [[-1e300, "new"]] * len(y), y)
-    # What is chosen is what the lists say.
+    # The choice agrees with the lists.
     lists = pairs(*rib.neighbors_.kneighbors(rib.neighbors_.max_depth))
     agrees(rib, lists, y, as_setting(rib.best_params_))
     if len(set(y)) == 1:
@@ -355,14 +362,14 @@ def test_odd_tables(case, metric, search):
         assert (rib.lcv_, rib.confidence_) == (0, 0)
 
 
-def test_items_that_are_all_the_same():
-    """Distances 0: all weights are 1, and the first samples are everybody's neighbors."""
+def test_equal_samples():
+    """All distances are 0: all weights are 1, and the first samples are the neighbors of all others."""
     rows, y = [[1.0, "a"]] * 8, [0, 1, 1, 1, 1, 1, 1, 1]
     rib = RIBClassifier(nominal=[1], random_state=0).fit(rows, y)
     distances, items = rib.kneighbors(n_neighbors=3)
     assert (distances == 0).all()
     assert items[:4].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    # With one neighbor nobody is right; the first with at least three are right but sample 0.
+    # With one neighbor no sample is correct; with three or more, all are correct except sample 0.
     assert rib.lcv_ == 7 / 8
     assert rib.predict([[1.0, "a"]]).tolist() == [1]
     one = RIBClassifier(nominal=[1], search=None, n_neighbors=1).fit(rows, y)
@@ -370,7 +377,7 @@ def test_items_that_are_all_the_same():
     assert one.predict([[1.0, "a"]]).tolist() == [0]
 
 
-def test_rows_of_unknown_values_are_equally_far_from_all():
+def test_rows_of_missing_values_tie_with_all_others():
     rows, y = [[None, None], [1.0, "a"], [2.0, "b"], [3.0, "b"]], [0, 1, 0, 1]
     for metric in ("hvdm", "heom"):
         rib = RIBClassifier(metric, nominal=[1], search=None).fit(rows, y)
@@ -390,7 +397,7 @@ def test_one_column_and_all_others_vote(kernel, metric):
     rib = RIBClassifier(metric, search=None, n_neighbors=4, kernel=kernel, w_k=0.25).fit(X, y)
     setting = (4, kernel, None, None) if kernel == "majority" else (4, kernel, 0.25, False)
     agrees(rib, pairs(*rib.neighbors_.kneighbors(4)), y, setting)
-    # More are asked than there are.
+    # n_neighbors is larger than the number of samples.
     many = RIBClassifier(metric, search=None, n_neighbors=99, kernel=kernel, w_k=0.25).fit(X, y)
     assert as_setting(many.best_params_) == setting
     assert many.lcv_ == rib.lcv_
@@ -398,7 +405,7 @@ def test_one_column_and_all_others_vote(kernel, metric):
 
 
 @pytest.mark.parametrize("n_items", [2, 3, 29, 30, 31, 32])
-def test_lists_end_with_the_items(n_items):
+def test_lists_are_limited_by_the_samples(n_items):
     rows, y = table(n_items, n_items)
     for search, max_k in itertools.product(("greedy", "grid"), (1, 2, 30, 99)):
         rib = RIBClassifier(nominal=[1, 3], search=search, n_w_k=5, max_k=max_k, random_state=0).fit(
@@ -417,7 +424,7 @@ LEAVING = {"search": None, "kernel": "majority", "nominal": [0]}
 
 
 def random_labels(seed, n_levels=None):
-    """200 samples whose labels nothing tells: a nominal column, of identifiers or of levels, and noise."""
+    """Make 200 samples with random labels: a nominal column of identifiers or levels, and noise."""
     rng = np.random.default_rng(seed)
     names = rng.permutation(200) if n_levels is None else rng.integers(0, n_levels, 200)
     noise = rng.normal(size=(200, 3))
@@ -426,7 +433,7 @@ def random_labels(seed, n_levels=None):
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 9])
-def test_identifiers_tell_nothing_of_items_that_are_left_out(n_neighbors):
+def test_identifiers_do_not_predict_left_out_samples(n_neighbors):
     exact = []
     for seed in range(6):
         rows, y = random_labels(seed)
@@ -457,7 +464,7 @@ def test_many_levels_look_better_than_they_are_when_left_in():
     ("seed", "leave_one_out", "k"),
     [(3273, "exact", 1), (1668, "fixed", 6), (3502, "exact", 5), (1, "exact", 3)],
 )
-def test_the_lists_that_are_shown_are_what_was_judged(seed, leave_one_out, k):
+def test_the_stored_lists_are_the_evaluated_ones(seed, leave_one_out, k):
     """In the first three tables two distances at rank k are equal, their squares differ in the last bit."""
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 4, (40, 6)).astype(float), rng.integers(0, 3, 40).tolist()

@@ -26,7 +26,7 @@ IRREGULAR = np.array([0.0, 1e-300, 1e-9, 0.0625, 1 / 3, 0.5, 0.5000001, 0.9, 1.0
 
 
 def distances_row(rng, depth):
-    """Ascending; with repetitions, zeros, and distances very unlike one another in turn."""
+    """Make ascending distances: with repetitions, with zeros, or of very different size."""
     kind = rng.integers(6)
     if kind == 0:
         row = rng.random(depth) * 10.0 ** rng.integers(-8, 9)
@@ -44,7 +44,7 @@ def distances_row(rng, depth):
 
 
 def some_lists(seed, n_rows=6):
-    """Distances and samples of n_rows lists, and the classes of all samples; row i is sample i."""
+    """Make distances and samples of n_rows lists, and all classes; row i is sample i."""
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 12))
     n_items = max(n_rows, depth) + 1
@@ -101,7 +101,7 @@ def test_evenly_spaced_distances_have_their_own_average_scale():
 
 
 def test_votes_do_not_fall_below_zero():
-    """Nine at 0 and one at 1: the line would give the last -3.95."""
+    """Nine distances are 0 and one is 1: without the limit, the last weight would be -3.95."""
     row = [[0.0] * 9 + [1.0]]
     scale = Fraction(2, 11)
     line = Fraction(1, 10) + Fraction(9, 10) * (scale - 1) / scale
@@ -137,7 +137,7 @@ def test_where_every_weight_vanishes():
 
 
 def test_lines_between_distances_that_are_nearly_the_same():
-    """1 - D_j / D_k has no correct digit here; (D_k - D_j) / D_k has all."""
+    """1 - D_j / D_k has no correct digit; (D_k - D_j) / D_k has only correct ones."""
     row = [3.0]
     for _ in range(4):
         row.insert(0, math.nextafter(row[0], 0.0))
@@ -159,7 +159,7 @@ def test_lines_between_distances_that_are_nearly_the_same():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_all_kernels_decide_alike_with_one_neighbor_or_equal_weights(seed):
+def test_all_kernels_agree_for_one_neighbor_or_equal_weights(seed):
     distances, items, codes = some_lists(seed)
     lists = as_vote_lists(distances, items, codes)
     n_classes = int(codes.max()) + 1
@@ -201,7 +201,7 @@ def test_a_weight_must_be_between_0_and_1(kernel, arguments):
         ([["near"]], {}, TypeError, "must hold real numbers"),
     ],
 )
-def test_weights_of_what_is_wrong(distances, arguments, error, message):
+def test_wrong_arguments_of_vote_weights(distances, arguments, error, message):
     with pytest.raises(error, match=message):
         vote_weights(distances, **arguments)
 
@@ -264,7 +264,7 @@ def test_sums_do_not_depend_on_the_threads(w_ks):
             assert found.tobytes() == first.tobytes()
 
 
-def test_many_settings_are_taken_some_at_a_time(monkeypatch):
+def test_many_settings_are_evaluated_in_parts(monkeypatch):
     distances, items, codes = some_lists(5, n_rows=BLOCK + 1)
     lists = as_vote_lists(distances, items, codes)
     grid = np.arange(1, items.shape[1] + 1), np.arange(4), np.array(BOTH), TWENTY_FIFTHS
@@ -295,7 +295,7 @@ def test_cvc_is_its_two_equations(seed):
         assert lcv_score(labels, votes.tolist()) == sum(cv) / len(y)
     whole = naive_rib.cvc_of_all(sum(cv), sum(conf) / len(y), len(y))
     assert cvc_score(y, votes) == pytest.approx(whole, rel=1e-13)
-    # Only shares count.
+    # Only the shares matter.
     assert cvc_score(y, votes * rng.uniform(0.1, 1e3, (len(y), 1))) == pytest.approx(whole, rel=1e-12)
 
 
@@ -335,7 +335,7 @@ def test_extreme_votes():
         ([None, 1], [[1, 0], [0, 1]], ValueError, "missing"),
     ],
 )
-def test_scores_of_what_is_wrong(score, y, votes, error, message):
+def test_wrong_arguments_of_scores(score, y, votes, error, message):
     with pytest.raises(error, match=message):
         score(y, votes)
 
@@ -343,7 +343,7 @@ def test_scores_of_what_is_wrong(score, y, votes, error, message):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kernel", VOTE_WEIGHTINGS)
 def test_loo_votes_are_the_reference_and_scikit_learns(kernel, seed):
-    """scikit-learn takes distances as they are, and weights from a function."""
+    """scikit-learn accepts distances, and a function for the weights."""
     rng = np.random.default_rng(seed)
     n_items, k, avgk = int(rng.integers(9, 25)), int(rng.integers(1, 8)), bool(seed % 2)
     y = np.array(["b", "a", "d"])[rng.integers(0, 3, n_items)]
@@ -398,7 +398,7 @@ def test_loo_votes_of_arrays_and_neighbors_agree():
         ((2, "votes"), ValueError, "kernel must be one of"),
     ],
 )
-def test_loo_votes_of_what_is_wrong(arguments, error, message):
+def test_wrong_arguments_of_loo_votes(arguments, error, message):
     with pytest.raises(error, match=message):
         loo_votes(np.arange(5.0)[:, None], [0, 1, 0, 1, 0], *arguments)
     with pytest.raises(ValueError, match="X has 5 samples, but y has 4 labels"):
@@ -406,7 +406,7 @@ def test_loo_votes_of_what_is_wrong(arguments, error, message):
 
 
 def test_similarities_are_no_distances():
-    """They order the neighbors, which is enough for plain votes, but no ratio of them is a weight."""
+    """They order the neighbors, which is enough for majority votes, but their ratios are not weights."""
     near = Neighbors.from_distances([[0, -3.0, -1], [-2, 0, -1], [-2, -1, 0]])
     assert loo_votes(near, [0, 1, 1], 1).tolist() == [[0, 1], [1, 0], [1, 0]]
     with pytest.raises(ValueError, match=r"distances must be between 0 and 1e[+]300, got -3.0 in row 0"):

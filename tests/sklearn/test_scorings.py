@@ -25,7 +25,7 @@ from knnccv.sklearn import ExpectedScore, WholeData, ccv_scorer, expected_score
 
 
 def data(counts, seed=0):
-    """Points in general position; brute force has no ties to break."""
+    """Make points without ties."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.repeat(np.arange(len(counts)), counts))
     return rng.normal(size=(len(y), 2)) + 0.6 * y[:, None], y
@@ -36,7 +36,7 @@ def rule(k, **options):
 
 
 def stratified_tests(y, cv):
-    """All test sets of each fold, by the numbers per class that the splitter gives it."""
+    """Yield all test sets of each fold with the splitter's numbers per class."""
     numbers = [np.bincount(y[test], minlength=y.max() + 1) for _, test in cv.split(y[:, None], y)]
     for row in np.unique(numbers, axis=0):
         share = np.mean([(row == other).all() for other in numbers])
@@ -45,7 +45,7 @@ def stratified_tests(y, cv):
 
 
 class Answered(ClassifierMixin, BaseEstimator):
-    """A classifier that has answered already, as scorers ask the same again and again."""
+    """A classifier with stored predictions, since many scorers need the same ones."""
 
     def __init__(self, fitted=None, X=None):
         self.classes_ = getattr(fitted, "classes_", None)
@@ -60,7 +60,7 @@ class Answered(ClassifierMixin, BaseEstimator):
 
 
 def enumerated(estimator, X, y, folds, scorers):
-    """For each scorer, the mean over folds of the mean over their test sets of scikit-learn's own score."""
+    """Average scikit-learn's own score over folds and their test sets, for each scorer."""
     total = np.zeros(len(scorers))
     with config_context(assume_finite=True, skip_parameter_validation=True):
         for share, tests in folds:
@@ -143,7 +143,7 @@ def test_recalls_need_every_class_in_every_test_set():
         ):
             with pytest.raises(ValueError, match=r"only where every test set has .* at least one"):
                 expected_score(estimator, X, y, cv=cv, scoring=scoring)
-    # balanced_accuracy leaves classes out that are not tested; recall_macro counts those predicted as 0
+    # balanced_accuracy leaves out classes that are not tested; recall_macro counts those predicted as 0
     cv = StratifiedKFold(3, shuffle=True)
     balanced = expected_score(estimator, X, y, cv=cv, scoring="balanced_accuracy")
     left_out = make_scorer(recall_score, average="macro", zero_division=np.nan)
@@ -249,7 +249,7 @@ def test_what_is_not_exact_of_regression_says_why(scoring, reason):
         expected_score(KNeighborsRegressor(3), X, y, cv=KFold(3, shuffle=True), scoring=scoring)
 
 
-def test_mistakes_of_recall_are_told():
+def test_wrong_arguments_of_recall_are_refused():
     X, y = data((6, 6, 6))
     cv = StratifiedKFold(3, shuffle=True)
     with pytest.raises(ValueError, match=r"recall with average='binary' is for two classes, got 3"):
@@ -269,7 +269,7 @@ def test_mistakes_of_recall_are_told():
     assert one.score == expected_score(rule(1), X, y, cv=cv, scoring="neg_brier_score").score
 
 
-def test_several_scorings_are_those_asked_one_by_one():
+def test_several_scorings_equal_single_ones():
     X, y = data((12, 9, 9))
     cv = StratifiedKFold(3, shuffle=True)
     names = ["accuracy", "balanced_accuracy", "recall_macro", "neg_brier_score"]
@@ -321,7 +321,7 @@ def test_several_scorings_are_sampled_on_the_same_splits(seed):
         assert alone.score == found["one"].score
 
 
-def test_several_scorings_without_chance():
+def test_several_scorings_of_deterministic_splits():
     X, y = data((12, 9))
     found = expected_score(rule(3), X, y, cv=5, scoring=["accuracy", "f1"])
     for name, one in found.items():

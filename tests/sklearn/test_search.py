@@ -103,7 +103,7 @@ def test_splitters_of_scikit_learn_and_groups():
     assert by_chance == complete_cv(tied, y, "nn", Subsample(66), ties="random").score
 
 
-def test_costs_are_to_be_small():
+def test_costs_are_negated():
     model = KNeighborsClassifier(3).fit(X, y)
     costs = np.array([[0, 1, 2], [3, 0, 1], [5, 5, 0]])
     assert ccv_scorer(Subsample(0.5), costs)(model, X, y) == -exact(3, Subsample(0.5), loss=costs)
@@ -173,7 +173,7 @@ def test_labels_are_permuted():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_it_travels_and_shows_what_it_is(n_jobs):
+def test_scorers_are_pickled_and_have_a_repr(n_jobs):
     scorer = ccv_scorer(Subsample(0.8), average="pooled", ties="index", n_jobs=n_jobs)
     assert repr(scorer) == (
         "ccv_scorer(cv=Subsample(train_size=0.8), scoring=None, average='pooled', ties='index', "
@@ -187,7 +187,7 @@ def test_it_travels_and_shows_what_it_is(n_jobs):
     assert pickle.loads(pickle.dumps(WholeData())).get_n_splits() == 1
 
 
-def test_it_must_be_given_the_items_that_the_estimator_was_fitted_to():
+def test_other_samples_than_the_fitted_ones_are_refused():
     scorer = ccv_scorer(Subsample(0.8))
     assert scorer(KNeighborsClassifier(3), X, y) == exact(3, Subsample(0.8))  # not fitted at all
     with pytest.raises(
@@ -211,7 +211,7 @@ def test_it_must_be_given_the_items_that_the_estimator_was_fitted_to():
         ({"tol": -1}, ValueError, r"tol must be in \[0, 1\), got -1"),
     ],
 )
-def test_mistakes_are_told_at_once(arguments, error, message):
+def test_wrong_arguments_are_refused_at_once(arguments, error, message):
     with pytest.raises(error, match=message):
         ccv_scorer(**arguments)
 

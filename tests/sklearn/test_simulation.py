@@ -29,7 +29,7 @@ def data(seed, n_classes=3, n_items=36):
 
 
 def predict(D, y, train, test, k):
-    """Votes of the k nearest, equally near ones in the order of `train`; the smallest label wins."""
+    """Predict by the k nearest, ties in the order of `train`; tied votes go to the smallest label."""
     near = train[np.argsort(D[np.ix_(test, train)], axis=1, kind="stable")[:, :k]]
     votes = (y[near][:, :, None] == np.arange(y.max() + 1)).sum(axis=1)
     return votes.argmax(axis=1)
@@ -82,7 +82,7 @@ def test_many_runs_scatter_about_the_expected_score(name, k):
 
 
 def test_equal_classes_whose_numbers_are_drawn():
-    """Four classes of five, 8 to train on and 6 to test: both numbers per class are drawn by lot."""
+    """Four classes of 5, 8 samples train and 6 are tested: both numbers per class are random."""
     rng = np.random.default_rng(8)
     y = np.repeat(np.arange(4), 5)
     X = rng.integers(0, 5, (20, 2)) + y[:, None] / 2
@@ -115,7 +115,7 @@ def test_shuffled_groups_of_unequal_sizes():
 
 @pytest.mark.parametrize("cv", [CASES["KFold"][0], CASES["ShuffleSplit"][0]])
 def test_the_naive_classifier_is_scikit_learns(cv):
-    """Duplicates of other labels included: by brute force the nearest of equals is the first in `train`."""
+    """Includes duplicates with other labels: brute force takes the first in `train` of tied samples."""
     X, y, _ = data(3)
     splits = [split for split, _ in zip(cv.split(X, y), range(60), strict=False)]
     D = np.abs(X[:, None] - X).sum(axis=2)

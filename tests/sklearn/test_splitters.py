@@ -1,6 +1,6 @@
-"""Expected scores against the enumeration of what every splitter can do, ties included."""
+"""Expected scores against the enumeration of all outcomes of every splitter, with ties."""
 
-# ruff: noqa: ARG001 (those who make splitters share one signature)
+# ruff: noqa: ARG001 (the factories of splitters share one signature)
 
 from fractions import Fraction
 
@@ -114,7 +114,7 @@ DETERMINISTIC = [leave_one_out, leave_p_out, leave_one_group_out, leave_p_groups
 
 
 def case(make, seed, tied=True):
-    """Data with duplicates of different labels, a splitter and its outcomes."""
+    """Make data with duplicates of different labels, a splitter and its outcomes."""
     rng = np.random.default_rng([seed, len(make.__name__)])
     n_classes = int(rng.integers(2, 4))
     n_items = 7 if n_classes == 3 else int(rng.integers(6, 8))
@@ -154,7 +154,7 @@ def test_the_expected_accuracy_is_that_of_all_outcomes(make, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("make", STRATIFIED + PLAIN + GROUPED)
-def test_pooled_all_classifications_count_alike(make, seed):
+def test_pooled_classifications_have_equal_weight(make, seed):
     X, y, groups, cv, outcomes, ties, D = case(make, seed)
     k = neighbors_of(outcomes, seed)
     wanted = naive.expectation(outcomes, naive.accuracy(D, y, k, ties), pooled=True)
@@ -174,7 +174,7 @@ def test_balanced_accuracy_leaves_out_classes_that_a_fold_does_not_test(make, se
 
 
 def class_means(outcomes, D, y, k, ties):
-    """The mean over classes of the share of right classifications of the class, all outcomes together."""
+    """Average the share of correct classifications over classes, for all outcomes together."""
     right, number = {}, {}
     for share, splits in outcomes:
         for train, test in splits:
@@ -227,7 +227,7 @@ def test_squared_errors_of_regression(make, seed):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", STRATIFIED + PLAIN + GROUPED)
-def test_scikit_learn_itself_scores_all_outcomes_so(make, seed):
+def test_scikit_learn_scores_all_outcomes_the_same(make, seed):
     X, y, groups, cv, outcomes, _, _ = case(make, seed, tied=False)
     k = neighbors_of(outcomes, seed)
     estimator = KNeighborsClassifier(k)
@@ -285,7 +285,7 @@ def test_the_pattern_of_a_stratified_shuffle_can_be_read():
 
 
 def test_too_many_patterns_for_one_by_one():
-    """Taken at once where a sample weighs as much as it is tested; for balanced accuracy it does not."""
+    """One kind is enough if a sample's weight is its number of tests; not for balanced accuracy."""
     y = np.repeat(np.arange(40), 10)
     X = np.arange(400.0)[:, None]
     cv = StratifiedShuffleSplit(test_size=0.25)

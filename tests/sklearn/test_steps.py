@@ -1,4 +1,4 @@
-"""What steps of a pipeline may not do: use labels, or other samples than the one they transform."""
+"""Steps of a pipeline must not use labels, nor other samples than the one they transform."""
 
 import math
 import re
@@ -31,7 +31,7 @@ from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 
 
 class Pulled(TransformerMixin, BaseEstimator):
-    """Weighs columns by the distance of the classes' means, if it is told the classes (as UMAP would)."""
+    """Weights columns by the distance of the class means, if it gets the classes (as UMAP does)."""
 
     def fit(self, X, y=None):
         self.weights_ = np.ones(X.shape[1])
@@ -45,7 +45,7 @@ class Pulled(TransformerMixin, BaseEstimator):
 
 
 class Remembering(Pulled):
-    """Pulls training samples to their classes, as a supervised embedding does."""
+    """Moves training samples to their classes, as a supervised embedding does."""
 
     def fit(self, X, y=None):
         self.X_, self.moved_ = X, np.zeros(len(X))
@@ -59,7 +59,7 @@ class Remembering(Pulled):
 
 
 class Embedding(Remembering):
-    """The same by chance, with a seed."""
+    """The same at random, with a seed."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -75,7 +75,7 @@ class Embedding(Remembering):
 
 
 class Restless(Remembering):
-    """The same with random numbers without a seed."""
+    """The same at random, without a seed."""
 
     def fit(self, X, y=None):
         super().fit(X, y)
@@ -87,7 +87,7 @@ class Restless(Remembering):
 
 
 class Worldly(TransformerMixin, BaseEstimator):
-    """Draws from everybody's random numbers, and looks at no labels."""
+    """Uses the global random state, and no labels."""
 
     def fit(self, X, y=None):  # noqa: ARG002
         self.turn_ = np.random.normal(size=(X.shape[1], 2))  # noqa: NPY002
@@ -98,7 +98,7 @@ class Worldly(TransformerMixin, BaseEstimator):
 
 
 class Shy(TransformerMixin, BaseEstimator):
-    """Fitted to X alone: ``fit`` takes no labels."""
+    """Fitted to X alone: ``fit`` has no parameter for labels."""
 
     def fit(self, X):
         self.scale_ = X.std(axis=0)
@@ -132,7 +132,7 @@ def search(step, scorer, **options):
 
 
 def said(function, *args, **options):
-    """With what message it refuses, if it does."""
+    """Return the message of the refusal, or an empty string."""
     try:
         function(*args, **options)
     except ValueError as error:
@@ -141,7 +141,7 @@ def said(function, *args, **options):
 
 
 @pytest.mark.parametrize("step", LOOKING.values(), ids=LOOKING)
-def test_steps_that_look_at_optional_labels_are_refused(step):
+def test_steps_that_use_optional_labels_are_refused(step):
     X, y = noise(1)
     pipeline = make_pipeline(step, KNeighborsClassifier(3))
     name = pipeline.steps[0][0]
@@ -158,8 +158,8 @@ def test_steps_that_look_at_optional_labels_are_refused(step):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_noise_is_not_above_chance_without_a_word(seed):
-    """The trial of ten data sets: labels are coins, and supervised steps must not make more of them."""
+def test_noise_is_above_chance_only_with_a_warning(seed):
+    """Ten data sets with random labels: supervised steps must not score above chance."""
     X, y = noise(seed)
     scorer = ccv_scorer(5, transductive=True)
     for step in (Pulled(), Remembering(), Embedding(seed)):
@@ -179,7 +179,7 @@ def test_noise_is_not_above_chance_without_a_word(seed):
             cv=KFold(4, shuffle=True),
             transductive=True,
         )
-    # What is said in silence: the best of three dependent scores of coins, 4 standard deviations.
+    # Scores without a warning: the best of three dependent scores of random labels, 4 standard deviations.
     most = max(y.mean(), 1 - y.mean()) + 4 * 0.5 / math.sqrt(len(y))
     for step in (StandardScaler(), PCA(2, svd_solver="randomized"), Worldly()):
         assert search(step, scorer, error_score="raise").fit(X, y).best_score_ < most
@@ -222,7 +222,7 @@ def transformers():
 
 @pytest.mark.parametrize("step", list(transformers()))
 def test_scikit_learns_transformers(step):
-    """Whatever depends on labels is refused; whatever does not passes without a word."""
+    """Transformers that depend on labels are refused; all others pass without a warning."""
     X, y = noise(4)
     X = np.abs(X) + 0.1
     if "n_components" in step.get_params() and type(step).__name__ != "IncrementalPCA":
@@ -298,7 +298,7 @@ def test_pipelines_within_folds_are_refused(first):
     assert np.isfinite(cross_val_score(pipeline, X, y, cv=WholeData(), scoring=scorer))
 
 
-def test_the_scorer_still_serves_permuted_columns():
+def test_the_scorer_accepts_permuted_columns():
     X, y = wine_like()
     for first in ("passthrough", StandardScaler()):
         model = Pipeline([("first", first), ("vote", KNeighborsClassifier(3))]).fit(X, y)
@@ -367,7 +367,7 @@ MIXING = [maxabs_scale, minmax_scale, clipped, filled, halves, by_norm, sorted_r
 
 @pytest.mark.parametrize("function", MIXING)
 @pytest.mark.parametrize("pandas", [False, True])
-def test_functions_that_look_at_other_rows_are_found_out(function, pandas):
+def test_functions_that_use_other_rows_are_detected(function, pandas):
     caught = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -384,7 +384,7 @@ def test_functions_that_look_at_other_rows_are_found_out(function, pandas):
 
 
 class Sly(TransformerMixin, BaseEstimator):
-    """Says that it needs no fit, and learns all the same."""
+    """Declares that it needs no fit, but learns."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -399,7 +399,7 @@ class Sly(TransformerMixin, BaseEstimator):
         return np.abs(X - self.mean_)
 
 
-def test_what_learns_and_does_not_say_so_is_found_out():
+def test_steps_that_learn_secretly_are_detected():
     X, y = wine_like()
     with pytest.raises(ValueError, match="depends on the other items"):
         expected_score(make_pipeline(Sly(), KNeighborsClassifier(1)), X, y, cv=KFold(3, shuffle=True))
