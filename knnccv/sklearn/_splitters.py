@@ -218,7 +218,7 @@ def listed(cv: Any, X: Any, y: Array, groups: Any) -> ListedLaw | UnknownLaw:
 
 def _strata(y: Array, regression: bool) -> EncodedLabels:
     if regression or y.ndim != 1:
-        what = "a regression" if regression else "several labels for each item"
+        what = "a regression" if regression else "several labels for each sample"
         msg = f"stratified splits of {what} have no closed form"
         raise InexactError(msg)
     return encode_labels(y)

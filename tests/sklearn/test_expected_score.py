@@ -623,7 +623,11 @@ def test_k_must_fit_into_every_training_set(cv, method):
         ),
         ({"estimator": KNeighborsClassifier(2.5)}, TypeError, "n_neighbors must be an integer, got 2.5"),
         ({"y": np.arange(7)}, ValueError, r"y must have shape \(30,\) for 30 samples, got shape \(7,\)"),
-        ({"y": np.zeros((30, 2), int)}, ValueError, r"y has shape \(30, 2\): several labels for each sample"),
+        (
+            {"y": np.zeros((30, 2), int)},
+            ValueError,
+            r"y has shape \(30, 2\): several labels for each sample",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(changed, error, message):

@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("k", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_many_runs_scatter_about_the_expected_score(name, k):
     cv, per_run = CASES[name]
