@@ -357,7 +357,11 @@ BAD_SELECTORS = [
     (Broken(lambda X: X[:, 0]), ValueError, r"must transform 40 samples into .* got shape \(40,\)"),
     (Broken(lambda X: X[1:]), ValueError, r"must transform 40 samples into .* got shape \(39, 4\)"),
     (Broken(lambda X: X[:, :0]), ValueError, r"must transform 40 samples into .* got shape \(40, 0\)"),
-    (Broken(lambda X: X[:, : len(X) // 10]), ValueError, "4 columns of training samples and 1 of tested"),
+    (
+        Broken(lambda X: X[:, : len(X) // 10]),
+        ValueError,
+        "the same columns, got 4 of training samples and 1 of tested",
+    ),
     (Broken(lambda X: X * np.nan), ValueError, "every value must be finite"),
     (Broken(lambda _: Sparse()), TypeError, "sparse"),
 ]

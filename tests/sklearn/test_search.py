@@ -34,7 +34,7 @@ def exact(k, design, seen=X, labels=y, **options):
     return complete_cv(seen, labels, "knn", design, n_neighbors=k, **options).score
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_grid_search_agrees_with_the_surface(n_jobs):
     grid = list(range(1, 16))
     search = GridSearchCV(
