@@ -219,7 +219,7 @@ def test_groups_without_a_class_are_left_to_scikit_learn():
         ("f1", "divides by a number of predictions"),
         ("f1_weighted", "divides by a number of predictions"),
         ("jaccard_micro", "divides by a number of predictions"),
-        ("roc_auc", "ranks the tested items"),
+        ("roc_auc", "ranks the tested samples"),
         ("neg_log_loss", "infinite where the true class has no vote"),
         ("neg_root_mean_squared_error", "the mean of roots is not the root of the mean"),
         (make_scorer(recall_score, average="micro", labels=[1]), "has no exact expectation here"),
@@ -239,7 +239,7 @@ def test_what_is_not_exact_says_why(scoring, reason):
     [
         ("r2", "divides by the spread of the tested values"),
         (None, "divides by the spread of the tested values"),
-        ("neg_mean_absolute_error", "how far a mean of K values is off"),
+        ("neg_mean_absolute_error", "the absolute error of a mean of K values"),
         ("neg_root_mean_squared_error", "the mean of roots is not"),
     ],
 )
@@ -347,7 +347,7 @@ def test_the_scorer_takes_the_same_scorings_one_at_a_time():
         wanted = [expected_score(rule(k), X, y, cv=cv, scoring=name).score for k in (1, 3)]
         assert search.cv_results_[f"mean_test_{name}"].tolist() == wanted
     for scoring in (names, {"a": "recall"}):
-        with pytest.raises(TypeError, match="ccv_scorer gives one score, got scoring="):
+        with pytest.raises(TypeError, match="ccv_scorer computes one score, got scoring="):
             ccv_scorer(cv, scoring)
     design = ccv_scorer(knnccv.StratifiedKFold(3), "recall_macro")
     by_name = ccv_scorer(knnccv.StratifiedKFold(3), "balanced_accuracy")
