@@ -22,7 +22,7 @@ from .kernel import CONSTRAINTS, LABELS, as_python, jit
 
 
 @jit
-def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-untyped-def]
+def step_without_replacement(row, seen, n_train, available):
     """Advance ``row[b]`` = P(b of the first `seen` samples of the stratum are in T) to ``seen + 1``.
 
     It builds a hypergeometric distribution sample by sample; probability beyond the row's end is dropped.
@@ -35,7 +35,7 @@ def step_without_replacement(row, seen, n_train, available):  # type: ignore[no-
 
 
 @jit
-def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
+def place_of(c, places, seen, n_seen):
     """The index of class c in ``seen[:n_seen]``, or `n_seen` if it is not there; O(1).
 
     ``places[seen[p]] == p``; all other entries of `places` may hold any value, so that the array needs no
@@ -48,7 +48,7 @@ def place_of(c, places, seen, n_seen):  # type: ignore[no-untyped-def]
 
 
 @jit
-def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
+def step_by_thinning(rows, row, top, miss, hit):
     """Advance ``rows[row, b]``, the weight of choosing b of the samples so far, by one sample; b <= `top`.
 
     With ``miss = 1 - hit`` it builds a binomial distribution; with both 1, a row of Pascal's triangle. A
@@ -60,7 +60,7 @@ def step_by_thinning(rows, row, top, miss, hit):  # type: ignore[no-untyped-def]
 
 
 @jit
-def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
+def multiply_into(product, row, limit):
     """Multiply the polynomial `product` in place by ``row[0] .. row[limit]``; it keeps its length."""
     for degree in range(len(product) - 1, -1, -1):
         coefficient = product[degree] * row[0]
@@ -70,7 +70,7 @@ def multiply_into(product, row, limit):  # type: ignore[no-untyped-def]
 
 
 @jit
-def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[no-untyped-def]
+def fill_hypergeometric(law, marked, n_train, available, unit):
     """Fill ``law[w]`` = P(w of `marked` samples are in T), for `n_train` drawn of `available`; O(marked).
 
     The recurrence starts at the mode and is scaled to sum 1, so that no relevant term underflows.
@@ -93,7 +93,7 @@ def fill_hypergeometric(law, marked, n_train, available, unit):  # type: ignore[
 
 
 @jit
-def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
+def fill_binomial(law, rate):
     """Fill ``law[b]`` = P(b of ``len(law) - 1`` samples are taken, each at this rate), scaled to sum 1."""
     n = len(law) - 1
     mode = min(int((n + 1) * rate), n)
@@ -109,7 +109,7 @@ def fill_binomial(law, rate):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _fill_position_law(law, n_available, n_train, k, unit):  # type: ignore[no-untyped-def]
+def _fill_position_law(law, n_available, n_train, k, unit):
     """Fill ``law[i - 1]`` = Pi_{K,alpha}(i) for i = 1 .. n_available, up to a common factor.
 
     The recurrence starts at the mode: the first probability may be too small for a double.
@@ -126,7 +126,7 @@ def _fill_position_law(law, n_available, n_train, k, unit):  # type: ignore[no-u
 
 
 @jit
-def _gauss_legendre(n):  # type: ignore[no-untyped-def]
+def _gauss_legendre(n):
     """Gauss-Legendre nodes and weights on [0, 1], by Newton's method; O(n^2)."""
     nodes, weights = np.empty(n), np.empty(n)
     for i in range(n):
@@ -188,7 +188,7 @@ def tie_times(size: int, unit: Any) -> tuple[Any, Any]:
 
 
 @overload(tie_times)
-def _tie_times_compiled(size, unit):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def _tie_times_compiled(size, unit):  # noqa: ARG001
     return lambda size, unit: _gauss_legendre((size + 1) // 2)  # noqa: ARG005
 
 
@@ -237,7 +237,7 @@ def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
 
 
 @jit
-def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):  # type: ignore[no-untyped-def]
+def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):
     """Fill ``out[r]`` = P(fewer than `nearest` of the samples listed in row r are in T).
 
     T is stratified by class. O(depth * nearest + classes seen * nearest^2) per row.

@@ -136,7 +136,7 @@ def loo_curve(
 
 
 @jit
-def _errors_left_out(items, values, lengths, rows, targets, average_ties, out):  # type: ignore[no-untyped-def]
+def _errors_left_out(items, values, lengths, rows, targets, average_ties, out):
     """``out[r, K - 1]`` = squared error of the mean target of the K nearest, for all K; O(depth * outputs).
 
     Within a tied group of b samples the last h of the K are a uniform subset: it holds a given sample with

@@ -78,7 +78,7 @@ def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
 
 
 @jit
-def _group_ends(owns):  # type: ignore[no-untyped-def]
+def _group_ends(owns):
     """Ends of the groups of at most LANES rows of one class; the first entry is 0."""
     ends = np.empty(len(owns) + 1, np.int64)
     ends[0] = 0
@@ -114,7 +114,7 @@ class LaneRows(NamedTuple):
 
 
 @jit
-def add_profile(items, lengths, owns, weights, spec, out):  # type: ignore[no-untyped-def]
+def add_profile(items, lengths, owns, weights, spec, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
     O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). Several
@@ -196,7 +196,7 @@ def add_profile(items, lengths, owns, weights, spec, out):  # type: ignore[no-un
 
 
 @jit
-def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out):  # type: ignore[no-untyped-def]
+def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out):
     """One group from position `start` to before `end`; rows whose lists go on are added to the sums."""
     own, rest, others, counts = arrays.own, arrays.rest, arrays.others, arrays.counts
     wins, work, sums = arrays.wins, arrays.work, arrays.sums
@@ -274,7 +274,7 @@ def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out)
 
 
 @jit
-def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):  # type: ignore[no-untyped-def]
+def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):
     """Scores and unknown shares of all K for training sets of one size; O(depth * K).
 
     Parameters

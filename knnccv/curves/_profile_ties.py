@@ -25,7 +25,7 @@ NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
 
 @jit
-def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop):  # type: ignore[no-untyped-def]
+def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop):
     """Add the change of the rows' weighted P_x(K, i) by the mean over all orders of tied samples.
 
     O(depth), and O(b^1.5 K) for b tied samples if each sample is only right or wrong. Otherwise a vote is
@@ -66,7 +66,7 @@ def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop): 
 
 
 @jit
-def _add_group(items, start, end, length, own_class, weight, rule, spec, right, out):  # type: ignore[no-untyped-def]
+def _add_group(items, start, end, length, own_class, weight, rule, spec, right, out):
     """Add the change by one mixed group whose samples are each right or wrong."""
     classes, first = spec.classes, spec.first
     n_nearer = 0
@@ -108,7 +108,7 @@ def _add_group(items, start, end, length, own_class, weight, rule, spec, right, 
 
 
 @jit
-def _add_right(out, i, length, weight, g, own_class, rule, first, right):  # type: ignore[no-untyped-def]
+def _add_right(out, i, length, weight, g, own_class, rule, first, right):
     """Add P(right decision) with g own samples among the first i, for all K that need position i."""
     _fill_right(right, i, g, own_class, rule)
     for k in range(first[i], min(len(right) - 1, i) + 1):
@@ -117,7 +117,7 @@ def _add_right(out, i, length, weight, g, own_class, rule, first, right):  # typ
 
 
 @jit
-def _fill_right(right, i, g, own_class, rule):  # type: ignore[no-untyped-def]
+def _fill_right(right, i, g, own_class, rule):
     """``right[k]`` = P(k of i samples decide rightly), g of the i being of the own class; for k up to i.
 
     For votes of two classes let h be the smallest number of own votes that wins; ``p_edge`` is the
@@ -147,7 +147,7 @@ def _fill_right(right, i, g, own_class, rule):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):  # type: ignore[no-untyped-def]
+def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):
     """Add the change of a row, for a vote of several classes.
 
     As `score_fixed_size`, for each position: if j samples of a mixed group are among the first i, h of the

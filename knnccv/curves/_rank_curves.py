@@ -92,7 +92,7 @@ class _State(NamedTuple):
 
 
 @jit
-def _new_state(strata, design, top):  # type: ignore[no-untyped-def]
+def _new_state(strata, design, top):
     n_laws = len(strata.starts)
     return _State(
         np.zeros(len(strata.counts), np.int64),
@@ -106,7 +106,7 @@ def _new_state(strata, design, top):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _times(product, low, high, law, at, degree, top, out):  # type: ignore[no-untyped-def]
+def _times(product, low, high, law, at, degree, top, out):
     """``out`` = `product` times ``law[at] .. law[at + degree]``, up to degree `top`; the highest degree.
 
     Degree d is at ``pad + d``, so that zeros can be read on both sides. Numba turns several taps at a time
@@ -144,7 +144,7 @@ def _times(product, low, high, law, at, degree, top, out):  # type: ignore[no-un
 
 
 @jit
-def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
+def _trim(product, low, high, floor):
     """Lowest and highest degree without the outer terms below `floor`, and the sum of these terms."""
     pad = len(product) // 3
     lost = 0.0
@@ -158,7 +158,7 @@ def _trim(product, low, high, floor):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _product(state, n_active, strata, design, group, top, floor):  # type: ignore[no-untyped-def]
+def _product(state, n_active, strata, design, group, top, floor):
     """The law of the number of samples ahead in T, without the classes in the tied `group`.
 
     Returns the row of ``state.room`` that holds it, its lowest and highest degree (crossed where nothing is
@@ -192,7 +192,7 @@ def _product(state, n_active, strata, design, group, top, floor):  # type: ignor
 
 
 @jit
-def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-untyped-def]
+def _fill_law(law, strata, design, c, m, members, time):
     """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
     ``m`` samples are ahead, and of `members` more, which have random times, those with a time before
@@ -238,7 +238,7 @@ def _fill_law(law, strata, design, c, m, members, time):  # type: ignore[no-unty
 
 
 @jit
-def _move(c, step, state, n_active, strata, design):  # type: ignore[no-untyped-def]
+def _move(c, step, state, n_active, strata, design):
     """Count `step` more samples of class c as ahead; the number of laws met."""
     base = strata.bases[design, c]
     before = state.near[c]
@@ -257,7 +257,7 @@ def _move(c, step, state, n_active, strata, design):  # type: ignore[no-untyped-
 
 
 @jit
-def _count_group(change, group, state, strata, design):  # type: ignore[no-untyped-def]
+def _count_group(change, group, state, strata, design):
     """Add `change` to the numbers of the laws of the classes in a tied group."""
     for c in range(len(group)):
         base = strata.bases[design, c]
@@ -266,7 +266,7 @@ def _count_group(change, group, state, strata, design):  # type: ignore[no-untyp
 
 
 @jit
-def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):  # type: ignore[no-untyped-def]
+def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
     """Add the weighted law of D of one sample, and its unknown part; return its unknown share.
 
     Parameters
@@ -349,7 +349,7 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):  
 
 
 @jit
-def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, floor, lost, scores):  # type: ignore[no-untyped-def]
+def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, floor, lost, scores):
     """Add a stop that samples of other classes tie with; `lost` plus the probability that was dropped.
 
     `product` is the row of ``state.room`` with the law of the other classes ahead, and its degrees; `own`
@@ -379,13 +379,13 @@ def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, f
 
 
 @jit
-def _drop(lost, weight, tails):  # type: ignore[no-untyped-def]
+def _drop(lost, weight, tails):
     tails[-1] += weight * lost
     return lost
 
 
 @jit
-def _density_of_first(size, left, n_own, time):  # type: ignore[no-untyped-def]
+def _density_of_first(size, left, n_own, time):
     """Density of the time of the nearest training sample of the own class, one of `size` tied samples.
 
     j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.

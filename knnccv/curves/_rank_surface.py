@@ -34,7 +34,7 @@ BLOCK_BYTES = 2**23
 
 
 @jit
-def _new_stops(n, n_classes):  # type: ignore[no-untyped-def]
+def _new_stops(n, n_classes):
     """Zeros for up to `n` stops."""
     return Stops(
         np.zeros(n + 1, np.int64),
@@ -44,7 +44,7 @@ def _new_stops(n, n_classes):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):  # type: ignore[no-untyped-def]
+def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
     """Add a sample to ``out`` (n_designs, 2, R + 1) unless too much is unknown; whether it was added."""
     one[:] = 0.0
     unknown = 0.0
@@ -61,7 +61,7 @@ def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):  
 
 
 @jit
-def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):  # type: ignore[no-untyped-def]
+def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):
     """Add the samples in `rows` by their lists, until ``stop[0]``; which of them were not added."""
     classes = spec.classes
     most_stops = 0
@@ -97,7 +97,7 @@ def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):  # 
 
 
 @jit
-def _add_compared(values, scale, slacks, items, data, rows, members, starts, limits, spec, out, stop):  # type: ignore[no-untyped-def]
+def _add_compared(values, scale, slacks, items, data, rows, members, starts, limits, spec, out, stop):
     """Add the samples in `rows`, whose distances to all are given, exact where there are no `slacks`.
 
     Ends early once ``stop[0]`` is set.

@@ -47,38 +47,38 @@ def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: 
     return builder.bitcast(builder.gep(data, [first]), _VECTOR.as_pointer())
 
 
-def _load(typing_context, rows, r):  # type: ignore[no-untyped-def]
+def _load(typing_context, rows, r):
     """Return the lanes of row r."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
 
     return _LANES(rows, r), generate
 
 
-def _store(typing_context, rows, r, x):  # type: ignore[no-untyped-def]
+def _store(typing_context, rows, r, x):
     """Store lanes in row r."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)
         return context.get_dummy_value()
 
     return types.void(rows, r, x), generate
 
 
-def _add_product(typing_context, x, a, b):  # type: ignore[no-untyped-def]
+def _add_product(typing_context, x, a, b):
     """``x + a * b`` in every lane."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         return builder.fadd(args[0], builder.fmul(args[1], args[2]))
 
     return _LANES(x, a, b), generate
 
 
-def _everywhere(typing_context, value):  # type: ignore[no-untyped-def]
+def _everywhere(typing_context, value):
     """The same number in all lanes."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         number = context.cast(builder, args[0], value, types.float64)
         one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INDEX, 0))
         return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
@@ -86,10 +86,10 @@ def _everywhere(typing_context, value):  # type: ignore[no-untyped-def]
     return _LANES(value), generate
 
 
-def _sum_of_products(typing_context, a, b):  # type: ignore[no-untyped-def]
+def _sum_of_products(typing_context, a, b):
     """Sum of ``a * b`` over the lanes, halves added to halves."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         x = builder.fmul(args[0], args[1])
         width = LANES
         while width > 1:
@@ -103,23 +103,23 @@ def _sum_of_products(typing_context, a, b):  # type: ignore[no-untyped-def]
     return types.float64(a, b), generate
 
 
-def _plain_load(rows, r):  # type: ignore[no-untyped-def]
+def _plain_load(rows, r):
     return rows[r].copy()
 
 
-def _plain_store(rows, r, x):  # type: ignore[no-untyped-def]
+def _plain_store(rows, r, x):
     rows[r] = x
 
 
-def _plain_add_product(x, a, b):  # type: ignore[no-untyped-def]
+def _plain_add_product(x, a, b):
     return x + a * b
 
 
-def _plain_everywhere(value):  # type: ignore[no-untyped-def]
+def _plain_everywhere(value):
     return np.full(LANES, float(value))
 
 
-def _plain_sum_of_products(a, b):  # type: ignore[no-untyped-def]
+def _plain_sum_of_products(a, b):
     x = a * b
     while len(x) > 1:
         x = x[: len(x) // 2] + x[len(x) // 2 :]
@@ -140,7 +140,7 @@ else:
 
 
 @jit
-def new_rows(n_rows):  # type: ignore[no-untyped-def]
+def new_rows(n_rows):
     """Zeros of shape (n_rows, LANES), aligned to cache lines: lanes across two lines take twice as long."""
     room = np.zeros((n_rows + 1) * LANES)
     skip = -(room.ctypes.data // 8) % 8

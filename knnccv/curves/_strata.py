@@ -46,7 +46,7 @@ class Strata(NamedTuple):
 
 
 @jit
-def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):  # type: ignore[no-untyped-def]
+def _fill_laws(n_train, count, limit, first, starts, degrees, powers, laws):
     """Fill in the laws of one class, from number `first` on; return the end of them in ``laws``."""
     start = starts[first]
     for m in range(count + 1):

@@ -17,14 +17,14 @@ from ._simd import LANES, add_product, everywhere, load, store
 
 
 @jit
-def advance(rows, first, length, hits):  # type: ignore[no-untyped-def]
+def advance(rows, first, length, hits):
     """Move rows of Pascal's triangle, times rho^b, on by one sample in the lanes that have a hit."""
     for b in range(first + length - 1, first, -1):
         store(rows, b, add_product(load(rows, b), load(rows, b - 1), hits))
 
 
 @jit
-def halve(rows, first, length):  # type: ignore[no-untyped-def]
+def halve(rows, first, length):
     """Halve rho; exact."""
     factor = 1.0
     for b in range(1, length):
@@ -33,7 +33,7 @@ def halve(rows, first, length):  # type: ignore[no-untyped-def]
 
 
 @jit
-def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):  # type: ignore[no-untyped-def]
+def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
     """``wins[K]`` = W(K), the ways in which the other classes have too few votes to outvote the own class.
 
     The own class has t >= h = ceil((K + margin) / 2) votes. If K + margin is odd, K + 1 needs the same h.
@@ -59,7 +59,7 @@ def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):  # type: ignor
 
 
 @jit
-def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins):  # type: ignore[no-untyped-def]
+def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins):
     """Add to ``wins[K]`` the ways in which two other classes have enough votes to win, but neither does.
 
     ``ways[s]`` = F_t(s): every t adds the choices in which one or both of them reach t votes (t - 1 for a
@@ -86,7 +86,7 @@ def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins)
 
 
 @jit
-def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, margin, low, high, work, wins):  # type: ignore[no-untyped-def]
+def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, margin, low, high, work, wins):
     """The same for any number of other classes, by a truncated product for every number of own votes."""
     for t in range(1, (high + margin - 1) // 2 + 1):
         max_others = high - t
@@ -106,7 +106,7 @@ def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, mar
 
 
 @jit
-def advance_many(others, length, codes, rate, counts, lane_counts):  # type: ignore[no-untyped-def]
+def advance_many(others, length, codes, rate, counts, lane_counts):
     """Move the rows of the samples' classes on by one sample, lane by lane."""
     for lane in range(LANES):
         j = codes[lane]

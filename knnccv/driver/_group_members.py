@@ -18,7 +18,7 @@ from ._rows import DISTANCES, INTEGERS, ITEMS, SCORES
 
 
 @jit
-def score_nearest_members(  # type: ignore[no-untyped-def]
+def score_nearest_members(
     kernel,
     items,
     values,
@@ -134,7 +134,7 @@ SCORE_NEAREST_MEMBERS = types.void(
 
 
 @jit
-def _gain_of_urn(members, sums, left, n_train, unit):  # type: ignore[no-untyped-def]
+def _gain_of_urn(members, sums, left, n_train, unit):
     """Expected score of a sample drawn from tied groups, 0 where none of these groups is in T.
 
     Of `left` groups, the tied ones among them, `n_train` are in T. Group j adds ``members[j]`` samples,

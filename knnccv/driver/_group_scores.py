@@ -30,7 +30,7 @@ from ._summary import Scores
 
 
 @jit
-def _keep_outside(items, values, lengths, targets, groups, nearest, kept_items, kept_values, kept):  # type: ignore[no-untyped-def]
+def _keep_outside(items, values, lengths, targets, groups, nearest, kept_items, kept_values, kept):
     """Lists without the sample's group, down to the `nearest`-th sample and those that tie it; lengths."""
     for r in range(len(targets)):
         own_group = groups[targets[r]]

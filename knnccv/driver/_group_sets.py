@@ -24,7 +24,7 @@ MAX_SETS = 20_000
 
 
 @jit
-def score_group_sets(  # type: ignore[no-untyped-def]
+def score_group_sets(
     kernel,
     items,
     values,

@@ -9,7 +9,7 @@ from ._rows import DISTANCES, INTEGERS, ITEMS
 
 
 @jit
-def labels_differ(labels, one, other):  # type: ignore[no-untyped-def]
+def labels_differ(labels, one, other):
     """Whether two samples have different classes or targets."""
     if labels.classes[one] != labels.classes[other]:
         return True
@@ -20,7 +20,7 @@ def labels_differ(labels, one, other):  # type: ignore[no-untyped-def]
 
 
 @jit
-def first_mixed_tie(items, values, length, labels):  # type: ignore[no-untyped-def]
+def first_mixed_tie(items, values, length, labels):
     """First position whose sample ties the one before it and has another label, or -1."""
     for i in range(1, length):
         if values[i] == values[i - 1] and labels_differ(labels, items[i], items[i - 1]):
@@ -29,7 +29,7 @@ def first_mixed_tie(items, values, length, labels):  # type: ignore[no-untyped-d
 
 
 @jit
-def first_mixed_groups(items, values, lengths, labels, out):  # type: ignore[no-untyped-def]
+def first_mixed_groups(items, values, lengths, labels, out):
     """``out[r]`` = start of the first tied group of different labels in row r, or -1; O(depth) per row."""
     for r in range(len(lengths)):
         start = first_mixed_tie(items[r], values[r], lengths[r], labels)

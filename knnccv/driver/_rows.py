@@ -16,7 +16,7 @@ SCORES = types.Array(types.float64, 1, "C")
 
 
 @jit
-def fill_group_ends(values, length, group_end):  # type: ignore[no-untyped-def]
+def fill_group_ends(values, length, group_end):
     """``group_end[i]`` = one past the last of the first `length` positions that tie position i."""
     end = length
     for i in range(length - 1, -1, -1):
@@ -26,7 +26,7 @@ def fill_group_ends(values, length, group_end):  # type: ignore[no-untyped-def]
 
 
 @jit
-def score_rows(kernel, items, values, lengths, targets, average_ties, labels, constraints, out, stop):  # type: ignore[no-untyped-def]
+def score_rows(kernel, items, values, lengths, targets, average_ties, labels, constraints, out, stop):
     """A_x of every row by the kernel; ends early once ``stop[0]`` is set."""
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
@@ -68,7 +68,7 @@ def usable_lengths(lists: NeighborLists, neighbors: Neighbors, average_ties: boo
 
 
 @jit
-def _closed_lengths(values, lengths):  # type: ignore[no-untyped-def]
+def _closed_lengths(values, lengths):
     """Lengths without the last tied group."""
     closed = np.empty(len(lengths), np.int64)
     for r in range(len(lengths)):

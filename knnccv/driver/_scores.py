@@ -26,7 +26,7 @@ from ._summary import Scores
 
 
 @jit
-def no_score(order, labels, target, constraints):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def no_score(order, labels, target, constraints):  # noqa: ARG001
     """A kernel for callers that need only the ties."""
     return 0.0
 

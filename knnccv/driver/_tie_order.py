@@ -27,7 +27,7 @@ def order_ties_by_score(
 
 
 @jit
-def _order_ties(items, distances, lengths, rows, classes, values, scores, order):  # type: ignore[no-untyped-def]
+def _order_ties(items, distances, lengths, rows, classes, values, scores, order):
     """Sort every tied group, stably, by the single scores of its samples; O(b^2) for b tied samples."""
     keys = np.empty(items.shape[1])
     for r in range(len(rows)):

@@ -188,7 +188,7 @@ def measured(statistics: Statistics, table: Table, rows: Array, found: Array) ->
 
 
 @jit
-def _measure(rows, found, numbers, codes, columns, values):  # type: ignore[no-untyped-def]
+def _measure(rows, found, numbers, codes, columns, values):
     """Compute the sums of `_statistics`, in the same order, for some pairs; O(columns) per pair."""
     n_numeric = numbers.shape[1]
     table = np.empty(columns.table_starts[-1])

@@ -161,7 +161,7 @@ def squared_distances(
 
 
 @jit
-def _fill(rows, numbers, codes, columns, other_numbers, complete, other_codes, out):  # type: ignore[no-untyped-def]
+def _fill(rows, numbers, codes, columns, other_numbers, complete, other_codes, out):
     """Set ``out[r, j]`` to the squared distance of row ``rows[r]`` and other j; O(columns) per pair."""
     n_numeric, n_others = other_numbers.shape
     n_nominal = other_codes.shape[0]
@@ -199,14 +199,14 @@ def _fill(rows, numbers, codes, columns, other_numbers, complete, other_codes, o
 
 
 @jit
-def rounded(value):  # type: ignore[no-untyped-def]
+def rounded(value):
     """Round a value to 45 bits."""
     wide = value * 257.0  # 2**8 + 1: the sum drops the last 8 bits
     return wide - (wide - value)
 
 
 @jit
-def prepare_row(row, codes, columns, shares, table):  # type: ignore[no-untyped-def]
+def prepare_row(row, codes, columns, shares, table):
     """Fill ``table`` with a row's squared distances to all nominal values; return the row's scales.
 
     ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space.
@@ -228,7 +228,7 @@ def prepare_row(row, codes, columns, shares, table):  # type: ignore[no-untyped-
 
 
 @jit
-def _distances_by_code(code, label, counts, totals, points, shares, out):  # type: ignore[no-untyped-def]
+def _distances_by_code(code, label, counts, totals, points, shares, out):
     """Set ``out`` to the squared distances of a value to all values of its column, eqs. (5) and (6).
 
     ``out[0]`` belongs to missing values. ``label`` is -1 if the row is not part of the counts.

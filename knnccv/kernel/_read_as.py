@@ -52,12 +52,12 @@ def read_as(fields: type[Any], array: Array) -> Any:
 
 
 @intrinsic
-def _front(typing_context, fields, array):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def _front(typing_context, fields, array):  # noqa: ARG001
     """A tuple of the class `fields`, loaded from the front of `array`."""
     n_fields = len(fields.instance_class._fields)
     filled = types.NamedUniTuple(array.dtype, n_fields, fields.instance_class)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
         data = context.make_array(array)(context, builder, arguments[1]).data
         places = [builder.gep(data, [context.get_constant(types.intp, i)]) for i in range(n_fields)]
         return context.make_tuple(builder, filled, [builder.load(place) for place in places])
@@ -66,12 +66,12 @@ def _front(typing_context, fields, array):  # type: ignore[no-untyped-def]  # no
 
 
 @overload(read_as)
-def _read_as_compiled(fields, array):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def _read_as_compiled(fields, array):  # noqa: ARG001
     if not isinstance(fields, types.NamedTupleClass):
         return None
     n_fields = len(fields.instance_class._fields)
 
-    def read(fields, array):  # type: ignore[no-untyped-def]
+    def read(fields, array):
         if len(array) < n_fields:
             raise IndexError(SHORT)
         return _front(fields, array)  # type: ignore[call-arg]

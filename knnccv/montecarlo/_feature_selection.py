@@ -29,7 +29,7 @@ BLOCK_BYTES = 2**24
 
 
 @jit
-def count_right(values, trained, tested, n_classes, k, right):  # type: ignore[no-untyped-def]
+def count_right(values, trained, tested, n_classes, k, right):
     """Add to ``right[c]`` the number of correctly classified tested samples of class c.
 
     ``values`` (n_tested, n_trained) rank the training samples; ties keep their order. Plurality vote, a

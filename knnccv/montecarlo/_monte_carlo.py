@@ -48,7 +48,7 @@ TOLERANCE = 1e-12
 
 
 @jit
-def score_trials(  # type: ignore[no-untyped-def]
+def score_trials(
     kernel,
     items,
     values,

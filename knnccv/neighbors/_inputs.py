@@ -118,7 +118,7 @@ def _check_finite_where(values: Array, keep: Array, start: int) -> None:
 
 
 @jit
-def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
+def _find_repeated(raw, keep, stamps, start):
     """Flat index of an entry that is twice in its row, or -1; `stamps` has the last row of each sample."""
     for r in range(len(raw)):
         for j in range(raw.shape[1]):
@@ -130,7 +130,7 @@ def _find_repeated(raw, keep, stamps, start):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
+def _pack_items(raw, keep, items):
     """Fill the lists with the entries to keep, in their order."""
     for r in range(len(raw)):
         n = 0
@@ -141,7 +141,7 @@ def _pack_items(raw, keep, items):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _pack_lists(raw, found, keep, items, values):  # type: ignore[no-untyped-def]
+def _pack_lists(raw, found, keep, items, values):
     """Fill the lists, sorted by (value, index); return whether given values rise, and whether they fall."""
     rises = False
     falls = False

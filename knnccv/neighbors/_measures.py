@@ -115,7 +115,7 @@ def quadratic(factors: Array, rows: Array, all_rows: Array) -> Array:
 
 
 @jit
-def _quadratic(factors, rows, all_rows, values):  # type: ignore[no-untyped-def]
+def _quadratic(factors, rows, all_rows, values):
     """Fill in sums of ``(f.(x - y))^2`` over the rows f of `factors`; O(features) per pair and factor."""
     n_items, n_features = all_rows.shape
     others = np.zeros((n_features, ABREAST))

@@ -37,7 +37,7 @@ class Settings(NamedTuple):
 
 
 @jit
-def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):  # type: ignore[no-untyped-def]
+def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):
     """Set ``votes[local, t]`` of the linear kernel for all w_k, ascending; O(k + classes * w_k).
 
     A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k, so the sums of 1 and of 1 - R_j over the
@@ -66,7 +66,7 @@ def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):  # ty
 
 
 @jit
-def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):  # type: ignore[no-untyped-def]
+def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):
     """Set ``votes[local, t]`` of the gaussian or exponential kernel for all w_k; the nearest has vote 1.
 
     ``logs`` are the logarithms of w_k. If w_k = t / n for t = 0 ... n, ``factors`` (2, n + 1) are a prime
@@ -103,7 +103,7 @@ def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes): 
 
 
 @jit
-def _score(votes, own_class, list_row, nearest_first, max_votes, total, correct, confidence):  # type: ignore[no-untyped-def]
+def _score(votes, own_class, list_row, nearest_first, max_votes, total, correct, confidence):
     """Add the results of one sample's ``votes[local, t]`` to all ``correct[t]`` and ``confidence[t]``."""
     classes, distances, local_codes = list_row
     n_local, n_w = votes.shape
@@ -132,7 +132,7 @@ def _score(votes, own_class, list_row, nearest_first, max_votes, total, correct,
 
 
 @jit
-def _sweep(lists, settings, nearest_first, correct, confidence):  # type: ignore[no-untyped-def]
+def _sweep(lists, settings, nearest_first, correct, confidence):
     """Add the results of all settings for some samples; settings in the order k, kernel, avgk, w_k."""
     n_w = len(settings.w_ks)
     depth = lists.distances.shape[1]

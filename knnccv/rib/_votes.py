@@ -57,7 +57,7 @@ class VoteLists(NamedTuple):
 
 
 @jit
-def _number_classes(items, codes, known, local_codes, classes, own_class):  # type: ignore[no-untyped-def]
+def _number_classes(items, codes, known, local_codes, classes, own_class):
     for r in range(len(items)):
         n_local = 0
         for j in range(items.shape[1]):
@@ -95,7 +95,7 @@ def check_votes(kernel: Any, w_k: Any, avgk: Any) -> float | None:
 
 
 @jit
-def scale_of(distances, k, avgk):  # type: ignore[no-untyped-def]
+def scale_of(distances, k, avgk):
     """Return the distance at which the weight is w_k: D_k, or D'_k of eq. (11)."""
     if not avgk:
         return distances[k - 1]
@@ -106,7 +106,7 @@ def scale_of(distances, k, avgk):  # type: ignore[no-untyped-def]
 
 
 @jit
-def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
+def weigh(distances, k, kernel, w_k, avgk, out):
     """Set ``out[:k]`` to the weights of eqs. (7) to (10), or to their limit for small w_k if all vanish."""
     scale = scale_of(distances, k, avgk)
     if kernel == MAJORITY or scale == 0:
@@ -131,7 +131,7 @@ def weigh(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def winner(votes, n_local, classes, distances, local_codes, nearest_first):  # type: ignore[no-untyped-def]
+def winner(votes, n_local, classes, distances, local_codes, nearest_first):
     """Return the local number of the class with most votes; the nearest tied one, then the smallest label.
 
     ``votes`` (n_local,); local numbers ascend with the distance of the class's nearest neighbor.
@@ -157,7 +157,7 @@ def winner(votes, n_local, classes, distances, local_codes, nearest_first):  # t
 
 
 @jit
-def _first(local_codes, local):  # type: ignore[no-untyped-def]
+def _first(local_codes, local):
     j = 0
     while local_codes[j] != local:
         j += 1
@@ -165,7 +165,7 @@ def _first(local_codes, local):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _decide(lists, k, kernel, w_k, avgk, nearest_first, shares, chosen):  # type: ignore[no-untyped-def]
+def _decide(lists, k, kernel, w_k, avgk, nearest_first, shares, chosen):
     """Set ``shares[r, class]`` to the shares of the votes and ``chosen[r]`` to the winning class."""
     weights = np.empty(k)
     votes = np.empty(k)
@@ -203,7 +203,7 @@ def decide(
 
 
 @jit
-def _weights(distances, k, kernel, w_k, avgk, out):  # type: ignore[no-untyped-def]
+def _weights(distances, k, kernel, w_k, avgk, out):
     for r in range(len(distances)):
         weigh(distances[r], k, kernel, w_k, avgk, out[r])
 

@@ -31,9 +31,7 @@ class Target:
 
 
 @jit
-def _costs_of_splits(  # type: ignore[no-untyped-def]
-    items, values, lengths, rows, train, test, k, by_distance, codes, costs, targets, out
-):
+def _costs_of_splits(items, values, lengths, rows, train, test, k, by_distance, codes, costs, targets, out):
     """Compute the cost of each row's prediction in every split that tests it; O(list positions read).
 
     ``train`` and ``test`` (n_splits, n_items) are flags. ``costs`` has shape (n_classes, n_classes), or

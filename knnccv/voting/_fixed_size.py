@@ -19,7 +19,7 @@ from ._vote_scores import (
 
 
 @jit
-def score_fixed_size(order, labels, target, constraints, rule):  # type: ignore[no-untyped-def]
+def score_fixed_size(order, labels, target, constraints, rule):
     """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
 
     Given the position of the (K+1)-th nearest training sample, the K nearest are a uniform K-subset of the
@@ -114,7 +114,7 @@ def score_fixed_size(order, labels, target, constraints, rule):  # type: ignore[
 
 
 @jit
-def group_rate(size, k, p_skip, p_take):  # type: ignore[no-untyped-def]
+def group_rate(size, k, p_skip, p_take):
     """The rate at which a group is thinned. Every rate is correct; this one keeps numbers within range.
 
     On Fractions rows of Pascal's triangle take its place.
@@ -126,7 +126,7 @@ def group_rate(size, k, p_skip, p_take):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _weigh_marks(marks, next_known, start, size, k, p_skip, p_take):  # type: ignore[no-untyped-def]
+def _weigh_marks(marks, next_known, start, size, k, p_skip, p_take):
     """``marks[h]`` = P(the (K+1)-th is within the group, h of the K come from it), over the rows' weights.
 
     Returns True if any mark is positive.
@@ -152,7 +152,7 @@ def _weigh_marks(marks, next_known, start, size, k, p_skip, p_take):  # type: ig
 
 
 @jit
-def mark_group(marked, c, rows, members, size, k, p_skip, p_take):  # type: ignore[no-untyped-def]
+def mark_group(marked, c, rows, members, size, k, p_skip, p_take):
     """Row c of `marked`: the distribution of the class's votes, marked by how many come from the group.
 
     `rows` hold the distributions before the group.

@@ -38,7 +38,7 @@ class ThinningRates(NamedTuple):
 
 
 @jit
-def position_weights_at(weights, first, length):  # type: ignore[no-untyped-def]
+def position_weights_at(weights, first, length):
     """The view of `PositionWeights` of `length` positions, packed into an array from `first` on."""
     middle = first + length
     return PositionWeights(weights[first:middle], weights[middle : middle + length])

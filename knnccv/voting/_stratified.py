@@ -11,7 +11,7 @@ from ._vote_scores import VoteDistributions, score_votes
 
 
 @jit
-def score_stratified(order, labels, target, constraints, rule):  # type: ignore[no-untyped-def]
+def score_stratified(order, labels, target, constraints, rule):
     """ICML §2.5 over all tie orders, for any `VotingRule`; O(depth * cost of a vote) without mixed groups.
 
     With ``constraints.extra``, `n_extra` of the strata flagged there, chosen at random, have one more
@@ -83,7 +83,7 @@ def score_stratified(order, labels, target, constraints, rule):  # type: ignore[
 
 
 @jit
-def _add_class(c, distributions, n_seen, n_flagged, constraints):  # type: ignore[no-untyped-def]
+def _add_class(c, distributions, n_seen, n_flagged, constraints):
     """Add the class c as the next one seen: its row and its mark, and the weights of all marks."""
     max_marks, marks, unit = distributions.max_marks, distributions.marks, constraints.unit
     distributions.rows[c, 0, 0] = unit
@@ -111,7 +111,7 @@ def _add_class(c, distributions, n_seen, n_flagged, constraints):  # type: ignor
 
 
 @jit
-def _law_at_item(distributions, c, left, n_train, unit):  # type: ignore[no-untyped-def]
+def _law_at_item(distributions, c, left, n_train, unit):
     """Fill the last row: this sample of class c is in T, with b - 1 of its class before it.
 
     Returns True if this is possible.
@@ -132,7 +132,7 @@ def _law_at_item(distributions, c, left, n_train, unit):  # type: ignore[no-unty
 
 
 @jit
-def _advance_class(distributions, passed, c, available, n_train, unit):  # type: ignore[no-untyped-def]
+def _advance_class(distributions, passed, c, available, n_train, unit):
     """Pass one more sample of class c, in T or not."""
     rows = distributions.rows
     left = available - passed
@@ -147,7 +147,7 @@ def _advance_class(distributions, passed, c, available, n_train, unit):  # type:
 
 
 @jit
-def _mixed_group(members, distributions, own_class, available, n_train, unit, k, rule):  # type: ignore[no-untyped-def]
+def _mixed_group(members, distributions, own_class, available, n_train, unit, k, rule):
     """Expected score where the K-th nearest training sample is in the group; then the group is passed.
 
     ``members[s]`` of its samples are of class ``seen_classes[s]``. Every sample has a random time. At time
@@ -208,7 +208,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, unit, k,
 
 
 @jit
-def _copy(sources, source, rows, row):  # type: ignore[no-untyped-def]
+def _copy(sources, source, rows, row):
     """``rows[row] = sources[source]``, which would compile a broadcast and its error message: seconds."""
     for level in range(sources.shape[1]):
         for b in range(sources.shape[2]):
@@ -216,7 +216,7 @@ def _copy(sources, source, rows, row):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _mix_over_times(row, at_item, after, time, left, n_train, n_levels, unit):  # type: ignore[no-untyped-def]
+def _mix_over_times(row, at_item, after, time, left, n_train, n_levels, unit):
     """A class's distribution at a time, and that where one of its samples has just this time."""
     members = len(after) - 1
     probabilities = np.full(members + 1, unit * 0)  # of j of the members being before

@@ -6,7 +6,7 @@ from ..kernel import jit
 
 
 @jit
-def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
+def has_mixed_group(order, labels):
     """Return True if samples of different classes tie; O(depth)."""
     classes, items, group_end = labels.classes, order.items, order.group_end
     for i in range(1, len(items)):
@@ -16,7 +16,7 @@ def has_mixed_group(order, labels):  # type: ignore[no-untyped-def]
 
 
 @jit
-def is_mixed(items, classes, start, end):  # type: ignore[no-untyped-def]
+def is_mixed(items, classes, start, end):
     """Return True if the samples at the positions `start` .. `end` - 1 have several classes."""
     c = classes[items[start]]
     same = True

@@ -61,7 +61,7 @@ class VoteDistributions(NamedTuple):
 
 
 @jit
-def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):  # type: ignore[no-untyped-def]
+def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     """The score of K votes, weighted as the rows and marks are.
 
     `last_class` is the class of the K-th vote, or -1 where it is not known. The first `n_seen_classes` of
@@ -80,7 +80,7 @@ def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule): 
 
 
 @jit
-def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):  # type: ignore[no-untyped-def]
+def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
     """P(`winner` wins a vote of K), weighted as the rows and marks are.
 
     For every number t of votes for the winner it takes a coefficient of a product over the other classes,
@@ -172,7 +172,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
 
 
 @jit
-def plurality_probability(  # type: ignore[no-untyped-def]
+def plurality_probability(
     rows, max_votes, seen_classes, n_seen_classes, last_class, winner, k, with_majority, product
 ):
     """`win_probability` without marks, a tied vote going to the smallest label: several times faster.
@@ -225,7 +225,7 @@ def plurality_probability(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, last_factor):  # type: ignore[no-untyped-def]
+def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, last_factor):
     """Multiply `product` by a row cut at `limit` votes, whose last coefficients get a factor."""
     for h in range(high + 1):
         for d in range(reached + 1 if h <= mark else 0, degree + 1):
@@ -241,7 +241,7 @@ def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, 
 
 
 @jit
-def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):  # type: ignore[no-untyped-def]
+def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):
     """The weight of `votes` votes of the row's class and `degree` votes of the others.
 
     It takes arrays: in this innermost call a NamedTuple of them was measurably slower.
@@ -256,7 +256,7 @@ def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):  # t
 
 
 @jit
-def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):  # type: ignore[no-untyped-def]
+def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
     """P(some vote is correct), the share of correct votes, or the Brier score of the shares.
 
     For the Brier score a second polynomial carries the sum over the other classes of their votes squared.

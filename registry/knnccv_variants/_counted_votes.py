@@ -30,7 +30,7 @@ def max_counted_depth(task: Task, k: int) -> int:
 
 
 @jit
-def counted_votes(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def counted_votes(order, labels, target, constraints):
     """The light kernel of `knn_fixed`: it counts the K-subsets that vote correctly; O(depth * K^3).
 
     Given the position of the (K+1)-th nearest training sample, the K nearest are a uniform K-subset of the
@@ -87,7 +87,7 @@ def counted_votes(order, labels, target, constraints):  # type: ignore[no-untype
 
 
 @jit
-def _start_tight(rows, n_classes, own_class, votes, k):  # type: ignore[no-untyped-def]
+def _start_tight(rows, n_classes, own_class, votes, k):
     """Fill the product over the other classes of their rows, each cut where it would beat `votes`."""
     tight_row = n_classes + 2 + votes
     top = k - votes
@@ -104,7 +104,7 @@ def _start_tight(rows, n_classes, own_class, votes, k):  # type: ignore[no-untyp
 
 
 @jit
-def _extend_tight(rows, tight_row, c, limit, quotient_row, top):  # type: ignore[no-untyped-def]
+def _extend_tight(rows, tight_row, c, limit, quotient_row, top):
     """Let a sample join class c: the product without the class, times the gain of the class."""
     for d in range(top):
         total = rows[tight_row, d]

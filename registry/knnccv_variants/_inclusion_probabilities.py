@@ -52,14 +52,14 @@ def _after(terms: Array) -> Array:
 
 
 @jit
-def inclusion_of(constraints):  # type: ignore[no-untyped-def]
+def inclusion_of(constraints):
     """The views of `inclusion_weights`."""
     middle = len(constraints.weights) // 2
     return Inclusion(constraints.weights[:middle], constraints.weights[middle:])
 
 
 @jit
-def mean_inclusion(inclusion, start, end, unit):  # type: ignore[no-untyped-def]
+def mean_inclusion(inclusion, start, end, unit):
     """The mean probabilities of a tied group over its orders.
 
     For one of its samples; for one of its samples and a given sample before the group; and for two of its

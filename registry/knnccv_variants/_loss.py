@@ -15,7 +15,7 @@ LARGEST = 1e300  # so that no sum of losses overflows
 
 
 @jit
-def score_of(losses, own_class, predicted, unit):  # type: ignore[no-untyped-def]
+def score_of(losses, own_class, predicted, unit):
     """The loss of predicting `predicted` for class `own_class`; without losses, 1 for the same class."""
     if len(losses) == 0:
         if own_class == predicted:

@@ -17,7 +17,7 @@ NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
 
 @jit
-def two_class_votes(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def two_class_votes(order, labels, target, constraints):
     """The light kernel of `knn_fixed` for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[own_class * (table_depth + 1) + i, g]`` is the weight of position i times the score, if g of the
@@ -62,7 +62,7 @@ def two_class_votes(order, labels, target, constraints):  # type: ignore[no-unty
 
 
 @jit
-def two_class_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def two_class_strata(order, labels, target, constraints):
     """The light kernel of `knn_stratified` for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[(2 * own_class + c) * (table_depth + 1) + n, m]`` is the probability that the next sample is the
@@ -144,7 +144,7 @@ def table_of_strata(task: Task, k: int, smallest: bool) -> Array | None:
 
 
 @jit
-def _fill_votes(table, k, weights, losses, tie_share):  # type: ignore[no-untyped-def]
+def _fill_votes(table, k, weights, losses, tie_share):
     """Fill the table of `two_class_votes`; class 0 has the share `tie_share` in a tied vote.
 
     ``losses[own_class, predicted]`` may be the identity matrix.
@@ -169,7 +169,7 @@ def _fill_votes(table, k, weights, losses, tie_share):  # type: ignore[no-untype
 
 
 @jit
-def _fill_strata(table, k, n_train, counts, tie_share):  # type: ignore[no-untyped-def]
+def _fill_strata(table, k, n_train, counts, tie_share):
     """Fill the table of `two_class_strata`; class 0 has the share `tie_share` in a tied vote."""
     height = len(table) // 4
     chosen = np.zeros((2, height, height + 1))

@@ -23,7 +23,7 @@ class ConfidenceFields(NamedTuple):
 
 
 @jit
-def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def confidence_fixed(order, labels, target, constraints):
     """From the probabilities that samples, and pairs, are among the K nearest; O(depth + classes).
 
     The Brier score is the squared error of regression on the classes' indicators: with w wrong votes
@@ -77,7 +77,7 @@ def confidence_fixed(order, labels, target, constraints):  # type: ignore[no-unt
 
 
 @jit
-def confidence_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def confidence_stratified(order, labels, target, constraints):
     """From the distributions of the votes for every class; O(depth * classes seen * K^2)."""
     fields = read_as(ConfidenceFields, constraints.integers)
     rule = VotingRule(fields.kind, 0, constraints.numbers, constraints.table)

@@ -15,7 +15,7 @@ from ._loss import check_loss, largest_loss, loss_table, score_of
 
 
 @jit
-def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def nn_fixed(order, labels, target, constraints):
     """ICML eq. 4 and 6 (TR eq. 3), the mean score for a tied group; O(depth)."""
     weights = constraints.weights
     own_class = labels.classes[target]
@@ -36,7 +36,7 @@ def nn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def
 
 
 @jit
-def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def nn_stratified(order, labels, target, constraints):
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied samples."""
     if constraints.n_extra > 0:
         rule = VotingRule(PLURALITY, 0, constraints.numbers, constraints.table)
@@ -45,7 +45,7 @@ def nn_stratified(order, labels, target, constraints):  # type: ignore[no-untype
 
 
 @jit
-def nn_strata(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def nn_strata(order, labels, target, constraints):
     """The light kernel of `nn_stratified`: no ``constraints.extra``."""
     own_class = labels.classes[target]
     depth = len(order.items)
@@ -89,7 +89,7 @@ def nn_strata(order, labels, target, constraints):  # type: ignore[no-untyped-de
 
 
 @jit
-def _tied_group(items, labels, own_class, left, constraints):  # type: ignore[no-untyped-def]
+def _tied_group(items, labels, own_class, left, constraints):
     """Expected score if the nearest training sample is in the group, and P(it is not).
 
     Given that no nearer sample is in T, H_c of the group's samples of class c are, independently of the

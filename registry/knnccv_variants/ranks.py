@@ -22,7 +22,7 @@ from knnccv.voting import (
 
 
 @jit
-def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def rank_fixed(order, labels, target, constraints):
     """ICML eq. 11 (TR eq. 6); O(depth * R) without mixed tied groups."""
     score = rank_fixed_untied(order, labels, target, constraints)
     if score != NOT_SERVED:
@@ -32,7 +32,7 @@ def rank_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-d
 
 
 @jit
-def rank_fixed_untied(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def rank_fixed_untied(order, labels, target, constraints):
     """The light kernel of `rank_fixed`: no mixed tied groups.
 
     ``wrong[r]`` = P(no sample of the tested item's class so far is in T, and r others are).
@@ -63,7 +63,7 @@ def rank_fixed_untied(order, labels, target, constraints):  # type: ignore[no-un
 
 
 @jit
-def rank_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def rank_stratified(order, labels, target, constraints):
     """TR §2.5 by generating functions; O(depth * R + samples of x's class * classes * R^2)."""
     if constraints.n_extra == 0:
         score = rank_stratified_untied(order, labels, target, constraints)
@@ -74,7 +74,7 @@ def rank_stratified(order, labels, target, constraints):  # type: ignore[no-unty
 
 
 @jit
-def rank_stratified_untied(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def rank_stratified_untied(order, labels, target, constraints):
     """The light kernel of `rank_stratified`: no mixed tied groups, no ``constraints.extra``."""
     if has_mixed_group(order, labels):
         return NOT_SERVED

@@ -32,7 +32,7 @@ class RegressionFields(NamedTuple):
 
 
 @jit
-def regression_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def regression_fixed(order, labels, target, constraints):
     """E|mean of K targets - y|^2, or a part of it; O(depth * outputs).
 
     Two samples are both among the K nearest with a probability that depends on the farther of them only, so

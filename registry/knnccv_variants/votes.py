@@ -33,7 +33,7 @@ N_RATES = len(ThinningRates._fields)
 
 
 @jit
-def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def knn_fixed(order, labels, target, constraints):
     """ICML eq. 9-10 for any number of classes; O(depth * cost of a vote)."""
     if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
         return two_class_votes(order, labels, target, constraints)
@@ -44,7 +44,7 @@ def knn_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-de
 
 
 @jit
-def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def knn_stratified(order, labels, target, constraints):
     """ICML §2.5 for any number of classes; O(depth * cost of a vote)."""
     fields = read_as(VoteFields, constraints.integers)
     losses = constraints.table
@@ -61,7 +61,7 @@ def knn_stratified(order, labels, target, constraints):  # type: ignore[no-untyp
 
 
 @jit
-def knn_stratified_untied(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def knn_stratified_untied(order, labels, target, constraints):
     """The light kernel of `knn_stratified`: no mixed tied groups, no losses, ties to the smallest label."""
     if has_mixed_group(order, labels):
         return NOT_SERVED
@@ -107,7 +107,7 @@ def knn_stratified_untied(order, labels, target, constraints):  # type: ignore[n
 
 
 @jit
-def _plurality(constraints, losses):  # type: ignore[no-untyped-def]
+def _plurality(constraints, losses):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
     return VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers[N_RATES:], losses)

@@ -25,10 +25,10 @@ def _chunk(context: Any, builder: Any, array_type: Any, array: Any, first: Any) 
     return builder.load(pointer, align=4)
 
 
-def _small_ones(typing_context, values, first, limits, start, limit):  # type: ignore[no-untyped-def]
+def _small_ones(typing_context, values, first, limits, start, limit):
     """Bit j is set if ``values.flat[first + j]`` is at most `limit` or ``limits[start + j]`` (float32)."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         values_at = context.cast(builder, args[1], first, types.intp)
         limits_at = context.cast(builder, args[3], start, types.intp)
         chunk = _chunk(context, builder, values, args[0], values_at)
@@ -44,22 +44,22 @@ def _small_ones(typing_context, values, first, limits, start, limit):  # type: i
     return types.int64(values, first, limits, start, limit), generate
 
 
-def _first_bit(typing_context, bits):  # type: ignore[no-untyped-def]
+def _first_bit(typing_context, bits):
     """Position of the lowest set bit; there must be one."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(bits), generate
 
 
-def _plain_small_ones(values, first, limits, start, limit):  # type: ignore[no-untyped-def]
+def _plain_small_ones(values, first, limits, start, limit):
     chunk = values.ravel()[first : first + CHUNK]
     small = (chunk <= limit) | (chunk <= limits[start : start + CHUNK])
     return sum(1 << j for j in range(CHUNK) if small[j])
 
 
-def _plain_first_bit(bits):  # type: ignore[no-untyped-def]
+def _plain_first_bit(bits):
     bits = int(bits)
     return (bits & -bits).bit_length() - 1
 

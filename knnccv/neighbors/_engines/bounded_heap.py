@@ -13,13 +13,13 @@ SHORT = 128
 
 
 @jit
-def place_of_largest(width):  # type: ignore[no-untyped-def]
+def place_of_largest(width):
     """Position of the largest pair in a row of this width."""
     return width - 1 if width <= SHORT else 0
 
 
 @jit
-def replace_largest(values, items, row, value, item):  # type: ignore[no-untyped-def]
+def replace_largest(values, items, row, value, item):
     """Replace a row's largest pair by this one, which must be smaller."""
     width = values.shape[1]
     if width > SHORT:
@@ -37,7 +37,7 @@ def replace_largest(values, items, row, value, item):  # type: ignore[no-untyped
 
 
 @jit
-def _sift_down(values, items, row, width, value, item):  # type: ignore[no-untyped-def]
+def _sift_down(values, items, row, width, value, item):
     """Put a pair into the empty top of a heap."""
     at = 0
     while True:
@@ -60,7 +60,7 @@ def _sift_down(values, items, row, width, value, item):  # type: ignore[no-untyp
 
 
 @jit
-def sort_row(values, items, row):  # type: ignore[no-untyped-def]
+def sort_row(values, items, row):
     """Sort a row in ascending order."""
     width = values.shape[1]
     if width <= SHORT:

@@ -27,14 +27,14 @@ SHORT = 16  # runs of a merge sort that are sorted by insertion
 
 
 @jit
-def _as_integer(pattern):  # type: ignore[no-untyped-def]
+def _as_integer(pattern):
     """The bits of a double as an integer in the order of the doubles."""
     pattern = np.int64(0) if pattern == SIGN else pattern  # -0.0 ties 0.0
     return pattern ^ ((pattern >> 63) & LARGEST)  # of two negative values the longer is the smaller
 
 
 @jit
-def _fill_keys(bits, rows, low, keys):  # type: ignore[no-untyped-def]
+def _fill_keys(bits, rows, low, keys):
     """Fill `keys` with integers in the order of the doubles, the bits in `low` replaced by the index.
 
     The key of the tested sample itself is the largest.
@@ -46,7 +46,7 @@ def _fill_keys(bits, rows, low, keys):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sort_run(values, run, spare):  # type: ignore[no-untyped-def]
+def _sort_run(values, run, spare):
     """The samples of a run, given in ascending order, sorted by (value, index); overwrites `spare`.
 
     A hand-written merge sort: NumPy's takes seconds to compile.
@@ -85,7 +85,7 @@ def _sort_run(values, run, spare):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sort_equal_keys(row, values, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
+def _sort_equal_keys(row, values, low, items, ranked, scratch):
     """Sort runs of keys that agree in their upper bits by value."""
     depth = len(items)
     start = 0
@@ -104,7 +104,7 @@ def _sort_equal_keys(row, values, low, items, ranked, scratch):  # type: ignore[
 
 
 @jit
-def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):  # type: ignore[no-untyped-def]
+def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):
     """Sort the last run, which continues beyond the depth; return whether its cut end is a tie."""
     depth = len(items)
     top = row[depth - 1] & ~low
@@ -124,7 +124,7 @@ def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):  # t
 
 
 @jit
-def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untyped-def]
+def _settle(keys, values, low, items, ranked, doubts):
     """Fill the lists from keys, of which the first `depth` are sorted and the smallest.
 
     ``doubts[r]`` is 1 if the lost bits disturb the order, plus 2 if they may do so at the list's end.
@@ -150,7 +150,7 @@ def _settle(keys, values, low, items, ranked, doubts):  # type: ignore[no-untype
 
 
 @jit
-def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond):  # type: ignore[no-untyped-def]
+def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond):
     """Sort the doubtful rows, and fill in whether a sample beyond the list ties the last one in it."""
     scratch = np.empty((2, keys.shape[1]), np.int64)
     for r in range(len(items)):

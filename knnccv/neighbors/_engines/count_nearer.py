@@ -33,7 +33,7 @@ def slack_of(search: ProductSearch, rows: Array) -> Array:
 
 
 @jit
-def squared_distance(data, one, other):  # type: ignore[no-untyped-def]
+def squared_distance(data, one, other):
     """Squared euclidean distance of one pair, summed as in `rerank.measure`."""
     total = 0.0
     for f in range(data.shape[1]):
@@ -43,7 +43,7 @@ def squared_distance(data, one, other):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _place(stops, half, value):  # type: ignore[no-untyped-def]
+def _place(stops, half, value):
     """Number of stops below `value`, of 2 * `half` - 1; without branches, which could not be predicted."""
     place = 0
     while half > 0:
@@ -53,7 +53,7 @@ def _place(stops, half, value):  # type: ignore[no-untyped-def]
 
 
 @jit
-def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type: ignore[no-untyped-def]
+def set_stops(values, members, limit, average_ties, stops, who, sizes):
     """Fill in the stops of a tested item, the nearest first; return their number.
 
     With `average_ties`, tied samples share one stop, and ``sizes`` has their number.
@@ -85,7 +85,7 @@ def set_stops(values, members, limit, average_ties, stops, who, sizes):  # type:
 
 
 @jit
-def count_ahead(  # type: ignore[no-untyped-def]
+def count_ahead(
     values,
     scale,
     slack,
@@ -144,7 +144,7 @@ def count_ahead(  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_listed(items, values, length, classes, own_class, average_ties, sizes, ahead, tied):  # type: ignore[no-untyped-def]
+def count_listed(items, values, length, classes, own_class, average_ties, sizes, ahead, tied):
     """Count as `count_ahead` in a sorted list; return the number of stops.
 
     The row after the last stop counts the samples beyond it.

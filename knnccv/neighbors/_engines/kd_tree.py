@@ -54,7 +54,7 @@ class Tree(NamedTuple):
 
 
 @jit
-def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped-def]
+def _halve(data, order, start, end, middle, feature):
     """Permute ``order[start:end]``: no value from `middle` on is below an earlier one (quickselect)."""
     while end - start > 1:
         pivot = data[order[(start + end) // 2], feature]
@@ -78,7 +78,7 @@ def _halve(data, order, start, end, middle, feature):  # type: ignore[no-untyped
 
 
 @jit
-def _build(data):  # type: ignore[no-untyped-def]
+def _build(data):
     """Halve the samples along the longest side of their box until each leaf has at most `LEAF`."""
     n, n_features = data.shape
     n_leaves = (n + LEAF - 1) // LEAF
@@ -124,7 +124,7 @@ def _build(data):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _add_gap(total, gap, kind):  # type: ignore[no-untyped-def]
+def _add_gap(total, gap, kind):
     if kind == 0:
         return total + gap * gap
     if kind == 1:
@@ -133,7 +133,7 @@ def _add_gap(total, gap, kind):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _to_box(low, high, node, others_low, others_high, other, kind):  # type: ignore[no-untyped-def]
+def _to_box(low, high, node, others_low, others_high, other, kind):
     """Smallest distance of a node's box to another box or point.
 
     No distance from `_measure_leaf` is smaller: rounding is monotone, and both sums have the same order.
@@ -146,7 +146,7 @@ def _to_box(low, high, node, others_low, others_high, other, kind):  # type: ign
 
 
 @jit
-def _off_center(low, high, node, others_low, others_high, other):  # type: ignore[no-untyped-def]
+def _off_center(low, high, node, others_low, others_high, other):
     """Distance of the centers of two boxes, times 2, which decides between boxes that overlap."""
     total = 0.0
     for f in range(low.shape[1]):
@@ -155,7 +155,7 @@ def _off_center(low, high, node, others_low, others_high, other):  # type: ignor
 
 
 @_inlined
-def _measure_leaf(leaves, at, points, r, kind, distances):  # type: ignore[no-untyped-def]
+def _measure_leaf(leaves, at, points, r, kind, distances):
     """Distances of a point to a leaf's samples, summed over the features in order."""
     distances[:] = 0.0
     for f in range(points.shape[1]):
@@ -173,7 +173,7 @@ def _measure_leaf(leaves, at, points, r, kind, distances):  # type: ignore[no-un
 
 
 @jit
-def _search(data, tree, rows, kind, values, items):  # type: ignore[no-untyped-def]
+def _search(data, tree, rows, kind, values, items):
     """Fill the rows' lists, ascending."""
     order, right, first, low, high, leaves = tree
     n, n_features = data.shape

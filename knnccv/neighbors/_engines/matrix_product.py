@@ -152,7 +152,7 @@ def _width(depth: int, n_items: int) -> int:
 
 
 @jit
-def _offer(values, items, row, value, item):  # type: ignore[no-untyped-def]
+def _offer(values, items, row, value, item):
     """Put a pair into a row if it is smaller than the largest; return the row's largest value."""
     last = place_of_largest(values.shape[1])
     if value < values[row, last] or item < items[row, last]:
@@ -161,7 +161,7 @@ def _offer(values, items, row, value, item):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _scan(products, caps, row_items, column_items, values, items, column_values, column_heaps):  # type: ignore[no-untyped-def]
+def _scan(products, caps, row_items, column_items, values, items, column_values, column_heaps):
     """Offer a block of products to the heaps of its rows, and of its columns if there are any.
 
     Values above a row's cap are not offered to the row.

@@ -12,7 +12,7 @@ NO_ITEM = 2**31 - 1
 
 
 @jit
-def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
+def measure(data, rows, found, values):
     """Fill in squared euclidean distances to the candidates, summed over the features as in `cdist`.
 
     Four candidates are measured side by side, as each sum is a chain of dependent additions.
@@ -52,7 +52,7 @@ def measure(data, rows, found, values):  # type: ignore[no-untyped-def]
 
 
 @jit
-def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled):  # type: ignore[no-untyped-def]
+def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled):
     """Fill in each row's nearest candidates, by (value, index).
 
     A row is settled if the last one in its list is below its limit, a bound for all other samples.

@@ -200,7 +200,7 @@ class SparseSearch(Engine):
 
 
 @jit
-def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
+def _sum_rows(starts, values, absolute, sums):
     """Fill in the sums of absolute values, or of squares, in the order of the columns."""
     for r in range(len(sums)):
         for a in range(starts[r], starts[r + 1]):
@@ -208,7 +208,7 @@ def _sum_rows(starts, values, absolute, sums):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):  # type: ignore[no-untyped-def]
+def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
     """Fill in what sample x shares with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
@@ -225,7 +225,7 @@ def _share(starts, columns, values, column_starts, rows, column_values, absolute
 
 
 @jit
-def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-untyped-def]
+def _total_gap(starts, columns, values, absolute, x, y):
     """Sum of the differences of two samples, or of their squares, in the order of the columns."""
     a, b = starts[x], starts[y]
     last_a, last_b = starts[x + 1], starts[y + 1]
@@ -246,7 +246,7 @@ def _total_gap(starts, columns, values, absolute, x, y):  # type: ignore[no-unty
 
 
 @jit
-def _proposed(kind, both, shared):  # type: ignore[no-untyped-def]
+def _proposed(kind, both, shared):
     """A distance, from the sum `both` of two samples' sums and what they share."""
     if kind == ABSOLUTE:
         return both - shared
@@ -260,7 +260,7 @@ def _proposed(kind, both, shared):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):  # type: ignore[no-untyped-def]
+def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
     """Fill the lists of the tested samples, ascending by (value, index)."""
     starts, columns, values, column_starts, rows, column_values = table
     n_items = len(sums)

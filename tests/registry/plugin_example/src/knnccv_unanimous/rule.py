@@ -28,7 +28,7 @@ from knnccv.sampling import step_without_replacement
 
 
 @jit
-def unanimous_fixed(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def unanimous_fixed(order, labels, target, constraints):
     """Sum over x_i of x's class of C(g_i, K-1) C(M-i, a-K) / C(M, a), g_i of them before i; O(depth K)."""
     k = constraints.n_nearest
     n_train = constraints.n_train[0]
@@ -54,7 +54,7 @@ def unanimous_fixed(order, labels, target, constraints):  # type: ignore[no-unty
 
 
 @jit
-def unanimous_stratified(order, labels, target, constraints):  # type: ignore[no-untyped-def]
+def unanimous_stratified(order, labels, target, constraints):
     """The same, class by class: hypergeometric distribution times P(no others); O(depth + n_own K)."""
     k = constraints.n_nearest
     own_class = labels.classes[target]
