@@ -136,7 +136,8 @@ class Columns:
         infinite = np.isinf(values)
         if infinite.any():
             at = int(np.argmax(infinite))
-            msg = f"{title} is {values[at]} in row {at}: numbers must be finite; use NaN or None for a gap"
+            must = "numbers must be finite; write NaN or None for missing values"
+            msg = f"{title} is {values[at]} in row {at}: {must}"
             raise ValueError(msg)
         return values
 

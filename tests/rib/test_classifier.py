@@ -305,7 +305,7 @@ def test_wrong_tables_are_refused():
         ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
         ([["a", 2.0], ["b"]], ValueError, "inhomogeneous"),
         (X.assign(size=np.inf), ValueError, r"X\[:, 'size'\] is inf in row 0"),
-        ([[np.inf, 1.0], [2.0, 3.0]], ValueError, "infinity"),
+        ([[np.inf, 1.0], [2.0, 3.0]], ValueError, "numbers must be finite"),
         (X["size"], ValueError, r"shape \(n_items, n_features\), got shape \(60,\)"),
         (X.assign(when=pd.Timestamp("2020-01-01")), TypeError, r"X\[:, 'when'\] holds dates or times"),
         ([["a", 1.0], ["b", 2.0]], TypeError, r"X\[:, 0\] is 'a' in row 0.*nominal="),
