@@ -187,6 +187,7 @@ def test_a_sheet_without_a_header(write):
         pytest.param(b"PAR1 no parquet PAR1", ("cannot be read as parquet",), marks=needs_parquet),
         pytest.param(zipped(**{"xl/workbook.xml": "x"}), ("cannot be read as Excel",), marks=needs_excel),
     ],
+    ids=lambda value: "" if isinstance(value, bytes) else None,
 )
 def test_broken_files(run, write, blob, parts):
     path = write(blob)
