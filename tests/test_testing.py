@@ -121,6 +121,7 @@ def test_the_largest_score_of_real_targets_is_checked(factor):
         assert complaint(kind, score_regression, **setting).startswith("largest_score says ")
 
 
+@pytest.mark.slow
 def test_several_settings_at_once():
     each = [{"rank": 1}, {"rank": 2}]
     apart = sum(check_variant("rank", score_rank, parameters=[one], n_cases=4) for one in each)

@@ -70,6 +70,7 @@ def test_json_holds_what_the_library_found(run):
     assert answer["random_runs"]["standard_error"] == runs.standard_error
 
 
+@pytest.mark.slow
 def test_json_of_a_number_too_long_to_read(run, write):
     rows = "".join(f"{x},{x % 7 % 2}\n" for x in range(15_000))
     question = (

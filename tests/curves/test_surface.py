@@ -367,6 +367,7 @@ def test_other_rules_go_cell_by_cell(variant):
             assert found.scores[row, column] == pytest.approx(cell.score, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", ["pooled", "item", "class"])
 @pytest.mark.parametrize("seed", range(8))
 def test_stratified_ranks_equal_the_enumeration(seed, average):
@@ -393,6 +394,7 @@ def whole_lists(X):
     return Neighbors.from_lists(*Neighbors.from_data(X, "sqeuclidean").kneighbors(len(X) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["compared", "products", "lists", "matrix"])
 @pytest.mark.parametrize("decimals", [None, 0])
 def test_stratified_ranks_are_complete_cv(source, decimals):

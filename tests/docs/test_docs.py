@@ -51,6 +51,7 @@ def test_the_readme_is_short_and_its_first_blocks_are_the_main_uses():
     assert sorted(order, key=text.index) == order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks("docs/cluster.md"))
 def test_the_page_on_clusters_runs(block, tmp_path):
     """Each block as a script, which its processes import."""
@@ -65,6 +66,7 @@ def test_the_page_on_clusters_runs(block, tmp_path):
     assert [line[:8] for line in done.stdout.split()].count("0.712135") == 1
 
 
+@pytest.mark.slow
 def test_the_page_on_approximate_neighbors_runs(tmp_path):
     pytest.importorskip("pynndescent", reason="pynndescent is not installed")
     (block,) = blocks("docs/approximate.md")
@@ -102,6 +104,7 @@ def run_page(text, name):
     return n_blocks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in SCRIPTS + DOWNLOADS])
 def test_the_pages_of_the_site_run(name):
     text = (DOCS / name).read_text(encoding="utf-8")

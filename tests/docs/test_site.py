@@ -102,6 +102,7 @@ def test_the_gallery_shows_every_example_in_its_group():
         assert (DOCS / "gallery" / group / "GALLERY_HEADER.rst").is_file(), group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=[script.stem for script in EXAMPLES])
 def test_examples_run_offline(script, tmp_path):
     settings = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}

@@ -158,6 +158,7 @@ def test_floats_agree_with_rationals_on_400_items(X, y, variant, design, paramet
     np.testing.assert_allclose(floating.per_item, rational.per_item, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_truncated_and_untruncated_differ_by_less_than_the_bound():
     rng = np.random.default_rng(3)
     n_items = 20_000
@@ -185,6 +186,7 @@ def test_stratified_truncation_keeps_its_bound(tol, variant):
     assert cut.depth <= whole.depth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_items", [300, 2000, 5000])
 @pytest.mark.parametrize("variant", ["nn", "knn", "rank"])
 def test_the_bound_holds_where_a_stratified_walk_is_long(n_items, variant):
@@ -331,6 +333,7 @@ def test_the_ways_to_sum_votes_are_taken():
         assert expected == ("table" if fields.table_depth > 0 else counted)
 
 
+@pytest.mark.slow
 def test_many_votes_neither_vanish_nor_overflow():
     """Where the first positions are too unlikely for a double."""
     rng = np.random.default_rng(0)

@@ -69,6 +69,7 @@ def test_all_patterns_at_once_equal_one_by_one(seed):
             np.testing.assert_allclose(quick.weights, slow.weights, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_forty_classes_of_ten():
     """Half of the classes, by lot, get one more: C(40, 20) patterns."""
     selection = pytest.importorskip("sklearn.model_selection")

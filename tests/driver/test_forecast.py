@@ -60,6 +60,7 @@ print(json.dumps({"raised": raised, "right": right, "answered": answered, "at": 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "n_jobs"),
     [("complete", 1), ("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)],

@@ -38,6 +38,7 @@ def smallest(listed):
     return min(len(training) for (training,) in listed.outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(N_PROBLEMS // 20))
 def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
     compared = 0
@@ -211,6 +212,7 @@ def test_groups_of_one_item_are_leave_p_out():
             assert found.n_train_sets == expected.n_train_sets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "decimals"), [(1, None), (6, None), (1, 0), (6, 0), (20, 0)])
 @pytest.mark.parametrize("loss", [False, True])
 def test_floats_agree_with_rationals_and_with_their_bound(p, decimals, loss):

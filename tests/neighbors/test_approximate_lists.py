@@ -187,6 +187,7 @@ def test_scikit_learn():
         np.testing.assert_array_equal(near.kneighbors(20)[0], expected.kneighbors(20)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_pynndescent():
     pynndescent = pytest.importorskip("pynndescent", reason="pynndescent is not installed")

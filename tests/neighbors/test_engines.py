@@ -41,6 +41,7 @@ def test_products_of_many_features(d):
         np.testing.assert_array_equal(values, np.take_along_axis(D, items, axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["index", "random"])
 def test_the_score_does_not_depend_on_the_algorithm(ties):
     rng = np.random.default_rng(1)
@@ -71,6 +72,7 @@ def test_neighbors_with_an_engine_can_be_pickled(d):
     np.testing.assert_array_equal(copy.kneighbors(30)[0], near.kneighbors(30)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 12])
 def test_single_precision_data_are_kept_and_give_the_orders_of_double_precision(d):
     X = np.random.default_rng(d).normal(size=(1300, d)).astype(np.float32)

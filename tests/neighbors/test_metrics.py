@@ -86,6 +86,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_those_of_scipy_and_scikit_learn(case):
     metric, params, X, reference = CASES[case]

@@ -102,6 +102,7 @@ def test_formats(kind, container):
     np.testing.assert_array_equal(given.toarray(), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SPARSE_NAMES)
 def test_duplicates_stored_zeros_and_disorder(metric):
     rng = np.random.default_rng(0)

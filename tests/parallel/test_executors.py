@@ -249,6 +249,7 @@ def test_threads_of_the_caller():
     assert blas_limits() == before
 
 
+@pytest.mark.slow
 def test_processes():
     before = blas_limits()
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
@@ -260,6 +261,7 @@ def test_processes():
     assert blas_limits() == before
 
 
+@pytest.mark.slow
 def test_loky():
     loky = pytest.importorskip(
         "joblib.externals.loky", reason="joblib, which brings loky, is not installed"
@@ -278,6 +280,7 @@ def cluster():
         yield client
 
 
+@pytest.mark.slow
 def test_a_dask_cluster(cluster):
     check_everything(cluster)
     for _ in range(100):  # the scheduler is told, not asked
@@ -315,6 +318,7 @@ def slow_problem():
     return X, y, metric
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_workers_may_die(cluster, n_killed, monkeypatch):
     """By SIGKILL, half-way; if both die, the scattered data are lost."""
@@ -461,6 +465,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["1", "2", "executor", "dask"])
 @pytest.mark.parametrize("how", ["kernel", "metric"])
 def test_ctrl_c_leaves_the_process_healthy(how, where):

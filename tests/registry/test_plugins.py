@@ -130,6 +130,7 @@ def python(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_an_installed_distribution_adds_its_variant(python):
     assert "unanimous" not in knnccv.variant_names()
     found = run(
@@ -156,6 +157,7 @@ print(json.dumps({
     assert "unanimous" in found["repr"]
 
 
+@pytest.mark.slow
 def test_an_installed_variant_passes_check_variant(python):
     compared = run(
         """
@@ -309,6 +311,7 @@ def cache_reports(python):
     return run(CACHE_REPORT, python=python), run(CACHE_REPORT, python=python)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("kernel", ["unanimous_fixed", "unanimous_stratified"])
 def test_a_second_process_takes_the_kernel_from_the_cache(cache_reports, kernel):
@@ -579,6 +582,7 @@ def guide(tmp_path_factory):
     return folder, check, register, ask, named
 
 
+@pytest.mark.slow
 def test_the_page_teaches_what_works_in_one_process(guide):
     folder, check, register, _, named = guide
     run(f"{check}\n{register}\n{named}", paths=[folder])

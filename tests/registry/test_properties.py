@@ -96,6 +96,7 @@ def test_the_answer_does_not_depend_on_threads_or_blocks(variant, setting, desig
         assert many.error_bound == one.error_bound
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_executor(monkeypatch):
     X, y = tied_data(150)
     monkeypatch.setattr(knnccv.neighbors._engines.brute_force, "BLOCK_BYTES", 8 * 150 * 40)
@@ -298,6 +299,7 @@ def test_fair_ties_of_one_big_group_have_a_closed_form():
     np.testing.assert_allclose(found.per_item, np.repeat([15, 25, 50], [30, 50, 100]) / 90, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_large_tied_group_stays_fast_and_finite():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (3000, 2)), rng.integers(0, 2, 3000)
@@ -375,6 +377,7 @@ def test_public_names_load_and_are_listed():
         knnccv.complete  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled: NUMBA_DISABLE_JIT")
 def test_warm_compiles_everything():
     code = (

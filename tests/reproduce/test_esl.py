@@ -151,6 +151,7 @@ def test_the_curves(plane):
     assert plane.training[0] == 0 < plane.training[14]
 
 
+@pytest.mark.slow
 def test_the_wrong_and_the_right_way(written):
     for name in ("correlation", "absolute correlation"):
         part = lines_of(written[0], f"The 100 of 5000 predictors with the highest {name}")
@@ -223,6 +224,7 @@ def test_what_is_written(written):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_command_prints_it_and_says_the_same_again(written, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path))
     assert main(["reproduce", "esl-cv", "--quick", "--fresh"]) == 0

@@ -199,6 +199,7 @@ def test_synthetic_samples_have_new_points_to_test_on():
     assert sample.holdout == pytest.approx(right / N_TEST)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mirrored", "cache")
 def test_answers_are_the_same_again_and_no_printed_number(reports, monkeypatch):
     """Changing a printed number does not change a computed one."""
@@ -295,6 +296,7 @@ def test_the_picture_shows_both_sides_of_every_block(reports):
     assert shown.tolist() == [row.mean for row in BLOCKS[0].printed.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_missing_data_leave_the_synthetic_block(data_folder, only_this_machine, capsys):
     healthy = local.folder(data_folder)

@@ -61,6 +61,7 @@ def test_standardized_columns():
     np.testing.assert_allclose((Z**2).mean(axis=0), 1, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_printed_errors_are_found(report):
     errors = [line for line in lines_of(report[0], "error at k = ") if line.paper is not None]
     assert len(errors) == 8

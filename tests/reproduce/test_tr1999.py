@@ -28,6 +28,7 @@ def line_of(report, part, quantity):
     return line
 
 
+@pytest.mark.slow
 def test_the_exact_column_of_the_technical_report(report):
     found = [line.computed for line in report[0].lines if line.quantity == "Exact"]
     assert found == pytest.approx([60.694, 96.328, 88.826, 94.116], abs=0.001)

@@ -45,6 +45,7 @@ def test_the_interval_covers_the_true_spread():
     assert abs(inside - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 4000)
 
 
+@pytest.mark.slow
 def test_the_table(report):
     found, folder = report
     assert not found.failures

@@ -45,6 +45,7 @@ def test_the_signed_rank_test_is_the_papers():
     assert signed_ranks(np.zeros(3)) == "+0.00 points, 0 up, 0 down"
 
 
+@pytest.mark.slow
 def test_static_votes_are_as_good_as_printed_and_tuned_ones_better(wm_report):
     report, _ = wm_report
     assert not report.failures

@@ -251,6 +251,7 @@ def test_sampled_scores_have_a_standard_error():
     assert math.isnan(one.std_error)
 
 
+@pytest.mark.slow
 def test_pooled_samples_weight_folds_by_their_size():
     X, y = data(1, n_items=14)
     groups = np.repeat([0, 1, 2, 3], [1, 2, 4, 7])

@@ -81,6 +81,7 @@ def test_many_runs_scatter_about_the_expected_score(name, k):
         assert abs(found.score - mean) < 4 * error
 
 
+@pytest.mark.slow
 def test_equal_classes_whose_numbers_are_drawn():
     """Four classes of 5, 8 samples train and 6 are tested: both numbers per class are random."""
     rng = np.random.default_rng(8)
@@ -94,6 +95,7 @@ def test_equal_classes_whose_numbers_are_drawn():
         assert abs(found.score - mean) < 4 * error
 
 
+@pytest.mark.slow
 def test_shuffled_groups_of_unequal_sizes():
     X, y, groups = data(11)
     D = np.abs(X[:, None] - X).sum(axis=2)
