@@ -111,7 +111,7 @@ def device_name(device):
 
 
 def right(X, row, found):
-    """Whether the samples are the nearest in double precision, ties by index."""
+    """Return True if the samples are the nearest in double precision, ties by index."""
     pieces = np.array_split(np.arange(len(X)), max(1, len(X) // 2**14))
     values = np.concatenate([((X[piece].astype(np.float64) - X[row]) ** 2).sum(axis=1) for piece in pieces])
     values[row] = np.inf

@@ -87,7 +87,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _write_anything() -> None:
-    """Let a terminal without ± show a question mark instead of ending the program."""
+    """Replace characters that a terminal cannot show, such as ±, instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if "utf" not in (getattr(stream, "encoding", None) or "utf").lower():
             with contextlib.suppress(AttributeError):

@@ -36,7 +36,7 @@ def error_line(result: Any) -> str:
 
 
 def uncertified(result: Result) -> Result:
-    """Return a result of approximate neighbors: the same, marked as not certified."""
+    """Return a result of approximate neighbors, marked as not certified."""
     given: Any = result
     bound = np.full_like(given.truncation_bound, np.inf)
     marked: Result = replace(given, certified=False, error_bound=bound if bound.ndim else math.inf)

@@ -1,4 +1,4 @@
-"""Labels y as users give them: checks, codes of class labels, real targets."""
+"""Checks of the labels y: codes of class labels, real targets."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _one_kind(y: Any) -> Array:
             msg = f"y must have shape (n_items,), got {label!r} at y[{at}]"
             raise ValueError(msg)
         if isinstance(label, (set, frozenset, dict)):
-            msg = f"y[{at}] is a {type(label).__name__}, which is no class label"
+            msg = f"y[{at}] is a {type(label).__name__}, which is not a class label"
             raise TypeError(msg)
         if is_missing(label):
             msg = f"y[{at}] is missing ({label!r}); every sample needs a label"
@@ -164,7 +164,7 @@ def _kind(label: Any) -> str:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether the object is a missing value: None, NaN, NaT, pandas.NA."""
+    """Return True if the object is a missing value: None, NaN, NaT, pandas.NA."""
     # pandas.NA compares to neither True nor False; NaN, NaT and Decimal("nan") are unequal to themselves.
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True

@@ -32,7 +32,7 @@ def warm() -> None:
     """Compile what the built-in variants, designs, metrics and curves use, or load it from the cache.
 
     This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
-    Without it, every call compiles the functions that it is the first to need. Tables with categories
+    Without it, a call compiles the functions that no earlier call needed. Tables with categories
     (`knnccv.hvdm`, `knnccv.rib`) and GPUs are not included.
 
     Examples

@@ -40,7 +40,7 @@ def check_variant(
         The variant to check; it need not be registered.
     score : callable
         ``score(near, own, **parameters)`` returns the score of one classification: `near` is the list of
-        the class codes of ALL training samples, nearest first, and `own` the tested item's code. For a
+        the class codes of ALL training samples, nearest first, and `own` the tested sample's code. For a
         variant of real targets they are targets, whole numbers. It should be as simple as possible and
         independent of the kernel. Integers and Fractions keep the check exact.
     parameters : sequence of mappings

@@ -43,7 +43,7 @@ def exponent(sizes, taken):
 
 
 def large():
-    """Whether the benchmarks that take minutes were asked for."""
+    """Return True if the benchmarks that take minutes were asked for."""
     return os.environ.get(LARGE, "0") not in ("", "0")
 
 

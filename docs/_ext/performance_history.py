@@ -156,7 +156,7 @@ def picture(commits, cases):
 
 
 def can_publish(folder):
-    """Whether ``asv publish`` can run: it needs asv, the repository and results."""
+    """Return True if ``asv publish`` can run: it needs asv, the repository and results."""
     in_repository = (folder / "asv.conf.json").is_file() and (folder.parent / ".git").exists()
     installed = importlib.util.find_spec("asv") is not None
     return in_repository and installed and bool(read_history(folder / "results")[0])

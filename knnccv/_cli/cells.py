@@ -17,12 +17,12 @@ MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 
 
 def is_missing(cell: object) -> bool:
-    """Whether the cell stands for a missing value."""
+    """Return True if the cell stands for a missing value."""
     return str(cell).lower() in MISSING
 
 
 def number(cell: str) -> float | None:
-    """The number in a cell; None if it is missing or no number. Python's 1_000 is no number in a table."""
+    """The number in a cell; None if there is none. Python's 1_000 is not a number in a table."""
     try:
         value = float(cell)
     except ValueError:
@@ -31,12 +31,12 @@ def number(cell: str) -> float | None:
 
 
 def looks_numeric(cell: str) -> bool:
-    """Whether the cell is a number, possibly with a decimal comma, about which a message then complains."""
+    """Return True if the cell is a number, possibly with a decimal comma, which a message then reports."""
     return number(cell.replace(",", ".", 1)) is not None
 
 
 def numbers(cells: Cells) -> Array:
-    """A column as float64; NaN where a cell is missing or no number."""
+    """A column as float64; NaN for a cell without a number."""
     import numpy as np
 
     if isinstance(cells, np.ndarray):
@@ -46,7 +46,7 @@ def numbers(cells: Cells) -> Array:
 
 
 def missing_marks(cells: Cells) -> Counter[str]:
-    """How often each mark of a missing value occurs in a column."""
+    """The number of occurrences of each mark of a missing value in a column."""
     import numpy as np
 
     if isinstance(cells, np.ndarray):
@@ -61,7 +61,7 @@ def labels(cells: Cells) -> Array:
     values = numbers(cells)
     if not np.isfinite(values).all():
         return np.array([str(cell) for cell in cells])
-    if np.abs(values).max() >= 2**53:  # numbers as names, which float64 would merge
+    if np.abs(values).max() >= 2**53:  # numbers that are names, which float64 would merge
         return np.array([f"{cell:.0f}" if isinstance(cell, float) else cell for cell in cells])
     return values.astype(np.int64) if (values == np.floor(values)).all() else values
 

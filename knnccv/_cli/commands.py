@@ -1,6 +1,6 @@
 """The commands of the command line and their arguments.
 
-Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+Heavy packages are imported only when a command runs, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
 and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
-run) or were not asked for are null."""
+run) or were not requested are null."""
 
 
 def add_score(commands: Commands) -> None:
@@ -199,8 +199,8 @@ def add_reproduce(commands: Commands) -> None:
     listed += "\n  all               all of them"
     parser = commands.add_parser(
         "reproduce",
-        help="compute a table of the literature again, beside the printed one",
-        description="Compute a table of the literature again and show it beside the printed one. The data "
+        help="recompute a table of the literature, beside the printed one",
+        description="Recompute a table of the literature and show it beside the printed one. The data "
         "are downloaded if they are not on this disk (see 'knnccv datasets').",
         epilog=f"tables:\n{listed}\n\nThe exit status is 1 if data for a part of the table are missing.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -224,8 +224,8 @@ def add_warm(commands: Commands) -> None:
         "warm",
         help="compile all kernels ahead of the first use",
         description="Compile the kernels of all built-in variants and engines, once per installation. It "
-        "takes minutes, which first uses are then spared. The kernels are cached in the package's folder, "
-        "or in NUMBA_CACHE_DIR, and serve processors of the same type.",
+        "takes minutes, and later first calls need no compilation. The kernels are cached in the package's "
+        "folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
     )
     parser.set_defaults(run=run_warm)
 
@@ -306,6 +306,6 @@ def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (the command has 
         plural = "" if compiling.functions == 1 else "s"
         print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
     else:
-        print("nothing to compile: all kernels are there")
+        print("nothing to compile: all kernels are in the cache")
     print(f"kept in {kept_in()}")
     return 0

@@ -1,6 +1,6 @@
 """Files that the command line reads: delimited text, parquet and Excel, compressed or not.
 
-The format is recognized by the content, so that standard input serves as well as a file. Python's csv
+The format is recognized by the content, so that standard input can be read like a file. Python's csv
 module splits text: unlike pandas it reports the line of every record and does not fill up short records.
 pandas reads parquet and Excel (extra ``[cli]``).
 """
@@ -63,7 +63,7 @@ class Rows:
     mark : str
         The delimiter; empty for a sheet, whose rows are all of one length.
     kinds : mapping of int to str
-        Kinds of columns that the file itself says, by their numbers.
+        Kinds of columns that the file itself declares, by their numbers.
     notes : tuple of str
         Remarks for the user.
     """
@@ -171,7 +171,7 @@ def _decompressed(name: str, blob: bytes) -> bytes:
                 if "xl/workbook.xml" in members:
                     return blob
                 if len(members) != 1:
-                    msg = f"{name} is a zip archive of {len(members)} files; it must hold one table alone"
+                    msg = f"{name} is a zip archive of {len(members)} files; it must hold a single table"
                     raise ValueError(msg)
                 return archive.read(members[0])
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
@@ -196,7 +196,7 @@ def _read_text(name: str, blob: bytes, delimiter: str | None, header: bool | Non
         text = blob.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = blob.count(b"\n", 0, error.start) + 1
-        msg = f"{name} is no text in UTF-8: line {line} holds the byte 0x{blob[error.start]:02x}"
+        msg = f"{name} is not UTF-8 text: line {line} holds the byte 0x{blob[error.start]:02x}"
         raise ValueError(msg) from None
     if not text.strip():
         msg = f"{name} is empty"

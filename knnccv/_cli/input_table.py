@@ -1,6 +1,6 @@
 """The table that the command ``score`` takes from a file: features, a column of labels, and one of groups.
 
-Every cell is checked, because a value that is misread gives a score that looks right. An unusable cell is
+Every cell is checked, because a misread value gives a wrong score that looks plausible. An unusable cell is
 reported with its line in the file and its column.
 """
 
@@ -39,7 +39,7 @@ class Table:
     has_header : bool
         Whether the first row named the columns.
     groups : ndarray of shape (n_items,), or None
-        The group of every sample: numbers if all are, otherwise text; None if no column was asked for.
+        The group of every sample: numbers if all are, otherwise text; None without a column of groups.
     groups_name : str or None
         The name of their column.
     notes : tuple of str
@@ -47,7 +47,7 @@ class Table:
     categorical : tuple of bool, of length n_features
         Which features are categorical; none unless the table is mixed.
     missing : mapping of str to int
-        How often each mark of a missing value occurs in the features.
+        The number of occurrences of each mark of a missing value in the features.
     """
 
     source: str
@@ -92,7 +92,7 @@ def read_table(
     drop : sequence of str
         Columns to leave out.
     groups : str, optional
-        The column of the groups, which is no feature either.
+        The column of the groups; it is not a feature.
     sheet : str, optional
         The sheet of an Excel file. Default: the first.
     mixed : bool, default False
@@ -107,7 +107,7 @@ def read_table(
     Raises
     ------
     ValueError
-        If a column is not there, a row has too few or too many cells, a cell is missing or no number,
+        If a column does not exist, a row has too few or too many cells, a cell is missing or not a number,
         or there are fewer than two rows. The message says where.
     OSError
         If the file cannot be read.
@@ -136,7 +136,7 @@ def read_table(
         raise ValueError(msg)
     named = {columns.find(wanted) for wanted in categorical}
     for i in sorted(named.difference(features)):
-        msg = f"column {columns.name(i)!r} is no feature; --categorical is for features"
+        msg = f"column {columns.name(i)!r} is not a feature; --categorical is for features"
         raise ValueError(msg)
     if len(records) < 2:
         below = "" if columns.names is None else " below the header"
@@ -166,7 +166,7 @@ class _Reader:
     def table(
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
-        """The table; `named` are the columns that are categorical anyway, None if no feature may be."""
+        """The table; `named` are the columns declared as categorical, None if no feature may be categorical."""
         import numpy as np
 
         mixed = named is not None
@@ -199,7 +199,7 @@ class _Reader:
         )
 
     def _is_categorical(self, index: int, named: Collection[int]) -> bool:
-        """Whether a feature was named as categorical, has such a type, or has no number-like cell."""
+        """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
         cells = self.cells[index]
         kind = self.records.kinds.get(index)
         if index in named or kind == TEXT:
@@ -257,11 +257,11 @@ class _Reader:
         if number(cell) is not None:
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
-        hint = f"; --drop {option} if it is no feature, {category} if it is a category"
+        hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
         if looks_numeric(cell):
             hint = "; write a decimal point instead of the comma"
         elif is_header:
             hint = "; --header if the first line names the columns"
         elif mixed:
             hint = f", but other cells of the column are numbers{hint}"
-        return f"{where}: {cell!r} is no number{hint}"
+        return f"{where}: {cell!r} is not a number{hint}"

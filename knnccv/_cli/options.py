@@ -1,4 +1,4 @@
-"""The options of the command ``score``: what they mean, and which contradict each other.
+"""The options of the command ``score``: their interpretation, and checks for contradictions.
 
 Everything is checked before a file is read. ``--help`` imports nothing heavy.
 """

@@ -40,7 +40,7 @@ def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
     for parameter, (option, _) in given.items():
         if parameter not in rule.parameters:
             allowed = ", ".join(rule.parameters) or "none"
-            msg = f"{option} is no parameter of variant {rule.name!r}; its parameters: {allowed}"
+            msg = f"{option} is not a parameter of variant {rule.name!r}; its parameters: {allowed}"
             raise ValueError(msg)
     return rule
 
@@ -119,7 +119,7 @@ def _neighbors_or_features(
         )
         raise ValueError(msg)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column has said so
+        warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
         return HVDM(nominal=data.categorical).fit(data.X, data.y).neighbors(), {}
 
 

@@ -1,4 +1,4 @@
-"""What the command ``score`` prints: an exact score beside random runs, as text or as JSON."""
+"""The output of the command ``score``: an exact score beside random runs, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def has_classes(self) -> bool:
-        """Whether the target is a class rather than a number."""
+        """Return True if the target is a class rather than a number."""
         return self.rule.target == "classes"
 
     def as_json(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Data:
     categorical_names : tuple of str
         The names of the categorical columns.
     missing : mapping of str to int
-        How often each mark of a missing value occurs in the features.
+        The number of occurrences of each mark of a missing value in the features.
     """
 
     source: str

@@ -77,7 +77,7 @@ class Columns:
 def feature_notes(
     columns: Columns, values: Mapping[int, Array], categorical: Collection[int]
 ) -> tuple[str, ...]:
-    """Notes on columns that may be no features.
+    """Notes on columns that may not be features.
 
     Parameters
     ----------

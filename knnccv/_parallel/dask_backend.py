@@ -21,7 +21,7 @@ REFRESH = 5.0  # seconds between two counts of the workers
 
 
 def is_client(executor: Any) -> bool:
-    """Whether it is a `dask.distributed.Client`; does not import dask."""
+    """Return True for a `dask.distributed.Client`; dask is not imported."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 

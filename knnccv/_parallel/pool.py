@@ -74,7 +74,7 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
 
 
 class WorkerPool:
-    """A context whose workers compute the blocks of one question.
+    """A context whose workers compute the blocks of one problem.
 
     Leaving it, also by an error or Ctrl-C, cancels tasks that have not begun, waits until threads have
     finished their current samples (at most `PATIENCE` seconds after Ctrl-C), and restores BLAS's threads.
@@ -183,7 +183,7 @@ class WorkerPool:
             self._bar = _tqdm()(total=n_items, unit=self._unit)
 
     def _stays(self, n_left: int) -> bool:
-        """Whether the caller's thread computes: to measure the time per sample, or for short work."""
+        """Return True if the caller's thread computes: to measure the time per row, or for short work."""
         if self._apart:
             return False
         if not self._sizer.known:

@@ -1,12 +1,12 @@
 """Shipping of a function to other processes: pickled at most once here, unpickled at most once there.
 
 The function holds the data, so it must not travel with every task. Executors differ in how they send a
-task to a worker, and most do not tell which worker it is. Therefore:
+task to a worker, and most do not report which worker it is. Therefore:
 
 - A function is pickled only if an executor asks for it. A pool of threads never does, and calls the
   function directly.
 - A task names the function and carries it only now and then (`FunctionReference`). A worker keeps the last
-  functions that it has received. If it does not know the function, it says so, and the task is sent again
+  functions that it has received. If it lacks the function, it reports this, and the task is sent again
   together with the function.
 - A cluster that can hold data, such as dask, holds the `ShippedFunction`.
 """

@@ -1,4 +1,4 @@
-"""Passes over chunks of samples, summed in a fixed order whatever the threads and blocks."""
+"""Passes over chunks of samples, summed in an order that does not depend on threads and blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 128
 
 
 class Execution(NamedTuple):
-    """Whether the neighbors keep their lists, and the options of `WorkerPool`."""
+    """The choice to keep the neighbors' lists, and the options of `WorkerPool`."""
 
     keep: bool
     n_jobs: int | None
@@ -47,13 +47,13 @@ class ChunkPass(ABC):
 
     @abstractmethod
     def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
-        """The lists of a chunk, or None, its share of the sum, and something about its samples."""
+        """Return the lists of a chunk or None, its share of the sum, and remarks on its samples."""
 
     def compile(self) -> None:  # noqa: B027
         """Do nothing: functions are compiled when they are called."""
 
     def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
-        """`add_up` for one chunk, whose number is in `rows`; lists if wanted."""
+        """`add_up` for one chunk, whose number is in `rows`; lists if requested."""
         lists, share, remarks = self.add_up(self.chunk(int(rows[0])))
         return lists if keep_lists else None, share, remarks
 

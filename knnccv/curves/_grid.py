@@ -20,7 +20,7 @@ AXES = ("n_neighbors", "rank")
 
 @dataclass(frozen=True)
 class SurfaceGrid:
-    """Rows are values of the parameter `axis` (None where the rule has none), columns designs and sizes."""
+    """Rows are values of the parameter `axis` (None if the rule has none), columns designs and sizes."""
 
     axis: str | None
     values: tuple[int, ...]
@@ -45,7 +45,7 @@ class SurfaceGrid:
 def parse_axis(
     rule: Variant, n_neighbors: Any, parameters: Mapping[str, Any]
 ) -> tuple[str | None, list[int] | None]:
-    """The rule's parameter that counts neighbors, or None, and its values, or None where none are given."""
+    """The rule's parameter that counts neighbors, or None, and its values, or None if none are given."""
     axis = next((name for name in AXES if name in rule.parameters), None)
     if axis is None:
         if n_neighbors is not None:
@@ -70,7 +70,7 @@ def listed_neighbors(values: Any, largest: int | None = None, name: str = "n_nei
 
 
 def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[Any, ...] | None]:
-    """The designs, and the numbers of samples of every class, or None where fractions are given."""
+    """The designs, and the numbers of samples of every class, or None if fractions are given."""
     if isinstance(train_sizes, Mapping):
         train_sizes = [train_sizes]
     sizes = as_list("train_sizes", SIZES if train_sizes is None else train_sizes)

@@ -26,7 +26,7 @@ def _exact_neighbors(X: Any, metric: Any, metric_params: Mapping[str, Any] | Non
     if near.approximate:
         msg = (
             f"leave-one-out curves need exact neighbors, but those of {near!r} are approximate; "
-            "surface() and complete_cv() take them, and mark the result"
+            "surface() and complete_cv() accept them, and mark the result"
         )
         raise ValueError(msg)
     return near
@@ -78,9 +78,10 @@ def loo_curve(
     ValueError, TypeError
         If an argument is not allowed, or given neighbor lists are too short or approximate.
 
-    Notes ----- Every sample is left out by its index, so that duplicates do not matter. They do in the
-    identity of Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, in addition to the neighbor
-    lists.
+    Notes
+    -----
+    Every sample is left out by its index, so that duplicates do not matter. They do in the identity of
+    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, in addition to the neighbor lists.
 
     Examples
     --------

@@ -37,7 +37,7 @@ SPAN = 32
 
 
 class ProfileSpec(NamedTuple):
-    """The K for which a profile is made, and the numbers that all samples share.
+    """The K of a profile, and the numbers that all samples share.
 
     ``max_k`` is the largest K. ``ranked`` is True for rank-R accuracy, False for the vote. The depth is the
     last position that some K needs.
@@ -95,7 +95,7 @@ class LaneRows(NamedTuple):
     """Working arrays of one group of eight samples, and those that all groups share.
 
     ``own``, ``rest``, ``others``
-        Rows of Pascal's triangle: own class, all other classes together, each other class by itself.
+        Rows of Pascal's triangle: the tested class, all other classes together, each other class by itself.
     ``counts``, ``lane_counts``
         int64 (n_others,) and (n_others, LANES): samples of the other classes so far, at most and by lane.
     ``wins``, ``work``, ``sums``
@@ -210,7 +210,7 @@ def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out)
     wins_ties = np.zeros(n_others, np.int64)  # 1 for a class that wins a tied vote by its smaller label
     wins_ties[:own_class] = 1
     margin = 1 if own_class > 0 else 0
-    hits, going = new_rows(4), new_rows(2)  # hits: own class, any other, the first and the second other
+    hits, going = new_rows(4), new_rows(2)  # hits: tested class, any other, first and second other
     codes = np.full(LANES, n_others + 1)
     code_of = np.arange(n_classes)
     code_of[own_class:] -= 1
@@ -294,7 +294,7 @@ def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):
     going = ended.sum()
     scores[:] = 0.0
     tails[:] = 0.0
-    stopped = first[1]  # smaller K are not wanted
+    stopped = first[1]  # smaller K are not needed
     for i in range(depth + 1):
         if i > 0:
             step_without_replacement(law, i - 1, n_train, n_available)

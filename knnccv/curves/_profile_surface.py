@@ -19,7 +19,7 @@ from ._profile import MAX_NEIGHBORS, ProfileSpec, add_profile, pascal_scales, we
 
 
 def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
-    """Whether this pass serves the rule, its parameters and the design."""
+    """Return True if this pass serves the rule, its parameters and the design."""
     return (
         bool(profile_of(problem.variant, problem.parameters))
         and not problem.training_sets[0].stratified
@@ -53,7 +53,7 @@ class ProfilePass(ChunkPass):
         return lists, profile, lengths
 
     def _add_deeper_ties(self, rows: Array, profile: Array) -> Array:
-        """Add tied groups that go on beyond the depth, from lists that show their end; lengths."""
+        """Add tied groups that go on beyond the depth, from lists that reach their end; return the lengths."""
         lengths = np.zeros(len(rows), np.int64)
         depth = self.depth
         waiting = np.arange(len(rows))
@@ -146,7 +146,7 @@ def profile_surface(
 
 
 def _smallest_k(grid: SurfaceGrid, n_available: int, tol: float, max_depth: int) -> Array:
-    """At i the smallest K that needs position i for `tol`; one more than the largest K where none does."""
+    """At i the smallest K that needs position i for `tol`; one more than the largest K if none does."""
     nearest = np.unique(grid.nearest)
     max_k = int(nearest[-1])
     stops = np.zeros(max_k + 1, np.int64)

@@ -78,8 +78,8 @@ def _add_group(items, start, end, length, own_class, weight, rule, spec, right, 
     n_others = end - start - n_own
     if n_own == 0 or n_others == 0:  # several labels, but all of them wrong
         return
-    n_here = n_nearer  # samples of the own class among the first i in the order of the data
-    law = np.zeros(min(n_own, length) + 1)  # P(so many of j samples of the group are of the own class)
+    n_here = n_nearer  # samples of the tested class among the first i in the order of the data
+    law = np.zeros(min(n_own, length) + 1)  # P(n of j samples of the group are of the tested class)
     size = end - start
     for j in range(1, min(size - 1, length - start) + 1):
         i = start + j
@@ -109,7 +109,7 @@ def _add_group(items, start, end, length, own_class, weight, rule, spec, right, 
 
 @jit
 def _add_right(out, i, length, weight, g, own_class, rule, first, right):
-    """Add P(right decision) with g own samples among the first i, for all K that need position i."""
+    """Add P(correct decision) with g samples of the class among the first i, for all K that need position i."""
     _fill_right(right, i, g, own_class, rule)
     for k in range(first[i], min(len(right) - 1, i) + 1):
         ends_here = 1 if i == length or first[i + 1] > k else 0

@@ -1,8 +1,7 @@
 """Rank-R accuracy over stratified training sets, for all R at once.
 
 A tested sample counts as correct if fewer than R training samples of other classes are nearer than its
-nearest training sample of its own class. So the distribution of the number D of those others serves every
-R:
+nearest training sample of its class. So the distribution of the number D of those others serves every R:
 
     P(correct with R) = P(D <= R - 1),  P(D = d) = sum over stops of P(nearest own sample is here) P(S = d).
 
@@ -11,8 +10,8 @@ sum of independent hypergeometric numbers, one for each other class. The product
 (*laws*) is computed anew at every stop, up to the largest R: all terms are positive, and nothing is divided
 out again.
 
-Several tied samples of the own class are one stop. If samples of other classes tie with them, every tied
-sample gets a random time, and the mean over the time of the nearest own sample is an integral of a
+Several tied samples of the tested class are one stop. If samples of other classes tie with them, every tied
+sample gets a random time, and the mean over the time of the nearest one of the class is an integral of a
 polynomial, which a quadrature computes exactly (`sampling.tie_times`).
 """
 
@@ -40,7 +39,7 @@ class RankSpec(NamedTuple):
     ``average_ties``
         Whether the tie rule is the mean over all orders.
     ``missing``
-        The probability that may stay unknown of a sample.
+        The probability of a sample that may stay unknown.
     ``floor``
         Terms of a product below this are dropped, and count as unknown.
     """
@@ -57,7 +56,7 @@ class Stops(NamedTuple):
     """The stops of one sample.
 
     ``sizes``
-        int64 (any,): samples of the own class at every stop.
+        int64 (any,): samples of the tested class at every stop.
     ``ahead``, ``tied``
         int64 (any, n_classes): samples of other classes between the stop before and this one, and those
         that tie with it.
@@ -239,7 +238,7 @@ def _fill_law(law, strata, design, c, m, members, time):
 
 @jit
 def _move(c, step, state, n_active, strata, design):
-    """Count `step` more samples of class c as ahead; the number of laws met."""
+    """Count `step` more samples of class c as ahead; return the number of laws met."""
     base = strata.bases[design, c]
     before = state.near[c]
     state.near[c] += step
@@ -290,12 +289,12 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
     room = state.room
     empty_group = np.zeros(n_classes, np.int64)
     n_active = 0
-    p_none = 1.0  # P(no own sample so far is in T)
+    p_none = 1.0  # P(no sample of the class so far is in T)
     lost = 0.0
     for b in range(n_stops + 1):
         if p_none <= 0.0:
             break
-        if b == n_stops and not listed:  # farther own samples were left out
+        if b == n_stops and not listed:  # farther samples of the class were left out
             lost += p_none
             break
         n_tied = 0
@@ -350,10 +349,10 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
 
 @jit
 def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, floor, lost, scores):
-    """Add a stop that samples of other classes tie with; `lost` plus the probability that was dropped.
+    """Add a stop that ties with samples of other classes; return `lost` plus the dropped probability.
 
     `product` is the row of ``state.room`` with the law of the other classes ahead, and its degrees; `own`
-    has the tied own samples, all own samples from here on, those in T, and P(none before is in T).
+    has the tied samples of the class, all of the class from here on, those in T, and P(none before is in T).
     """
     side, low, high = product
     size, left, n_own, p_none = own
@@ -386,7 +385,7 @@ def _drop(lost, weight, tails):
 
 @jit
 def _density_of_first(size, left, n_own, time):
-    """Density of the time of the nearest training sample of the own class, one of `size` tied samples.
+    """Density of the time of the nearest training sample of the class, one of `size` tied samples.
 
     j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.
     """

@@ -1,7 +1,7 @@
 """The surface of rank-R accuracy over stratified training sets: all R and all designs in one pass.
 
-`neighbors._engines.count_nearer` counts the samples that are nearer than those of the own class,
-`_rank_curves` computes the scores for every R. Where few neighbors decide, sorted lists are read. Samples
+`neighbors._engines.count_nearer` counts the samples that are nearer than those of the tested class,
+`_rank_curves` computes the scores for every R. If few neighbors decide, sorted lists are read. Samples
 whose lists end too early, and problems that need deep lists, are compared with all other samples, which are
 not sorted.
 """
@@ -45,7 +45,7 @@ def _new_stops(n, n_classes):
 
 @jit
 def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
-    """Add a sample to ``out`` (n_designs, 2, R + 1) unless too much is unknown; whether it was added."""
+    """Add a sample to ``out`` (n_designs, 2, R + 1) and return True, unless too much is unknown."""
     one[:] = 0.0
     unknown = 0.0
     for design in range(len(spec.weights)):
@@ -62,7 +62,7 @@ def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
 
 @jit
 def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):
-    """Add the samples in `rows` by their lists, until ``stop[0]``; which of them were not added."""
+    """Add the samples in `rows` by their lists, until ``stop[0]``; return a mask of those not added."""
     classes = spec.classes
     most_stops = 0
     for r in range(len(rows)):
@@ -98,7 +98,7 @@ def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):
 
 @jit
 def _add_compared(values, scale, slacks, items, data, rows, members, starts, limits, spec, out, stop):
-    """Add the samples in `rows`, whose distances to all are given, exact where there are no `slacks`.
+    """Add the samples in `rows`, whose distances to all are given, exact if there are no `slacks`.
 
     Ends early once ``stop[0]`` is set.
     """
@@ -195,7 +195,7 @@ class RankPass(ChunkPass):
 
 
 def serves(problem: ScoringProblem) -> bool:
-    """Whether this is rank-R accuracy over stratified training sets."""
+    """Return True if this is rank-R accuracy over stratified training sets."""
     kind = problem.training_sets[0]
     return (
         profile_of(problem.variant, problem.parameters) == "rank" and kind.stratified and kind.n_extra == 0
@@ -263,7 +263,7 @@ def rank_surface(
 
 
 def _first_depth(problems: list[ScoringProblem], neighbors: Neighbors, nearest: Array, tol: float) -> int:
-    """The depth of lists that serves most samples, or 0 where comparing all samples costs less."""
+    """The depth of lists that suffices for most samples, or 0 if comparing all samples costs less."""
     depth = 1
     n_available = neighbors.n_items - 1
     for problem, ks in zip(problems, nearest.T, strict=True):
@@ -275,7 +275,7 @@ def _first_depth(problems: list[ScoringProblem], neighbors: Neighbors, nearest: 
 
 
 def _limits(n_train: Array, counts: Array, missing: float) -> Array:
-    """Per class, the number of nearest own samples of which one is almost surely in the training set."""
+    """Per class, the number of its nearest samples of which one is almost surely in the training set."""
     limits = np.zeros(len(counts), np.int64)
     for drawn in n_train:
         for c, (n, count) in enumerate(zip(drawn.tolist(), counts.tolist(), strict=True)):

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001
-"""Vectors of eight doubles for compiled code: one vector instruction where the processor has it.
+"""Vectors of eight doubles for compiled code: one vector instruction if the processor has it.
 
 Numba does not vectorize straight-line code (LLVM's pass for it is switched off), and checks for overlapping
 arrays before every inner loop that it does vectorize. So kernels that need it use explicit vectors, LLVM's

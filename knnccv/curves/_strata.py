@@ -10,7 +10,7 @@ from .._typing import Array
 from ..kernel import jit
 from ..sampling import fill_hypergeometric
 
-TAPS = 8  # factors are multiplied up to one degree less before they meet the long product
+TAPS = 8  # factors are multiplied up to one degree less before the long product is multiplied by them
 MAX_ENTRIES = 2**23  # of the table of laws
 
 

@@ -1,6 +1,6 @@
 """`surface`, the public function: all numbers of neighbors and all training sizes at once.
 
-Three ways serve it. From the profile of the data (`_profile_surface`) every pair of K and training size is
+There are three ways. From the profile of the data (`_profile_surface`) every pair of K and training size is
 a weighted sum, so that one pass over the neighbor lists serves all. Rank-R accuracy over stratified
 training sets has a pass of its own (`_rank_surface`). All other problems (other stratified training sets,
 losses, votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor lists
@@ -102,9 +102,11 @@ def surface(
     ValueError, TypeError
         If an argument is not allowed; the message says what is allowed.
 
-    Notes ----- Cost: the neighbor lists, whose depth depends on the smallest training size, and O(n_items *
-    depth * K^2) for up to three classes. The profile generalizes the compactness profile of one nearest
-    neighbor (Vorontsov) to votes.
+    Notes
+    -----
+    Cost: the neighbor lists, whose depth depends on the smallest training size, and O(n_items * depth *
+    K^2) for up to three classes. The profile generalizes the compactness profile of one nearest neighbor
+    (Vorontsov) to votes.
 
     Examples
     --------

@@ -4,9 +4,9 @@ Rows of binomial coefficients are carried along the neighbor list as rows of Pas
 rho^b; rho is halved now and then, so that the numbers stay near 1. Eight samples of one class are processed
 together (the *lanes*, `_simd`), so that every multiplication and addition is one vector instruction.
 
-P_x(K, i) C(i, K) = sum_t C(g(own class), t) F_t(K - t), where F_t(s) counts the ways to choose s votes of
+P_x(K, i) C(i, K) = sum_t C(g(tested class), t) F_t(K - t), where F_t(s) counts the ways to choose s votes of
 the other classes such that none of them outvotes t. All terms are positive. For small s no class can
-outvote t, and F_t(s) is C(i - g(own class), s). For two other classes F_{t+1}(s) is F_t(s) and two more
+outvote t, and F_t(s) is C(i - g(tested class), s). For two other classes F_{t+1}(s) is F_t(s) and two more
 products.
 """
 
@@ -110,7 +110,7 @@ def advance_many(others, length, codes, rate, counts, lane_counts):
     """Move the rows of the samples' classes on by one sample, lane by lane."""
     for lane in range(LANES):
         j = codes[lane]
-        if j >= len(counts):  # own class, or no sample
+        if j >= len(counts):  # tested class, or no sample
             continue
         lane_counts[j, lane] += 1
         counts[j] = max(counts[j], lane_counts[j, lane])

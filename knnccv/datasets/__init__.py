@@ -5,7 +5,7 @@ first use, verify it by SHA-256 and keep it in a cache folder. Labels are those 
 are in the original order (which decides ties between neighbors), and no feature is scaled.
 
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
-``KNNCCV_DATA_URL``, a mirror that is asked before the public addresses.
+``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
 - One file per data set; `_uci` has the sets of Wilson and Martinez (1999).
 - `_listing` lists the data sets. `_dataset` defines `Dataset`.

@@ -62,7 +62,7 @@ def file_path(manifest: Manifest) -> Path:
 
 
 def sources(manifest: Manifest) -> list[Source]:
-    """The addresses to ask, in this order: the mirror ``KNNCCV_DATA_URL``, then the public ones.
+    """The addresses to try, in this order: the mirror ``KNNCCV_DATA_URL``, then the public ones.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def public_sources(manifest: Manifest) -> list[Source]:
 def fetch(manifest: Manifest) -> dict[str, bytes]:
     """The contents of a data set's files, from the cache or downloaded.
 
-    A cached file is verified each time. If there is none, the addresses are asked in order until one gives
+    A cached file is verified each time. If there is none, the addresses are tried in order until one gives
     the right content, which is then stored in the cache folder. Nothing else is ever written there.
 
     Parameters
@@ -131,7 +131,7 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
 
 
 def is_cached(manifest: Manifest) -> bool:
-    """Whether the file is on this disk and intact; asks no server."""
+    """Return True if the file is on this disk and intact; no server is contacted."""
     try:
         verify(manifest, _read_bounded(file_path(manifest)))
     except (OSError, WrongContentError):
@@ -162,7 +162,7 @@ class _Sink(io.BytesIO):
 
 
 def _download(source: Source) -> bytes:
-    """The bytes at an address; asks again after a pause if the server broke off."""
+    """The bytes at an address; requested again after a pause if the server broke off."""
     import pooch
     import requests
 
@@ -186,7 +186,7 @@ def _download(source: Source) -> bytes:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether a second request makes sense: the server answered, then broke off, or is busy.
+    """Return True if a second request may succeed: the server answered, then broke off, or is busy.
 
     Refusals and silence get no second request, which would only double the wait without a network.
     """

@@ -11,7 +11,7 @@ from ._manifest import load_manifest, manifest_names
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set without loading it.
+    """The properties of a data set that are known without loading it.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class DatasetInfo:
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """The data sets that have manifests, sorted by name; asks no server.
+    """The data sets that have manifests, sorted by name; no server is contacted.
 
     Returns
     -------

@@ -75,9 +75,11 @@ class LeaveGroupsOut(Design):
     TypeError, ValueError
         If `groups` or `p` is not as above.
 
-    Notes ----- Every sample is tested in the same share of the splits, p / n_groups. With
-    ``average="pooled"`` all classifications of all splits have equal weight, and hence all samples: the
-    score is the share of correct answers among all answers. ``average="item"`` is the same.
+    Notes
+    -----
+    Every sample is tested in the same share of the splits, p / n_groups. With ``average="pooled"`` all
+    classifications of all splits have equal weight, and hence all samples: the score is the share of
+    correct answers among all answers. ``average="item"`` is the same.
 
     The mean of the splits' scores (``cross_val_score(...).mean()``) differs unless groups have equal sizes.
     It is a mean of ratios, in which a sample of a small group has more weight. For ``p=1`` it follows from
@@ -180,7 +182,7 @@ def _encode_objects(labels: Array) -> Array:
         try:
             hash(label)
         except TypeError as error:
-            msg = f"groups[{at}] is a {type(label).__name__}, which is no label of a group"
+            msg = f"groups[{at}] is a {type(label).__name__}, which cannot label a group"
             raise TypeError(msg) from error
         if is_missing(label):
             msg = f"groups[{at}] is missing ({label!r}); every sample needs a group"

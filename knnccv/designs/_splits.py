@@ -320,7 +320,7 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
 
 
 def _shown(cv: Any) -> str:
-    """The given object, as text; for a class of designs, with an example of how to make a design."""
+    """The given object as text; for a class of designs, with an example of a design."""
     if not (isinstance(cv, type) and issubclass(cv, Design)):
         return repr(cv)
     arguments = _ARGUMENTS.get(cv.__name__, "...")

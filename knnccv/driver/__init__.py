@@ -1,6 +1,6 @@
 """The driver: from neighbors, a rule and a design to the exact mean score.
 
-The driver knows no variant by name. For each block of samples it gets the neighbor lists and calls
+The driver names no variant. For each block of samples it gets the neighbor lists and calls
 the variant's kernel. Every sample's A_x is computed independently, and the samples are summed in their
 order, so that the result depends neither on the threads nor on the blocks, to the last bit.
 

@@ -50,7 +50,7 @@ def complete_cv(
         `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
         integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
-        See `Neighbors.from_data`. Leave it out where X is a `Neighbors`.
+        See `Neighbors.from_data`. Leave it out if X is a `Neighbors`.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
     ties : {"random", "index"}, default "random"
@@ -113,7 +113,7 @@ def complete_cv(
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: the fraction "
-            "would claim more than is known"
+            "would suggest more than is known"
         )
         raise ValueError(msg)
     evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs)

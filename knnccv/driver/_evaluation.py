@@ -50,7 +50,7 @@ class NeighborEvaluation:
         return uncertified(result) if self.neighbors.approximate else result
 
     def _has_several_kinds(self) -> bool:
-        """Whether kernels see several kinds of training sets, or one set of groups at a time."""
+        """Return True if kernels see several kinds of training sets, or one set of groups at a time."""
         kind = self.problem.training_sets[0]
         sets_of_groups = isinstance(kind, GroupTrainingSets) and kind.n_test_groups > 1
         return len(self.problem.training_sets) > 1 or sets_of_groups

@@ -74,7 +74,7 @@ _PROBLEM_COUNT: ContextVar[_ProblemCount] = ContextVar("_PROBLEM_COUNT")
 
 @contextmanager
 def of_many(number: int) -> Iterator[None]:
-    """Announce `number` problems like the next one by a single warning."""
+    """Announce `number` problems that resemble the next one by a single warning."""
     token = _PROBLEM_COUNT.set(_ProblemCount(number))
     try:
         yield
@@ -83,7 +83,7 @@ def of_many(number: int) -> Iterator[None]:
 
 
 def may_be_long(problem: ScoringProblem, depth: int, n_rows: int) -> bool:
-    """Whether `n_rows` rows with lists of this depth are worth a forecast."""
+    """Return True if `n_rows` rows with lists of this depth are worth a forecast."""
     problems = _PROBLEM_COUNT.get(_ProblemCount(1))
     return not problems.announced and hardest(problem, depth) * n_rows * problems.number > LONG
 
@@ -199,7 +199,7 @@ def announce(
     others: Sequence[tuple[str, Attempt, Array]],
     problem: ScoringProblem,
 ) -> bool:
-    """Warn if tied groups make these rows take long on `n_workers` (0: unknown); return whether.
+    """Warn if tied groups make these rows take long on `n_workers` (0: unknown); return True after a warning.
 
     ``others`` are alternatives: description, trial and rows of each. The warning names the alternatives
     that at least halve the time.
@@ -252,7 +252,7 @@ def announce_scores(
     if tol < LARGER_TOL:
         first = first_depth(problem, scorer.neighbors, LARGER_TOL, scorer.fixed_tails)
         larger = attempt_with(scorer, first, LARGER_TOL)
-        others.append((f"tol={LARGER_TOL:g} looks at fewer neighbors", larger, np.arange(n_items)))
+        others.append((f"tol={LARGER_TOL:g} reads fewer neighbors", larger, np.arange(n_items)))
     return announce(attempt_with(scorer, depth, tol), rows, n_workers, others, problem)
 
 

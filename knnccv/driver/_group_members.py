@@ -1,7 +1,7 @@
 """Scores of rules of one nearest training sample where several whole groups are left out.
 
-T is a random set of groups, and each group matters by its nearest member alone. So the law is that of one
-nearest neighbor (ICML eq. 4) with groups in place of samples. The kernel scores a training set of one
+T is a random set of groups, and each group matters by its nearest member alone. So the distribution is that of one
+nearest neighbor (ICML eq. 4), with groups in place of samples. The kernel scores a training set of one
 sample. Tied samples in random order are an urn: the groups among them that are in T decide how many samples
 it holds, and each of these is drawn with equal probability.
 """
@@ -34,7 +34,7 @@ def score_nearest_members(
     passed,
     ties,
 ):
-    """A_x of every row, T being `n_train` random groups without the sample's own; groups passed.
+    """A_x of every row for a T of `n_train` random groups other than the sample's, and the groups passed.
 
     ``ties[r]`` is the number of groups passed before the first tie of different labels, or -1.
     ``constraints`` are those of a training set of one sample. O(depth); tied groups of unequal sizes cost
@@ -139,8 +139,8 @@ def _gain_of_urn(members, sums, left, n_train, unit):
 
     Of `left` groups, the tied ones among them, `n_train` are in T. Group j adds ``members[j]`` samples,
     whose scores sum to ``sums[j]``. If the set J of tied groups is in T, the expectation is that of the sum
-    of `sums` over the sum of `members`, both over J. The rarer of the two fates (in T, not in T) is
-    counted: ``probability[q, n]`` = P(q of the groups so far have the rarer fate, and those in T have n
+    of `sums` over the sum of `members`, both over J. The rarer of the two states (in T, not in T) is
+    counted: ``probability[q, n]`` = P(q of the groups so far have the rarer state, and those in T have n
     samples), and ``gained[q, n]`` is the expected sum of scores there. O(groups * rarer * samples).
     """
     n_out = left - n_train

@@ -56,7 +56,7 @@ class GroupScorer:
     - training set of one sample, if several groups are left out and one nearest sample decides;
     - size of training sets below K, and one entry for all larger ones, otherwise.
 
-    ``group_tail`` is the probability that none of so many groups is in the training set; in exact mode 1
+    ``group_tail[m]`` is the probability that none of m groups is in the training set; in exact mode 1
     where that is possible, otherwise 0. Ties of different labels count if their own probability, in
     ``tie_tails``, is above ``min_tail``.
     """
@@ -87,13 +87,13 @@ class GroupScorer:
 
     @property
     def enumerates_sets(self) -> bool:
-        """Whether the sets of groups are enumerated."""
+        """Return True if the sets of groups are enumerated."""
         return self.n_train < self.n_groups - 1 and int(self.nearest.max()) > 1
 
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """The rows' lists, if wanted, scores and tails (1, n_rows), and which rows are tied."""
+        """Return the rows' lists if requested, scores and tails (1, n_rows), and a mask of the tied rows."""
         lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         scores = np.zeros(len(rows), object if self.exact else float)
@@ -225,7 +225,7 @@ def group_scorer(
     train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
     n_groups, n_train = kind.counts[0], kind.n_train[0]
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
-    may_miss = np.arange(n_groups) < kind.n_test_groups  # of as many groups as are tested, none may train
+    may_miss = np.arange(n_groups) < kind.n_test_groups  # all of them may be test groups
     scorer = GroupScorer(
         neighbors,
         exact_labels(problem) if exact else problem.kernel_labels(),
@@ -266,7 +266,7 @@ def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
             at = int(rows[np.argmax(tails[0] > 0)])
             msg = (
                 "exact=True needs all neighbors that can matter, ties included; the list of sample "
-                f"{at} ends before there are enough of other groups"
+                f"{at} has too few samples of other groups"
             )
             raise ValueError(msg)
         scores[0, rows] = [rational(score, problem, scorer.constraints) for score in found[0]]
@@ -274,7 +274,7 @@ def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
 
 
 def first_group_depth(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> int:
-    """A first guess: twice the depth that would do without clustered groups."""
+    """A first guess: twice the depth that suffices if groups are not clustered."""
     kind = cast(GroupTrainingSets, problem.training_sets[0])
     tail = fixed_tail(neighbors.n_items - 1, kind.train_sizes[0], problem.nearest(kind))
     enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1

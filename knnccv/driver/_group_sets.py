@@ -166,7 +166,7 @@ def check_n_sets(problem: ScoringProblem, kind: GroupTrainingSets) -> None:
         msg = (
             f"{problem.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
             f"training samples (variant {problem.variant.name!r} looks at {problem.nearest(kind)}) are "
-            f"served for at most {MAX_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
+            f"possible for at most {MAX_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
             "monte_carlo_cv"
         )
         raise ValueError(msg)

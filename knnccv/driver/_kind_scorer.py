@@ -27,9 +27,9 @@ class KindScorer:
     kernel, light : jitted function
         The full kernel, and the light one that is called first, or None.
     constraints : Constraints
-        What the kernel reads of the training sets.
+        The description of the training sets for the kernel.
     n_nearest : int
-        How many of the nearest training samples decide.
+        The number of nearest training samples that decide.
     fixed_tail : ndarray of shape (n_available + 1,), or None
         The tail after every number of samples; None where it depends on their classes (stratified designs).
     untested : bool ndarray of shape (n_classes,)
@@ -66,7 +66,7 @@ class KindScorer:
     def ties_that_matter(
         self, mixed: Array, lists: NeighborLists, rows: Array, labels: Labels, tol: float
     ) -> Array:
-        """Which rows have a tied group of different labels that is reached with probability > ``tol / 2``.
+        """Mark the rows with a tied group of different labels that is reached with probability > ``tol / 2``.
 
         `mixed` has the start of the first such group of every row, -1 for none: later ones are reached less
         often. All lists that are deep enough for `tol` give the same answer, whatever their depth.

@@ -10,7 +10,7 @@ from ._rows import DISTANCES, INTEGERS, ITEMS
 
 @jit
 def labels_differ(labels, one, other):
-    """Whether two samples have different classes or targets."""
+    """Return True if two samples have different classes or targets."""
     if labels.classes[one] != labels.classes[other]:
         return True
     for output in range(labels.values.shape[1]):

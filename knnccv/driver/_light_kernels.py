@@ -1,4 +1,4 @@
-"""Light kernels: compiled first, because most problems need no more.
+"""Light kernels: compiled first, because they suffice for most problems.
 
 The kernels of a variant serve every neighbor order and every parameter, and some take twenty seconds to
 compile. A light kernel (`Variant.light_kernel`) serves the usual orders with the same code, and returns
@@ -27,7 +27,7 @@ def light_kernels(
 
 
 def _belong_together(owner: type[Variant]) -> bool:
-    """Whether no subclass overrides the kernels, or their choice, without the light kernels."""
+    """Return True if no subclass overrides the kernels, or their choice, without the light kernels."""
     homes = {
         name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
         for name in ("light_kernel", "fixed", "stratified", "kernel_for")

@@ -31,7 +31,7 @@ AVERAGES = ("pooled", "item", "class")
 
 
 def is_accuracy(measure: str) -> bool:
-    """Whether a measure of this name is a share of correct answers."""
+    """Return True if a measure of this name is a share of correct answers."""
     return "accuracy" in measure
 
 
@@ -121,7 +121,7 @@ class ScoringProblem:
 
     @property
     def is_loss(self) -> bool:
-        """Whether a smaller score is better."""
+        """Return True if a smaller score is better."""
         brier = self.parameters.get("score") == "brier"
         return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
 
@@ -180,7 +180,7 @@ def validate_problem(
     else:
         labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
-    # Refused before the design fails to find classes, with a message that fits less.
+    # Checked here, since the message of the design would be less helpful.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
     training_sets = () if stratified and rule.target == "values" else design.training_sets(labels)
     if rule.target == "values" and (stratified or any(kind.stratified for kind in training_sets)):

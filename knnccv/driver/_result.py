@@ -35,7 +35,7 @@ class Evaluation(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether the scores are rational numbers."""
+        """Return True if the scores are rational numbers."""
 
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters of the variant."""
@@ -219,7 +219,7 @@ class CompleteCV:
                 '; for the mean over the classes take complete_cv(..., average="class").score, or the mean '
                 "of per_class()"
             )
-            msg = f"there is no balanced accuracy, as the score is: {self.measure}"
+            msg = f"there is no balanced accuracy, since the score is: {self.measure}"
             msg += mean if len(self.classes) else ""
             raise ValueError(msg)
         tested = [score for score in self.per_class().values() if not math.isnan(score)]
@@ -320,7 +320,7 @@ class CompleteCV:
 
     def _part(self, part: str, output: int = 0) -> CompleteCV:
         if "part" not in self.parameters:
-            msg = f"variant {self.variant!r} predicts no numbers; only 'regression' has {part}"
+            msg = f"variant {self.variant!r} does not predict numbers; only 'regression' has {part}"
             raise ValueError(msg)
         return self._again(part=part, output=output)
 
@@ -332,8 +332,8 @@ class CompleteCV:
         """The evaluation that made this result; ValueError for a copy."""
         if self._evaluation is None:
             msg = (
-                "this needs the neighbors once more, but the result was copied or pickled and has no "
-                "data; call complete_cv again, or compute this before copying"
+                "this needs the data, which a copied or pickled result does not contain; call complete_cv "
+                "again, or compute this before copying"
             )
             raise ValueError(msg)
         return self._evaluation

@@ -61,7 +61,7 @@ class BlockScorer:
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """The rows' lists, if wanted, scores and tails (n_kinds, n_rows), and which rows are tied."""
+        """Return the rows' lists if requested, scores and tails (n_kinds, n_rows), and a mask of the tied rows."""
         lists, lengths = self.lists_of(rows, depth)
         scores = self.scores(lists, lengths, rows)
         tails = self.tails(lists, lengths, rows)
@@ -84,7 +84,7 @@ class BlockScorer:
         )
 
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """The share of every score that the lists leave open, shape (n_kinds, n_rows)."""
+        """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
         return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
 
     def _tied(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:

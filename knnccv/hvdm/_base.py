@@ -33,7 +33,7 @@ class MixedTable(Source):
     Parameters
     ----------
     statistics, whole : Statistics
-        With the tested sample left out where the distance does so, and of all samples.
+        With the tested sample left out if the distance does so, and of all samples.
     table : Table
         The samples, in the units of the scales.
     description : str

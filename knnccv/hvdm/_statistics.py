@@ -52,7 +52,7 @@ class ColumnArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """Everything that the distances of rows need to know about the columns of a fitted table.
+    """The statistics of a fitted table's columns that the distances of rows need.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Compiling kernels and drivers, checking kernels, and running their source unjitted."""
+"""Compile and check kernels and drivers, and run their source without compilation."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
     No other signature is allowed afterwards. Otherwise Numba would specialize the driver on the kernel
-    that is its argument, in every process again, and would never find the result in the cache.
+    that is its argument, again in every process, and would never find the result in the cache.
     """
     with _compiling:
         if isinstance(function, Dispatcher) and not function.signatures:

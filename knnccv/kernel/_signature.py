@@ -45,8 +45,8 @@ class Constraints(NamedTuple):
         set, and in all. Fixed-size designs have one stratum. In stratified designs the strata are the
         classes, with the class code as index.
     ``held_out``
-        1 where the tested sample is one of its stratum's ``counts`` (complete cross-validation); 0 where
-        it comes from outside.
+        1 if the tested sample is one of its stratum's ``counts`` (complete cross-validation); 0 if it is
+        not.
     ``n_nearest``
         `Variant.n_nearest` (K or R), at most the size of the training set.
     ``n_classes``
@@ -85,7 +85,7 @@ _integers, _floats = _array(types.int64), _array(types.float64)
 ORDER = types.NamedUniTuple(_integers, 2, Order)
 LABELS = types.NamedTuple([_integers, _array(types.float64, 2)], Labels)
 NOT_SERVED = math.inf
-"""The answer of a light kernel where the full kernel must be called. No score is infinite."""
+"""Returned by a light kernel if the full kernel must be called. No score is infinite."""
 
 _CONSTRAINT_TYPES = {
     "n_train": _integers,

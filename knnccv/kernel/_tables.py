@@ -71,7 +71,7 @@ class Tables:
 def constraints_for(
     task: Task, tables: Tables, *, n_nearest: int = 0, fields: type[Any] | None = None
 ) -> Constraints:
-    """Combine the task and the variant's tables to the constraints that the kernel reads.
+    """Combine the task and the variant's tables into the constraints that the kernel reads.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ def constraints_for(
     Returns
     -------
     Constraints
-        Of arrays of int64 and float64, or of Python integers and Fractions in exact mode.
+        Its arrays are int64 and float64, or hold Python integers and Fractions in exact mode.
 
     Raises
     ------
     TypeError
-        If the integers are not as many as `fields` has fields, or are of another NamedTuple class.
+        If the number of integers differs from that of `fields`, or they are of another NamedTuple class.
     """
     if fields is not None:
         _check_fields(fields, tables.integers)
@@ -119,7 +119,7 @@ def constraints_for(
 
 
 def _check_fields(fields: type[Any], integers: Any) -> None:
-    """Compiled code would read beyond the end of a shorter array."""
+    """Raise TypeError for integers that do not fit `fields`: compiled code would read beyond their end."""
     names, integers = fields._fields, integers if hasattr(integers, "_fields") else list(integers)
     other_class = hasattr(integers, "_fields") and not isinstance(integers, fields)
     if len(integers) == len(names) and not other_class:

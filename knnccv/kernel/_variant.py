@@ -54,7 +54,7 @@ class Variant(ABC):
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
 
     def check_targets(self, values: Array, **parameters: Any) -> None:  # noqa: B027
-        """Raise ValueError or TypeError if they do not suit the targets, (n_items, n_outputs)."""
+        """Raise ValueError or TypeError if the parameters do not suit the targets, (n_items, n_outputs)."""
 
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute score that one classification can have."""
@@ -71,7 +71,7 @@ class Variant(ABC):
     def measure(self, **parameters: Any) -> str:
         """The name of the score in reports and plots, such as "top-2 accuracy".
 
-        A name with the word "accuracy" says that the score is a share of correct answers. The number of
+        A name with the word "accuracy" means that the score is a share of correct answers. The number of
         neighbors of a surface is named "K", or "R" for a `rank`. By default the name is "expected loss" if
         there is a `loss`, otherwise "score".
         """
@@ -87,8 +87,8 @@ class Variant(ABC):
     ) -> Array:
         """Correct the scores of several kinds of training sets before their weighted mean is taken.
 
-        Some scores over all training sets are not the mean of the scores over each kind, such as a
-        variance where the folds differ in size. A design that leaves out several groups has one kind: its
+        Some scores, such as a variance if the folds differ in size, are not the mean of the scores over
+        each kind. A design that leaves out several groups has one kind: its
         kernel is called for one training set at a time, and `scores` are the means over these.
 
         Parameters

@@ -4,7 +4,7 @@
 and every variant.
 
 - `_neighbors` has the class `Neighbors`; `_lists` the lists that it returns.
-- `_sources` knows what orders the samples, and decides which engine serves a question.
+- `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
 - `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.
 - `_inputs` checks given lists and graphs; `_square_input` checks square matrices.

@@ -25,7 +25,7 @@ def lists_of_indices(
     ------
     ValueError, TypeError
         If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty, or
-        the distances are not finite or fall along all lists.
+        the distances are not finite or decrease along all lists.
     """
     raw = _as_indices(indices, approximate=approximate, drop_self=drop_self)
     n_items, depth = raw.shape
@@ -65,7 +65,7 @@ def lists_of_indices(
     from_library = approximate or drop_self  # other lists with this order are intended
     if from_library and fall and not rise:
         msg = (
-            "distances fall along all lists, as similarities do; pass distances (for example the negative "
+            "distances decrease along all lists, as similarities do; pass distances (for example the negative "
             "similarities), the nearest first"
         )
         raise ValueError(msg)
@@ -119,7 +119,7 @@ def _check_finite_where(values: Array, keep: Array, start: int) -> None:
 
 @jit
 def _find_repeated(raw, keep, stamps, start):
-    """Flat index of an entry that is twice in its row, or -1; `stamps` has the last row of each sample."""
+    """Flat index of an entry that occurs twice in its row, or -1; `stamps` has the last row of each sample."""
     for r in range(len(raw)):
         for j in range(raw.shape[1]):
             if keep[r, j]:
@@ -218,8 +218,8 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
         raise TypeError(msg)
     if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
         msg = (
-            f"graph has format {graph.format!r}, which does not keep stored zeros apart from empty "
-            "places; make it as csr, csc, coo, lil or dok"
+            f"graph has format {graph.format!r}, which does not distinguish stored zeros from empty "
+            "entries; convert it to csr, csc, coo, lil or dok"
         )
         raise ValueError(msg)
     csr = graph.tocsr(copy=True)
@@ -232,7 +232,7 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
     stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
     if csr.nnz != stored:
-        msg = "graph stores more than one distance for some pair of items"
+        msg = "graph stores more than one distance for some pair of samples"
         raise ValueError(msg)
     n_items = csr.shape[0]
     row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
@@ -249,7 +249,7 @@ def lists_of_graph(graph: Any) -> tuple[Array, Array, Array]:
         raise ValueError(msg)
     lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
     if not lengths.all():
-        msg = f"item {int(np.argmin(lengths))} has no neighbors in the graph"
+        msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
         raise ValueError(msg)
     order = np.lexsort((items, values, rows))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])

@@ -31,7 +31,7 @@ class Neighbors:
     n_items : int
         N.
     max_depth : int
-        Longest list that can be asked for: N - 1, or less if the given lists are shorter.
+        Length of the longest available lists: N - 1, or less if the given lists are shorter.
     metric : str
         Name of the metric or of the source, for display.
     ordered_by_index : bool
@@ -96,7 +96,7 @@ class Neighbors:
             A name from the table in the notes, or ``metric(tested, other)`` → float, which need be
             neither symmetric nor a metric.
         n_neighbors : int, optional
-            Longest lists to search (1 to n_items - 1). Default: as long as the question needs.
+            Longest lists to search (1 to n_items - 1). Default: as long as a score needs.
         metric_params : mapping, optional
             ``{"p": ...}`` for minkowski (default 2); ``{"V": covariance}`` or ``{"VI": inverse}``, one of
             them required, for mahalanobis.
@@ -190,7 +190,7 @@ class Neighbors:
 
         Notes
         -----
-        A list that is shorter than the question needs shows in the result's ``error_bound``. Since a
+        Lists that are too short increase the result's ``error_bound``. Since a
         sample beyond the list may tie the last one in it, the last tied group counts as unknown, unless
         the list is complete. Equal distances are sorted in the order of the samples. The euclidean
         distances of `kneighbors` may tie where the data do not, since square roots of neighboring numbers
@@ -200,7 +200,7 @@ class Neighbors:
         ------
         ValueError, TypeError
             If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty,
-            a distance is not finite, or (with `approximate` or `drop_self`) distances fall along all lists,
+            a distance is not finite, or (with `approximate` or `drop_self`) distances decrease along all lists,
             as similarities do.
 
         Examples
@@ -277,7 +277,7 @@ class Neighbors:
             part = self.search(rows, depth)
             if part.lengths.min() < depth:
                 at = int(part.lengths.argmin())
-                msg = f"item {rows[at]} has only {part.lengths[at]} known neighbors, asked for {depth}"
+                msg = f"sample {rows[at]} has only {part.lengths[at]} known neighbors, n_neighbors is {depth}"
                 raise ValueError(msg)
             items[rows] = part.items
             values[rows] = self._source.to_distance(part.values)
@@ -363,12 +363,12 @@ class Neighbors:
         return light
 
     def serves_cheaply(self, depth: int) -> bool:
-        """Whether lists of this depth are stored, or cost less than a comparison of all pairs."""
+        """Return True if lists of this depth are stored, or cost less than a comparison of all pairs."""
         return isinstance(self._engine(depth), StoredLists) or DEEP * depth <= self.n_items
 
     @property
     def sees_all(self) -> bool:
-        """Whether every sample can be compared with all others by `values`."""
+        """Return True if every sample can be compared with all others by `values`."""
         return self._source.compares_all and self.max_depth == self.n_items - 1
 
     def proposer(self) -> Any:

@@ -1,6 +1,6 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
-A source knows what is ordered: features under a metric, a matrix of distances, or given lists. Mixed
+A source holds the data that are ordered: features under a metric, a matrix of distances, or given lists. Mixed
 tables have a source of their own in `knnccv.hvdm`.
 """
 
@@ -99,7 +99,7 @@ class FeatureTable(Source):
             self.device = check_device(device)
 
     def engines(self) -> Sequence[Engine]:
-        """Engines by metric, algorithm and device; the first line that fits holds."""
+        """Engines by metric, algorithm and device; the first condition that holds decides."""
         kind, data = self.metric.kind, self.metric.data
         short = longest_short_list(self.n_items)
         brute_force = BruteForce(self.n_items, self.compare)

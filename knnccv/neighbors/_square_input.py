@@ -13,7 +13,7 @@ from .._validation import as_reals, check_finite, rectangular
 BLOCK_VALUES = 2**21  # values checked at a time; a matrix may be too large for a copy
 TILE = 512
 FEWEST = 3  # two samples have only one order
-# With few rows an arbitrary diagonal may be the largest by chance; a symmetric matrix is not chance.
+# With few rows an arbitrary diagonal may be the largest by chance; symmetry is not.
 FEW = 10
 
 
@@ -103,7 +103,7 @@ def _finite_diagonal(matrix: Array) -> Array:
 
 
 def _holds_similarities(matrix: Array) -> bool:
-    """Whether every row's largest value is on the diagonal; distances are known by the first rows."""
+    """Return True if every row's largest value is on the diagonal; for distances the first rows suffice."""
     if len(matrix) < FEWEST:
         return False
     higher = False
@@ -116,7 +116,7 @@ def _holds_similarities(matrix: Array) -> bool:
 
 
 def _symmetric(matrix: Array) -> bool:
-    """Whether a matrix equals its transpose up to rounding."""
+    """Return True if a matrix equals its transpose up to rounding."""
     for row in range(0, len(matrix), TILE):
         for column in range(row, len(matrix), TILE):
             one = matrix[row : row + TILE, column : column + TILE]

@@ -102,11 +102,13 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_, feature_names_in_
         The number of columns, and their names if the table has any.
 
-    Notes ----- The paper does not define vote ties, start values and weights that all vanish; see the
-    parameters above and `vote_weights`. Of settings with equal fitness, the first in the order k, kernel,
-    D_k before D'_k, w_k is chosen. Of samples with equal distances, the first in the data is nearer. The
-    scores are optimistic, since the parameters are chosen on the same samples; cross-validate the whole
-    estimator for an honest score.
+    Notes
+    -----
+    The paper does not define vote ties, start values and weights that all vanish; see the parameters above
+    and `vote_weights`. Of settings with equal fitness, the first in the order k, kernel, D_k before D'_k,
+    w_k is chosen. Of samples with equal distances, the first in the data is nearer. The scores are
+    optimistic, since the parameters are chosen on the same samples; cross-validate the whole estimator for
+    a valid score.
 
     References
     ----------

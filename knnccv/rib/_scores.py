@@ -31,8 +31,8 @@ def cvc_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        (r + c) / (n + 1), with r the number of samples whose own class has most votes, and c the mean share
-        of votes for the own class. A tied vote goes to the smallest label (in `RIBClassifier` to the
+        (r + c) / (n + 1), with r the number of samples whose true class has most votes, and c the mean share
+        of votes for the true class. A tied vote goes to the smallest label (in `RIBClassifier` to the
         nearest class, by default). A row without votes counts as equal votes.
 
     Raises
@@ -40,9 +40,10 @@ def cvc_score(y_true: Any, votes: Any) -> float:
     ValueError, TypeError
         If a vote is negative or not finite, or the shape does not match the labels.
 
-    Notes ----- Wilson & Martinez 1999, eqs. (1) and (2). One more correct sample adds 1 / (n + 1); no
-    change of the confidence outweighs it. CVC therefore orders settings by r, and settings with equal r
-    by confidence.
+    Notes
+    -----
+    Wilson & Martinez 1999, eqs. (1) and (2). One more correct sample adds 1 / (n + 1); no change of the
+    confidence outweighs it. CVC therefore orders settings by r, and settings with equal r by confidence.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def lcv_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        Share of the samples whose own class has most votes; a tied vote goes to the smallest label.
+        Share of the samples whose true class has most votes; a tied vote goes to the smallest label.
 
     Raises
     ------

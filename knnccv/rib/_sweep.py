@@ -26,7 +26,7 @@ LARGEST_POWER = 600.0
 
 
 class Settings(NamedTuple):
-    """All combinations of the parameters of the votes, and what the powers of w_k need."""
+    """All combinations of the parameters of the votes, and the numbers behind the powers of w_k."""
 
     ks: Array
     kernels: Array
@@ -197,7 +197,7 @@ def sweep(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> tuple[Array, Array]:
-    """Count the correct samples of every setting, and average the confidence in the samples' own classes.
+    """Count the correct samples of every setting, and average the confidence in the samples' true classes.
 
     Parameters
     ----------

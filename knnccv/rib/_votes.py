@@ -33,7 +33,7 @@ class VoteLists(NamedTuple):
     classes : int32 ndarray of shape (n_items, depth)
         The class of every such number; undefined beyond the classes that occur.
     own_class : int32 ndarray of shape (n_items,)
-        The number of the item's own class; -1 if it does not occur in the list.
+        The number of the sample's class; -1 if it does not occur in the list.
     """
 
     distances: Array

@@ -2,7 +2,7 @@
 
 `expected_score` is the exact expectation of ``cross_val_score(...).mean()`` over the splitter's random
 numbers. `ccv_scorer` and `WholeData` bring such expectations into ``GridSearchCV``, ``validation_curve``
-and anything else of scikit-learn that takes ``scoring=`` and ``cv=``.
+and other functions of scikit-learn that take ``scoring=`` and ``cv=``.
 """
 
 from __future__ import annotations

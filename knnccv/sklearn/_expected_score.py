@@ -125,7 +125,7 @@ def expected_score(
         ``shuffle=True``, their repeated versions, ``ShuffleSplit``, ``StratifiedShuffleSplit``,
         ``GroupShuffleSplit``, and the splitters that leave out samples or groups. An integer means folds
         without shuffling. For these, and for all other splitters that always make the same splits,
-        scikit-learn computes the score, nothing is averaged, and the result says so.
+        scikit-learn computes the score, nothing is averaged, and the result reports this.
     scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
         "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
         "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn raises an
@@ -177,10 +177,12 @@ def expected_score(
         If it is unknown whether a transductive step uses labels, since two fits to the same data with the
         same seed differ.
 
-    Notes ----- Tied training samples are ordered as in the training sets of scikit-learn's splitters: in
-    the order of the data for k-fold and group splits, and in random order, averaged over, for
-    ``ShuffleSplit`` and ``StratifiedShuffleSplit``. scikit-learn's ``algorithm="brute"`` does the same for
-    one neighbor. Its trees, and its heap for several neighbors, use other orders.
+    Notes
+    -----
+    Tied training samples are ordered as in the training sets of scikit-learn's splitters: in the order of
+    the data for k-fold and group splits, and in random order, averaged over, for ``ShuffleSplit`` and
+    ``StratifiedShuffleSplit``. scikit-learn's ``algorithm="brute"`` does the same for one neighbor. Its
+    trees, and its heap for several neighbors, use other orders.
 
     Examples
     --------
@@ -253,7 +255,7 @@ def _score(
     request: ScoreRequest, regression: bool, method: str, runs: _Runs, which: str = ""
 ) -> ExpectedScore:
     """Compute the expected score by the `method`; `which` names the scoring if there are several."""
-    why_not = "method='mc' was asked for"
+    why_not = "method='mc' was requested"
     if method != "mc":
         try:
             return _exact(request, exact_score(request, regression))

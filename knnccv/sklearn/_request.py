@@ -38,7 +38,7 @@ class ScoreRequest:
 
     @property
     def pooled(self) -> bool:
-        """Whether all classifications have equal weight, for all sizes of the folds."""
+        """Return True if all classifications have equal weight, for all sizes of the folds."""
         return self.average == "pooled"
 
     @property

@@ -55,7 +55,7 @@ class FoldLaw:
 
     @classmethod
     def of_design(cls, design: Design, ties: str, labels: EncodedLabels) -> FoldLaw:
-        """Create the law of a design of knnccv."""
+        """Create the distribution of splits of a design of knnccv."""
         kinds = design.training_sets(labels)
         if not all(kind.stratified for kind in kinds):
             return cls(design, ties)
@@ -119,7 +119,7 @@ Law = FoldLaw | GroupLaw | ListedLaw | UnknownLaw
 
 
 def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
-    """Return the law of a splitter.
+    """Return the distribution of a splitter's splits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Votes where tied samples come in groups, in designs of one training size."""
+"""Votes averaged over the orders of tied samples, in designs with one training size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     own_class = classes[target]
     unit = constraints.unit
     zero = unit * 0
-    others = n_classes  # the row of all classes but the tested item's, as one
+    others = n_classes  # one row for all classes other than the tested sample's
     two_classes = rule.kind in (ANY_RIGHT, VOTE_SHARE)  # only right or wrong counts
     plain = rule.kind == PLURALITY and len(rule.losses) == 0 and rule.n_tie_nodes == 0
     seen_classes = np.empty(n_classes + 1, np.int64)

@@ -1,7 +1,7 @@
 """The probabilities of the positions where the K nearest training samples end, in designs of one size.
 
-`score_fixed_size` reads them: `scaled_position_weights` are the front of ``constraints.weights``, and
-`thinning_rates` are the front of ``constraints.numbers``.
+`score_fixed_size` reads them: `scaled_position_weights` are the first entries of ``constraints.weights``,
+and `thinning_rates` the first entries of ``constraints.numbers``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Votes where tied samples come at random times, in stratified designs."""
+"""Votes averaged over the orders of tied samples, in stratified designs: tied samples get random times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def score_stratified(order, labels, target, constraints, rule):
     """ICML §2.5 over all tie orders, for any `VotingRule`; O(depth * cost of a vote) without mixed groups.
 
     With ``constraints.extra``, `n_extra` of the strata flagged there, chosen at random, have one more
-    training sample: the mark of a distribution counts the strata passed that do.
+    training sample: the mark of a distribution counts how many of the strata passed have one.
     """
     classes, items, group_end = labels.classes, order.items, order.group_end
     k, n_train, extra = constraints.n_nearest, constraints.n_train, constraints.extra
@@ -209,7 +209,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, unit, k,
 
 @jit
 def _copy(sources, source, rows, row):
-    """``rows[row] = sources[source]``, which would compile a broadcast and its error message: seconds."""
+    """Set ``rows[row] = sources[source]``; as a slice assignment it would take seconds to compile."""
     for level in range(sources.shape[1]):
         for b in range(sources.shape[2]):
             rows[row, level, b] = sources[source, level, b]
@@ -217,9 +217,9 @@ def _copy(sources, source, rows, row):
 
 @jit
 def _mix_over_times(row, at_item, after, time, left, n_train, n_levels, unit):
-    """A class's distribution at a time, and that where one of its samples has just this time."""
+    """Add a class's distribution at a time, and that given that one of its samples has exactly this time."""
     members = len(after) - 1
-    probabilities = np.full(members + 1, unit * 0)  # of j of the members being before
+    probabilities = np.full(members + 1, unit * 0)  # of j members with an earlier time
     mode = int(members * time)
     probabilities[mode] = unit
     total = unit * 1

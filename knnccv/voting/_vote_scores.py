@@ -19,7 +19,7 @@ PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
 
 
 class VotingRule(NamedTuple):
-    """How votes are scored.
+    """The rule by which votes are scored.
 
     ``kind``
         PLURALITY: the most frequent class wins. ANY_RIGHT: one correct vote is enough. VOTE_SHARE: the
@@ -45,7 +45,7 @@ class VoteDistributions(NamedTuple):
     ``max_marks``, ``max_votes``
         int64 (n_classes + 2,): the highest mark and the number of votes beyond which a row holds zeros.
     ``seen_classes``
-        int64 (any,): the classes that may have votes; the tested item's class is one of them.
+        int64 (any,): the classes that may have votes; the tested sample's class is one of them.
     ``marks``
         (marks,): the weight of every mark.
     ``product``

@@ -39,7 +39,7 @@ def counted_votes(order, labels, target, constraints):
     `counted_weights`.
 
     ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
-    item's class without a majority, the number of subsets of the others that do not outvote it. It is a
+    sample's class without a majority, the number of subsets of the others that do not outvote it. It is a
     product over the other classes. When a sample joins a class, that class is divided out and multiplied
     in again. Integers are exact, so this may subtract.
     """

@@ -21,7 +21,7 @@ def two_class_votes(order, labels, target, constraints):
     """The light kernel of `knn_fixed` for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[own_class * (table_depth + 1) + i, g]`` is the weight of position i times the score, if g of the
-    i nearest samples are of the tested item's class.
+    i nearest samples are of the tested sample's class.
     """
     table_depth = read_as(VoteFields, constraints.integers).table_depth
     table = constraints.table

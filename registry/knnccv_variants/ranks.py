@@ -1,4 +1,4 @@
-"""Rank-R accuracy (CMC): correct if one of the R nearest training samples has the item's class."""
+"""Rank-R accuracy (CMC): correct if one of the R nearest training samples has the sample's class."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rank_fixed(order, labels, target, constraints):
 def rank_fixed_untied(order, labels, target, constraints):
     """The light kernel of `rank_fixed`: no mixed tied groups.
 
-    ``wrong[r]`` = P(no sample of the tested item's class so far is in T, and r others are).
+    ``wrong[r]`` = P(no sample of the tested sample's class so far is in T, and r others are).
     """
     if has_mixed_group(order, labels):
         return NOT_SERVED
@@ -89,7 +89,7 @@ def rank_stratified_untied(order, labels, target, constraints):
     places = np.empty(n_classes, np.int64)
     seen_classes = np.empty(len(rows), np.int64)
     n_seen_classes = 0
-    p_none = unit * 1  # P(no sample of the tested item's class so far is in T)
+    p_none = unit * 1  # P(no sample of the tested sample's class so far is in T)
     own_left = constraints.counts[own_class] - constraints.held_out
     n_own = constraints.n_train[own_class]
     score = unit * 0
@@ -120,7 +120,7 @@ def rank_stratified_untied(order, labels, target, constraints):
 
 
 class Rank(Variant):
-    """Correct if an R nearest training sample has the item's class (ICML classifier 6, TR 2 and 4).
+    """Correct if an R nearest training sample has the sample's class (ICML classifier 6, TR 2 and 4).
 
     Parameters
     ----------

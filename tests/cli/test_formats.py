@@ -219,7 +219,7 @@ def test_options_for_another_format(run, write, form, option, part):
         ([(1, 2, "a"), (3, None, "b")], "row 1 (from 0), column 'y': the value is missing"),
         ([(1, 2, "a"), (3, 4, None)], "row 1 (from 0), column 'label': the target is missing"),
         ([(1, 2, "a"), (3, np.inf, "b")], "column 'y': inf is not finite"),
-        ([("1", 2, "a"), ("2 m", 2, "b")], "row 1 (from 0), column 'x': '2 m' is no number; --drop x"),
+        ([("1", 2, "a"), ("2 m", 2, "b")], "row 1 (from 0), column 'x': '2 m' is not a number; --drop x"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),
         ([], "is empty"),
     ],
@@ -234,7 +234,7 @@ def test_parquet_files_that_cannot_be_used(run, write, rows, part):
     [
         ([(1, 2, "a"), (3, None, "b")], "row 3, column 'y': the value is missing"),
         ([(1, 2, "a"), (3, "NA", "b")], "row 3, column 'y': the value is missing (NA)"),
-        ([(1, 2, "a"), (3, True, "b")], "row 3, column 'y': 'True' is no number"),
+        ([(1, 2, "a"), (3, True, "b")], "row 3, column 'y': 'True' is not a number"),
         ([(1, datetime.date(2020, 1, 2), "a"), (3, 4, "b")], "row 2, column 'y': '2020-01-02"),
         ([(1, 2, "a"), (3, "4,5", "b")], "write a decimal point instead of the comma"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),

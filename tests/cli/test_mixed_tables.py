@@ -156,12 +156,12 @@ def test_names_of_the_samples_are_pointed_out(run, write):
 @pytest.mark.parametrize(
     ("content", "options", "parts"),
     [
-        ("x,c\n1,a\n2 m,b\n", (), ("line 3", "'2 m' is no number", "other cells", "--categorical x")),
+        ("x,c\n1,a\n2 m,b\n", (), ("line 3", "'2 m' is not a number", "other cells", "--categorical x")),
         ('x,c\n"1,5",a\n"2,5",b\n', (), ("line 2", "write a decimal point instead of the comma")),
         ("x,c\n1,a\ninf,b\n", (), ("line 3, column 'x': inf is not finite",)),
         ("x,y,c\n1,,a\n2,,b\n", (), ("column 'y' has no value at all; --drop y",)),
         ("x,c\n1,a\n2,\n", (), ("line 3, column 'c': the target is missing",)),
-        ("x,c\n1,a\n2,b\n", ("--categorical", "c"), ("column 'c' is no feature; --categorical",)),
+        ("x,c\n1,a\n2,b\n", ("--categorical", "c"), ("column 'c' is not a feature; --categorical",)),
         ("x,c\n1,a\n2,b\n", ("--categorical", "xx"), ("no column 'xx'", "did you mean 'x'?")),
         ("x,c\n1,a\n2,b\n", ("--standardize",), ("--metric heom, which scales every column itself",)),
         ("x,c\n1,a\n2,b\n", ("--p", "3"), ("--p belongs to --metric minkowski, not to heom",)),

@@ -154,7 +154,7 @@ ARGUMENTS = {
     "y-dicts": (
         lambda: {"y": [{"a": 1}, {"b": 2}] * 6},
         TypeError,
-        r"y\[0\] is a dict, which is no class label",
+        r"y\[0\] is a dict, which is not a class label",
     ),
     "y-sets": (lambda: {"y": objects(*[{1}, {2}, {1, 2}] * 4)}, TypeError, r"\by\b.*set"),
     # ties, average, n_jobs, executor, progress

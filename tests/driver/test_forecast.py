@@ -134,7 +134,7 @@ def test_a_larger_tol_is_named_where_it_ends_before_the_group():
         D[x, (x + np.arange(1, 16)) % n_items] = np.arange(1, 16) / 100
     near = Neighbors.from_distances(D)
     told, _ = told_by(lambda: complete_cv(near, np.arange(n_items) % 3, "nn", 5))
-    assert "tol=1e-06 looks at fewer neighbors" in told
+    assert "tol=1e-06 reads fewer neighbors" in told
 
 
 @pytest.mark.usefixtures("impatient")

@@ -239,7 +239,7 @@ def test_per_class_is_the_mean_over_the_class(design, average, loss):
     if average == "class":
         assert mean == pytest.approx(found.score, rel=1e-12)
     if loss is not None:
-        with pytest.raises(ValueError, match=r"no balanced accuracy, as the score is: .*expected loss"):
+        with pytest.raises(ValueError, match=r"no balanced accuracy, since the score is: .*expected loss"):
             _ = found.balanced_accuracy
     else:
         assert found.balanced_accuracy == pytest.approx(mean, rel=1e-14)
@@ -267,7 +267,7 @@ def test_the_score_has_a_name(variant, setting, plain_name, by_class):
         assert f", {name} of 2 random runs" in repr(runs)
         assert found.tie_report().measure == name
         if "accuracy" not in name or "rank" in name:
-            with pytest.raises(ValueError, match="no balanced accuracy, as the score is: "):
+            with pytest.raises(ValueError, match="no balanced accuracy, since the score is: "):
                 _ = found.balanced_accuracy
         cells = (
             {"loss": LOSS} if "loss" in setting else {key: v for key, v in setting.items() if key != "rank"}
@@ -346,7 +346,7 @@ def test_a_copy_leaves_the_data_behind():
         assert other.score == found.score
         assert other.per_class() == found.per_class()
         assert other.n_train_sets == found.n_train_sets
-        with pytest.raises(ValueError, match=r"was copied or pickled and has no data; call complete_cv"):
+        with pytest.raises(ValueError, match=r"which a copied or pickled result does not contain; call complete_cv"):
             other.confusion()
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0
@@ -368,7 +368,7 @@ def test_the_data_may_be_asked_after_the_caller_changed_the_labels():
 def test_rules_that_predict_no_class_have_no_confusion():
     X, y = smooth(60)
     found = complete_cv(X, y, "rank", KFold(5))
-    with pytest.raises(ValueError, match="variant 'rank' predicts no class that confusion"):
+    with pytest.raises(ValueError, match="variant 'rank' does not predict a class"):
         found.confusion()
     assert len(found.per_class()) == 3
 

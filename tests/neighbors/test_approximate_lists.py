@@ -92,7 +92,7 @@ def test_similarities_are_not_taken_for_distances():
     for near in (ITEMS, np.column_stack([ITEMS, np.full(120, -1)])):
         missing = near.shape[1] - 20
         falling = np.column_stack([-DISTANCES, np.zeros((120, missing))])
-        with pytest.raises(ValueError, match="distances fall along all lists, as similarities do"):
+        with pytest.raises(ValueError, match="distances decrease along all lists, as similarities do"):
             Neighbors.from_lists(near, falling, approximate=True)
     Neighbors.from_lists(ITEMS[:, ::-1], DISTANCES[:, ::-1])  # sorted so on purpose
     shuffled = DISTANCES.copy()

@@ -173,17 +173,17 @@ CALLS = {
     "from_graph-no-entries": (
         lambda: Neighbors.from_graph(sp.csr_matrix((12, 12))),
         ValueError,
-        "item 0 has no neighbors in the graph",
+        "sample 0 has no neighbors in the graph",
     ),
     "from_graph-empty-row": (
         lambda: Neighbors.from_graph(sp.csr_matrix(changed(DISTANCES, 7, 0.0))),
         ValueError,
-        "item 7 has no neighbors in the graph",
+        "sample 7 has no neighbors in the graph",
     ),
     "from_graph-only-itself": (
         lambda: Neighbors.from_graph(sp.csr_matrix(np.diag(np.arange(2.0, 14.0)))),
         ValueError,
-        "item 0 has no neighbors in the graph",
+        "sample 0 has no neighbors in the graph",
     ),
     "from_graph-duplicates": (
         lambda: Neighbors.from_graph(duplicated(sp.csr_matrix)),
@@ -256,7 +256,7 @@ CALLS = {
             sp.csr_matrix(changed(DISTANCES, (0, slice(3, None)), 0.0))
         ).kneighbors(5),
         ValueError,
-        "item 0 has only 2 known neighbors, asked for 5",
+        "sample 0 has only 2 known neighbors, n_neighbors is 5",
     ),
 }
 

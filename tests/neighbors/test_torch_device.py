@@ -229,10 +229,10 @@ def test_devices_that_do_not_serve():
     with pytest.raises(ValueError, match="'tree' runs on the CPU"):
         Neighbors.from_data(X, algorithm="tree", device="cpu")
     for wrong in ("gpu", 1.5, "cuda:x", ["cpu"]):
-        with pytest.raises(ValueError, match=r"device must be None or what torch.device takes"):
+        with pytest.raises(ValueError, match=r"device must be None or a device of PyTorch"):
             Neighbors.from_data(X, device=wrong)
     for absent in ("cuda:99", "meta"):
-        with pytest.raises(ValueError, match=f"there is no device '{absent}' here, only 'cpu'"):
+        with pytest.raises(ValueError, match=f"this machine has no device '{absent}', only 'cpu'"):
             Neighbors.from_data(X, device=absent)
 
 

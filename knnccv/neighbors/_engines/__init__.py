@@ -1,7 +1,7 @@
 """Search engines: each finds the nearest samples of any samples, with exact orders and ties.
 
 All engines follow the protocol in `engine` and return the same lists, index for index and bit for bit.
-`knnccv.neighbors._sources` decides which engine serves a question.
+`knnccv.neighbors._sources` chooses the engine for each search.
 
 - `brute_force` compares all pairs; `kd_tree` serves few features; `sparse_rows` serves sparse data.
 - `matrix_product` proposes neighbors by matrix products in single precision; `torch_device` does so on a

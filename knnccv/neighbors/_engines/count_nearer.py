@@ -1,7 +1,7 @@
 """Counts of nearer samples by class, for rank-R accuracy; nothing is sorted.
 
 Rank-R accuracy depends on one number per class and *stop*: how many samples of that class are nearer than
-the stop, which is a sample of the tested item's class. A binary search puts every other sample between two
+the stop, which is a sample of the tested sample's class. A binary search puts every other sample between two
 stops, so that neither deep lists nor sorted rows are needed.
 
 If matrix products in single precision propose the distances (`matrix_product`), a sample is placed by its
@@ -54,14 +54,14 @@ def _place(stops, half, value):
 
 @jit
 def set_stops(values, members, limit, average_ties, stops, who, sizes):
-    """Fill in the stops of a tested item, the nearest first; return their number.
+    """Fill in the stops of a tested sample, the nearest first; return their number.
 
     With `average_ties`, tied samples share one stop, and ``sizes`` has their number.
 
     Parameters
     ----------
     values : float64 (n_own,)
-        Distances of the other samples of the tested item's class, `members` (ascending).
+        Distances of the other samples of the tested sample's class, `members` (ascending).
     limit : int
         Number of nearest samples of the class that matter.
     stops, who, sizes : float64, int64 and int64 (any,)

@@ -20,14 +20,14 @@ class Engine(ABC):
     Attributes
     ----------
     max_depth : int
-        Longest lists that the engine serves. An engine that turns out unfit for the data while it is
-        prepared sets this to 0.
+        Longest lists that the engine serves. An engine sets this to 0 if `prepare` finds that it does not
+        suit the data.
     """
 
     max_depth: int
 
     def serves(self, depth: int) -> bool:
-        """Whether the engine finds lists of this depth."""
+        """Return True if the engine finds lists of this depth."""
         return depth <= self.max_depth
 
     def prepare(self) -> None:  # noqa: B027
@@ -80,7 +80,7 @@ class Lazy(Generic[Built]):
 
     @property
     def is_built(self) -> bool:
-        """Whether the value exists."""
+        """Return True if the value exists."""
         return bool(self._values)
 
     def __reduce__(self) -> tuple[Any, ...]:

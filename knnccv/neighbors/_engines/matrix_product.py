@@ -143,7 +143,7 @@ class CandidateHeaps:
         return int(self.values.shape[1])
 
     def serves(self, depth: int) -> bool:
-        """Whether they suffice for lists of this depth."""
+        """Return True if the heaps suffice for lists of this depth."""
         return self.width >= _width(depth, self.n_items)
 
 

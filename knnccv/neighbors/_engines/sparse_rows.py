@@ -1,7 +1,7 @@
 """Search in sparse data: shared features propose candidates, exact differences decide.
 
 The data are kept by rows and by columns. For a tested sample one pass over the columns of its features
-finds what it shares with every other sample. Together with the sums of each row this gives all distances,
+finds its overlap with every other sample. Together with the sums of each row this gives all distances,
 up to a bound of the rounding. Samples that the bound cannot exclude are candidates. They are measured as
 dense rows are, difference by difference in the order of the columns. Zeros add nothing and are skipped.
 Orders, distances and ties are those of ``X.toarray()``, to the last bit.
@@ -209,7 +209,7 @@ def _sum_rows(starts, values, absolute, sums):
 
 @jit
 def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
-    """Fill in what sample x shares with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
+    """Fill in the overlap of sample x with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
         value = values[a]
@@ -247,7 +247,7 @@ def _total_gap(starts, columns, values, absolute, x, y):
 
 @jit
 def _proposed(kind, both, shared):
-    """A distance, from the sum `both` of two samples' sums and what they share."""
+    """A distance, from the sum `both` of two samples' sums and their overlap."""
     if kind == ABSOLUTE:
         return both - shared
     if kind == BINARY:

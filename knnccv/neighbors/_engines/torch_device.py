@@ -89,14 +89,14 @@ def check_device(device: Any) -> str:
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError, ValueError) as error:
-        msg = f"device must be None or what torch.device takes, as 'cuda:1' or 'cpu', got {device!r}"
+        msg = f"device must be None or a device of PyTorch, such as 'cuda:1' or 'cpu', got {device!r}"
         raise ValueError(msg) from error
     known = _devices(torch)
     if chosen.type == "cuda" and chosen.index is None and "cuda:0" in known:
         chosen = torch.device("cuda", torch.cuda.current_device())
     name = chosen.type if chosen.type in ("cpu", "mps") else str(chosen)
     if name not in known and (chosen.type in ("cpu", "cuda", "mps") or not _is_usable(torch, chosen)):
-        msg = f"there is no device {str(device)!r} here, only {', '.join(map(repr, known))}"
+        msg = f"this machine has no device {str(device)!r}, only {', '.join(map(repr, known))}"
         raise ValueError(msg)
     return name
 
@@ -111,7 +111,7 @@ def _devices(torch: Any) -> list[str]:
 
 
 def _is_usable(torch: Any, device: Any) -> bool:
-    """Whether a device of a rarer type exists and stores numbers."""
+    """Return True if a device of a rarer type exists and stores numbers."""
     try:
         return bool(torch.zeros(1, device=device).cpu()[0] == 0)
     except (RuntimeError, AssertionError):
