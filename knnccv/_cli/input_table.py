@@ -166,7 +166,7 @@ class _Reader:
     def table(
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
-        """The table; `named` are the columns declared as categorical, None if no feature may be categorical."""
+        """The table; `named` are the columns declared as categorical, None if none is allowed."""
         import numpy as np
 
         mixed = named is not None

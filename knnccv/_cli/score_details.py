@@ -19,8 +19,8 @@ def check_confusion(rule: Variant) -> None:
     """Raise ValueError if the rule predicts no class."""
     if "loss" not in rule.parameters:
         msg = (
-            f"variant {rule.name!r} does not predict a class, so it has no confusion matrix; rules that take a "
-            "loss have one (nn, knn)"
+            f"variant {rule.name!r} does not predict a class, so it has no confusion matrix; rules that "
+            "take a loss have one (nn, knn)"
         )
         raise ValueError(msg)
 

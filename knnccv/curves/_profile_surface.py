@@ -53,7 +53,7 @@ class ProfilePass(ChunkPass):
         return lists, profile, lengths
 
     def _add_deeper_ties(self, rows: Array, profile: Array) -> Array:
-        """Add tied groups that go on beyond the depth, from lists that reach their end; return the lengths."""
+        """Add tied groups that continue beyond the depth, from lists that show their end; return lengths."""
         lengths = np.zeros(len(rows), np.int64)
         depth = self.depth
         waiting = np.arange(len(rows))

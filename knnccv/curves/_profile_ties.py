@@ -109,7 +109,7 @@ def _add_group(items, start, end, length, own_class, weight, rule, spec, right, 
 
 @jit
 def _add_right(out, i, length, weight, g, own_class, rule, first, right):
-    """Add P(correct decision) with g samples of the class among the first i, for all K that need position i."""
+    """Add P(correct) with g samples of the class among the first i, for all K that need position i."""
     _fill_right(right, i, g, own_class, rule)
     for k in range(first[i], min(len(right) - 1, i) + 1):
         ends_here = 1 if i == length or first[i + 1] > k else 0
@@ -118,11 +118,11 @@ def _add_right(out, i, length, weight, g, own_class, rule, first, right):
 
 @jit
 def _fill_right(right, i, g, own_class, rule):
-    """``right[k]`` = P(k of i samples decide rightly), g of the i being of the own class; for k up to i.
+    """``right[k]`` = P(k of i samples decide correctly) if g of the i are of the tested class; k up to i.
 
-    For votes of two classes let h be the smallest number of own votes that wins; ``p_edge`` is the
-    probability of h own votes of k. From k to k + 1, if h stays, choices with h - 1 own votes gain by one
-    more own vote; if h grows, choices with h own votes lose by one more vote of the other class.
+    For votes of two classes let h be the smallest number of correct votes that wins; ``p_edge`` is the
+    probability of h correct votes of k. From k to k + 1, if h stays, choices with h - 1 correct votes gain
+    by one more; if h grows, choices with h correct votes lose by one more vote of the other class.
     """
     top = min(len(right) - 1, i)
     if rule != PLURALITY:

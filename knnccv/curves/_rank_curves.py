@@ -3,10 +3,11 @@
 A tested sample counts as correct if fewer than R training samples of other classes are nearer than its
 nearest training sample of its class. So the distribution of the number D of those others serves every R:
 
-    P(correct with R) = P(D <= R - 1),  P(D = d) = sum over stops of P(nearest own sample is here) P(S = d).
+    P(correct with R) = P(D <= R - 1),
+    P(D = d) = sum over stops of P(the nearest of the class is here) P(S = d).
 
-A *stop* is a sample of the own class. S, the number of training samples of other classes ahead of it, is a
-sum of independent hypergeometric numbers, one for each other class. The product of their distributions
+A *stop* is a sample of the tested class. S, the number of training samples of other classes ahead of it,
+is a sum of independent hypergeometric numbers, one for each other class. The product of their distributions
 (*laws*) is computed anew at every stop, up to the largest R: all terms are positive, and nothing is divided
 out again.
 
@@ -352,7 +353,7 @@ def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, f
     """Add a stop that ties with samples of other classes; return `lost` plus the dropped probability.
 
     `product` is the row of ``state.room`` with the law of the other classes ahead, and its degrees; `own`
-    has the tied samples of the class, all of the class from here on, those in T, and P(none before is in T).
+    has the tied samples of the class, all from here on, those in T, and P(none before is in T).
     """
     side, low, high = product
     size, left, n_own, p_none = own

@@ -4,8 +4,8 @@ Rows of binomial coefficients are carried along the neighbor list as rows of Pas
 rho^b; rho is halved now and then, so that the numbers stay near 1. Eight samples of one class are processed
 together (the *lanes*, `_simd`), so that every multiplication and addition is one vector instruction.
 
-P_x(K, i) C(i, K) = sum_t C(g(tested class), t) F_t(K - t), where F_t(s) counts the ways to choose s votes of
-the other classes such that none of them outvotes t. All terms are positive. For small s no class can
+P_x(K, i) C(i, K) = sum_t C(g(tested class), t) F_t(K - t), where F_t(s) counts the ways to choose s votes
+of the other classes such that none of them outvotes t. All terms are positive. For small s no class can
 outvote t, and F_t(s) is C(i - g(tested class), s). For two other classes F_{t+1}(s) is F_t(s) and two more
 products.
 """
@@ -34,10 +34,10 @@ def halve(rows, first, length):
 
 @jit
 def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
-    """``wins[K]`` = W(K), the ways in which the other classes have too few votes to outvote the own class.
+    """``wins[K]`` = W(K), the ways in which the other classes cannot outvote the tested class.
 
-    The own class has t >= h = ceil((K + margin) / 2) votes. If K + margin is odd, K + 1 needs the same h.
-    Leaving out each sample of every choice of K + 1 samples gives (i - K) times the choices of K, except
+    The tested class has t >= h = ceil((K + margin) / 2) votes. If K + margin is odd, K + 1 needs the same
+    h. Leaving out each sample of every choice of K + 1 samples gives (i - K) times the choices of K, except
     the choices that fall below h own votes: (K + 1) W(K + 1) = (i - K) W(K) + h C(g, h) C(i - g, K + 1 -
     h).
     """

@@ -17,8 +17,8 @@ def expected_confusion(result: CompleteCV, evaluation: Evaluation) -> Array:
     """Return the matrix of `CompleteCV.confusion`, not normalized."""
     if "loss" not in evaluation.problem.variant.parameters:
         msg = (
-            f"variant {result.variant!r} does not predict a class, so it has no confusion matrix; rules that "
-            "take a loss have one ('nn', 'knn')"
+            f"variant {result.variant!r} does not predict a class, so it has no confusion matrix; rules "
+            "that take a loss have one ('nn', 'knn')"
         )
         raise ValueError(msg)
     return _matrix(result, evaluation)

@@ -199,7 +199,7 @@ def announce(
     others: Sequence[tuple[str, Attempt, Array]],
     problem: ScoringProblem,
 ) -> bool:
-    """Warn if tied groups make these rows take long on `n_workers` (0: unknown); return True after a warning.
+    """Warn if tied groups make these rows take long on `n_workers` (0: unknown); return True if so.
 
     ``others`` are alternatives: description, trial and rows of each. The warning names the alternatives
     that at least halve the time.

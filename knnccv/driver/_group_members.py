@@ -1,9 +1,9 @@
 """Scores of rules of one nearest training sample where several whole groups are left out.
 
-T is a random set of groups, and each group matters by its nearest member alone. So the distribution is that of one
-nearest neighbor (ICML eq. 4), with groups in place of samples. The kernel scores a training set of one
-sample. Tied samples in random order are an urn: the groups among them that are in T decide how many samples
-it holds, and each of these is drawn with equal probability.
+T is a random set of groups, and each group matters by its nearest member alone. So the distribution is that
+of one nearest neighbor (ICML eq. 4), with groups in place of samples. The kernel scores a training set of
+one sample. Tied samples in random order are an urn: the groups among them that are in T decide how many
+samples it holds, and each of these is drawn with equal probability.
 """
 
 from __future__ import annotations

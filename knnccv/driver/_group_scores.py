@@ -93,7 +93,7 @@ class GroupScorer:
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """Return the rows' lists if requested, scores and tails (1, n_rows), and a mask of the tied rows."""
+        """Return the rows' lists if requested, scores and tails (1, n_rows), and a mask of tied rows."""
         lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         scores = np.zeros(len(rows), object if self.exact else float)

@@ -66,7 +66,7 @@ class KindScorer:
     def ties_that_matter(
         self, mixed: Array, lists: NeighborLists, rows: Array, labels: Labels, tol: float
     ) -> Array:
-        """Mark the rows with a tied group of different labels that is reached with probability > ``tol / 2``.
+        """Mark rows with a tied group of different labels that is reached with probability > ``tol / 2``.
 
         `mixed` has the start of the first such group of every row, -1 for none: later ones are reached less
         often. All lists that are deep enough for `tol` give the same answer, whatever their depth.

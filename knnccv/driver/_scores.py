@@ -61,7 +61,7 @@ class BlockScorer:
     def __call__(
         self, rows: Array, depth: int, keep_lists: bool
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """Return the rows' lists if requested, scores and tails (n_kinds, n_rows), and a mask of the tied rows."""
+        """Return the rows' lists if requested, scores, tails (n_kinds, n_rows), and a mask of tied rows."""
         lists, lengths = self.lists_of(rows, depth)
         scores = self.scores(lists, lengths, rows)
         tails = self.tails(lists, lengths, rows)

@@ -369,8 +369,8 @@ def _no_numbers(title: str, row: int, value: Any) -> str:
     if isinstance(value, (complex, np.complexfloating)):
         return f"Complex data not supported: {title} is {shown} in row {row}"
     return (
-        f"{title} is {shown} in row {row}: the argument must be a number, not a string or another object; name "
-        "the column in nominal= if it is nominal, and write None or NaN for missing numbers"
+        f"{title} is {shown} in row {row}: the argument must be neither a string nor another object, but a "
+        "number; name the column in nominal= if it is nominal, and write None or NaN for missing numbers"
     )
 
 

@@ -152,9 +152,9 @@ def screened_cv(
 
     The scores come from random splits; there is no exact version. `complete_cv` counts the training sets in
     which a sample is among the nearest, which requires that the order of the samples by distance does not
-    depend on the training set. Here the selected features, and so the order, depend on the training set, and an astronomical number
-    of selections would be needed. Features that are selected without labels,
-    for example by their variance, may be selected in advance; then use `complete_cv`.
+    depend on the training set. Here the selected features, and so the order, depend on the training set,
+    and an astronomical number of selections would be needed. Features that are selected without labels, for
+    example by their variance, may be selected in advance; then use `complete_cv`.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ def lists_of_indices(
     from_library = approximate or drop_self  # other lists with this order are intended
     if from_library and fall and not rise:
         msg = (
-            "distances decrease along all lists, as similarities do; pass distances (for example the negative "
-            "similarities), the nearest first"
+            "distances decrease along all lists, as similarities do; pass distances (for example the "
+            "negative similarities), the nearest first"
         )
         raise ValueError(msg)
     depth = int(lengths.max())
@@ -119,7 +119,7 @@ def _check_finite_where(values: Array, keep: Array, start: int) -> None:
 
 @jit
 def _find_repeated(raw, keep, stamps, start):
-    """Flat index of an entry that occurs twice in its row, or -1; `stamps` has the last row of each sample."""
+    """Flat index of an entry that repeats in its row, or -1; `stamps` has the last row of each sample."""
     for r in range(len(raw)):
         for j in range(raw.shape[1]):
             if keep[r, j]:

@@ -200,8 +200,8 @@ class Neighbors:
         ------
         ValueError, TypeError
             If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty,
-            a distance is not finite, or (with `approximate` or `drop_self`) distances decrease along all lists,
-            as similarities do.
+            a distance is not finite, or (with `approximate` or `drop_self`) distances decrease along all
+            lists, as similarities do.
 
         Examples
         --------
@@ -277,7 +277,7 @@ class Neighbors:
             part = self.search(rows, depth)
             if part.lengths.min() < depth:
                 at = int(part.lengths.argmin())
-                msg = f"sample {rows[at]} has only {part.lengths[at]} known neighbors, n_neighbors is {depth}"
+                msg = f"sample {rows[at]} has only {part.lengths[at]} known neighbors, not {depth}"
                 raise ValueError(msg)
             items[rows] = part.items
             values[rows] = self._source.to_distance(part.values)

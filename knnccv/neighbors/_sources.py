@@ -1,7 +1,7 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
-A source holds the data that are ordered: features under a metric, a matrix of distances, or given lists. Mixed
-tables have a source of their own in `knnccv.hvdm`.
+A source holds the data that are ordered: features under a metric, a matrix of distances, or given lists.
+Mixed tables have a source of their own in `knnccv.hvdm`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CVC and LCV, the scores of leave-one-out votes, and `RIBClassifier`, which tunes its votes by them.
 
-CVC, *cross-validation and confidence*, adds the mean confidence in the samples' own classes to the number
+CVC, *cross-validation and confidence*, adds the mean confidence in the samples' true classes to the number
 of samples that are correct when left out: the confidence breaks the many ties of leave-one-out accuracy.
 RIB, *refined instance-based learning*, uses CVC to tune the weights of the votes of near neighbors.
 

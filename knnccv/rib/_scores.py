@@ -31,8 +31,8 @@ def cvc_score(y_true: Any, votes: Any) -> float:
     Returns
     -------
     float
-        (r + c) / (n + 1), with r the number of samples whose true class has most votes, and c the mean share
-        of votes for the true class. A tied vote goes to the smallest label (in `RIBClassifier` to the
+        (r + c) / (n + 1), with r the number of samples whose true class has most votes, and c the mean
+        share of votes for the true class. A tied vote goes to the smallest label (in `RIBClassifier` to the
         nearest class, by default). A row without votes counts as equal votes.
 
     Raises

@@ -217,7 +217,7 @@ def _copy(sources, source, rows, row):
 
 @jit
 def _mix_over_times(row, at_item, after, time, left, n_train, n_levels, unit):
-    """Add a class's distribution at a time, and that given that one of its samples has exactly this time."""
+    """Add a class's distribution at a time, and that given a sample of the class at exactly this time."""
     members = len(after) - 1
     probabilities = np.full(members + 1, unit * 0)  # of j members with an earlier time
     mode = int(members * time)

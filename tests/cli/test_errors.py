@@ -135,7 +135,7 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--groups", "x", "--stratify"), "--groups cannot be stratified"),
         (("--groups", "x", "--leave-out", "0"), "--leave-out must be at least 1, got 0"),
         (("--confusion", "--variant", "rank"), "variant 'rank' does not predict a class"),
-        (("--confusion", "--variant", "confidence"), "does not predict a class, so it has no confusion matrix"),
+        (("--confusion", "--variant", "confidence"), "predict a class, so it has no confusion matrix"),
         (("--confusion", "--variant", "regression"), "variant 'regression' does not predict a class"),
         (("--per-item", "-"), "--per-item needs the name of a file"),
         (("--per-item", "missing-folder/items.csv"), "missing-folder/items.csv: No such file"),

@@ -346,7 +346,7 @@ def test_a_copy_leaves_the_data_behind():
         assert other.score == found.score
         assert other.per_class() == found.per_class()
         assert other.n_train_sets == found.n_train_sets
-        with pytest.raises(ValueError, match=r"which a copied or pickled result does not contain; call complete_cv"):
+        with pytest.raises(ValueError, match="copied or pickled result does not contain; call complete_cv"):
             other.confusion()
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0

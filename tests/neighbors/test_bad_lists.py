@@ -256,7 +256,7 @@ CALLS = {
             sp.csr_matrix(changed(DISTANCES, (0, slice(3, None)), 0.0))
         ).kneighbors(5),
         ValueError,
-        "sample 0 has only 2 known neighbors, n_neighbors is 5",
+        "sample 0 has only 2 known neighbors, not 5",
     ),
 }
 

@@ -1,8 +1,8 @@
 """Counts of nearer samples by class, for rank-R accuracy; nothing is sorted.
 
 Rank-R accuracy depends on one number per class and *stop*: how many samples of that class are nearer than
-the stop, which is a sample of the tested sample's class. A binary search puts every other sample between two
-stops, so that neither deep lists nor sorted rows are needed.
+the stop, which is a sample of the tested sample's class. A binary search puts every other sample between
+two stops, so that neither deep lists nor sorted rows are needed.
 
 If matrix products in single precision propose the distances (`matrix_product`), a sample is placed by its
 proposal unless rounding could move it past a stop; then it is measured again. The counts and the ties are
