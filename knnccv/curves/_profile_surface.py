@@ -53,7 +53,7 @@ class ProfilePass(ChunkPass):
         return lists, profile, lengths
 
     def _add_deeper_ties(self, rows: Array, profile: Array) -> Array:
-        """Add tied groups that continue beyond the depth, from lists that show their end; return lengths."""
+        """Add tied groups beyond the depth, from lists that show their end; return the lengths."""
         lengths = np.zeros(len(rows), np.int64)
         depth = self.depth
         waiting = np.arange(len(rows))

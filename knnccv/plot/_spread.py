@@ -33,7 +33,7 @@ TIE_REPORT = (
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
-    """Draw the scores that the orders of tied samples allow, sample by sample and in all.
+    """Draw the scores that the orders of tied samples allow, for each sample and in total.
 
     The samples whose score depends on that order are drawn, the widest range first.
 
@@ -111,7 +111,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
 
 
 def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
-    """Draw the scatter of random runs of a design about their exact mean.
+    """Draw the distribution of random runs of a design around their exact mean.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables and figures of the literature, computed again and set beside the printed numbers.
+"""Tables and figures of the literature, recomputed and shown beside the printed numbers.
 
 All numbers of knnccv are computed when they are asked for, or come from a cache of the same code and data.
 

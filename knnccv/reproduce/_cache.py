@@ -82,7 +82,7 @@ def find(key: str) -> Comparison | None:
 
 
 def keep(key: str, report: Comparison) -> None:
-    """Store a report; do nothing where the folder cannot be written to."""
+    """Store a report; do nothing if the folder cannot be written to."""
     if report.failures:
         return
     try:

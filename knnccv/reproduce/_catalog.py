@@ -17,7 +17,7 @@ Run = Callable[[bool, bool], "Comparison"]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A table or figures that can be computed again.
+    """A table or figures of the literature, and the function that recomputes them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ def reproduce(
     progress: bool = False,
     fresh: bool = False,
 ) -> Comparison | CombinedReport:
-    """Compute tables and figures of the literature again.
+    """Recompute tables and figures of the literature.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def reproduce(
     OSError
         If the folder cannot be written to.
     ImportError
-        If ``report.html`` is wanted and the extra ``[report]`` is missing.
+        If ``report.html`` is requested and the extra ``[report]`` is missing.
     """
     if name not in (*REPRODUCTIONS, "all"):
         msg = f"there is no table {name!r}; there are: {', '.join(REPRODUCTIONS)}, all"
@@ -100,7 +100,7 @@ def _run_or_report_failure(name: str, quick: bool, progress: bool, fresh: bool) 
 
     try:
         return _kept_or_run(name, quick, progress, fresh)
-    except Exception as error:  # noqa: BLE001, RUF100 - the other reports are wanted after any error
+    except Exception as error:  # noqa: BLE001, RUF100 - the other reports are made after any error
         failure = f"{type(error).__name__}: {error}"
         return Comparison(REPRODUCTIONS[name].title, "not computed", (), failures=(failure,))
 

@@ -28,11 +28,11 @@ class Line:
     part, quantity : str
         The block of the table, and the quantity within it.
     paper, computed : float or None
-        The printed and the computed number; None where there is none.
+        The printed and the computed number; None if there is none.
     allowed : tuple of two floats, or None
         The bounds within which `computed` agrees with `paper`. None: there is no verdict.
     holds : bool or None
-        For a claim: whether it holds.
+        For a claim: True if it holds.
     digits : int
         Number of decimals in text.
     note : str
@@ -214,7 +214,7 @@ def missing_data(reasons: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
     Parameters
     ----------
     reasons : iterable of (part, reason)
-        The reason is None where the data are there.
+        The reason is None if the data are available.
     """
     parts: dict[str, list[str]] = {}
     for part, reason in reasons:

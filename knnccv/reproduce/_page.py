@@ -12,7 +12,7 @@ from ._picture import Picture
 
 
 def require_libraries() -> None:
-    """Raise ImportError, with the command that helps, if the extra ``[report]`` is missing."""
+    """Raise ImportError, with the install command, if the extra ``[report]`` is missing."""
     try:
         import jinja2  # noqa: F401
         import markdown_it  # noqa: F401

@@ -20,7 +20,7 @@ Values = tuple[Sequence[float] | Any, Sequence[float] | Any | None]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn when its file is wanted.
+    """A figure, drawn when its file is requested.
 
     Attributes
     ----------

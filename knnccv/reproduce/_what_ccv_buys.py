@@ -162,7 +162,7 @@ def _measure(task: Task, data: Dataset, quick: bool, seconds: Seconds) -> Found:
 
 
 def _plain_run() -> tuple[Seconds, str]:
-    """The function that times one run, by scikit-learn where it is installed, and its description."""
+    """The function that times one run, by scikit-learn if it is installed, and its description."""
     try:
         import sklearn
         from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -283,10 +283,10 @@ def _notes(method: str, quick: bool) -> tuple[str, ...]:
         f"{N_RUNS[quick]} random runs (monte_carlo_cv, seed {SEED}), a run being a whole partition into "
         "folds; (s / e)^2 runs have a mean with the standard error e.",
         f"The range of the number of runs is the {100 * LEVEL:.0f} % confidence interval of s^2 by the "
-        "chi^2 distribution, for runs that are normally distributed, which they are nearly.",
+        "chi^2 distribution, for normally distributed runs; these are nearly normal.",
         f"One random run is timed as {method}; the exact run as complete_cv from the raw data, neighbors "
         f"included. Seconds are medians of {N_CALLS[quick]} calls after one that compiles, with the "
         f"defaults of both, on {threads} processor{'s' if threads > 1 else ''}.",
         "The standard error measures the randomness of splitting alone, which complete cross-validation "
-        "removes; that of the choice of these samples remains with both.",
+        "removes; the randomness of the choice of these samples affects both.",
     )

@@ -40,8 +40,8 @@ def counted_votes(order, labels, target, constraints):
 
     ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
     sample's class without a majority, the number of subsets of the others that do not outvote it. It is a
-    product over the other classes. When a sample joins a class, that class is divided out and multiplied
-    in again. Integers are exact, so this may subtract.
+    product over the other classes. When a sample joins a class, the class is divided out and multiplied in
+    again. This subtracts, which is safe for exact integers.
     """
     counted_depth = read_as(VoteFields, constraints.integers).counted_depth
     if counted_depth < len(order.items) or has_mixed_group(order, labels):

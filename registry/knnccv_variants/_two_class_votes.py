@@ -45,7 +45,7 @@ def two_class_votes(order, labels, target, constraints):
                 same += n_own > 0
                 score += table[first + i, same] * (beyond if i == depth else 1.0)
         else:
-            # n of the own class and m others are before: C(n_own, n) C(n_others, m) / C(size, n + m).
+            # n of the tested class and m others are before: C(n_own, n) C(n_others, m) / C(size, n + m).
             row_probability = 1.0
             for n in range(min(n_own, depth - start) + 1):
                 probability = row_probability
@@ -114,9 +114,9 @@ def two_class_strata(order, labels, target, constraints):
 
 
 def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array | None:
-    """The table of `two_class_votes`, or None if it would have to be too large.
+    """The table of `two_class_votes`, or None if it would be too large.
 
-    `smallest` says that class 0 wins a tied vote; otherwise each class wins half of them.
+    If `smallest`, class 0 wins a tied vote; otherwise each class wins half of them.
     """
     tail = fixed_tail(task.n_available, task.train_size, k)
     depth = int(np.argmax(tail <= NEGLIGIBLE))
@@ -130,7 +130,7 @@ def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array |
 
 
 def table_of_strata(task: Task, k: int, smallest: bool) -> Array | None:
-    """The table of `two_class_strata`, or None if it would have to be too large.
+    """The table of `two_class_strata`, or None if it would be too large.
 
     It is somewhat deeper than lists usually are.
     """
@@ -150,7 +150,7 @@ def _fill_votes(table, k, weights, losses, tie_share):
     ``losses[own_class, predicted]`` may be the identity matrix.
     """
     height = len(table) // 2
-    chosen = np.zeros(k + 1)  # P(so many of the k votes are of the `same` samples)
+    chosen = np.zeros(k + 1)  # P(b of the k votes are of the `same` samples)
     for i in range(k, height):
         for own_class in range(2):
             for same in range(i + 1):

@@ -24,7 +24,7 @@ class ConfidenceFields(NamedTuple):
 
 @jit
 def confidence_fixed(order, labels, target, constraints):
-    """From the probabilities that samples, and pairs, are among the K nearest; O(depth + classes).
+    """Sum the probabilities that samples, and pairs, are among the K nearest; O(depth + classes).
 
     The Brier score is the squared error of regression on the classes' indicators: with w wrong votes
     it is (sum over ordered pairs of them of 1 + [same class]) / K^2, so no term is negative.
@@ -78,7 +78,7 @@ def confidence_fixed(order, labels, target, constraints):
 
 @jit
 def confidence_stratified(order, labels, target, constraints):
-    """From the distributions of the votes for every class; O(depth * classes seen * K^2)."""
+    """Score the distributions of the votes for every class; O(depth * classes seen * K^2)."""
     fields = read_as(ConfidenceFields, constraints.integers)
     rule = VotingRule(fields.kind, 0, constraints.numbers, constraints.table)
     return score_stratified(order, labels, target, constraints, rule)
@@ -109,7 +109,7 @@ class Confidence(Variant):
         return int(parameters["n_neighbors"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """K must fit into every training set."""
+        """Refuse K larger than a training set."""
         limit = "the size of the training set"
         check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_choice("score", parameters["score"], SCORES)

@@ -158,7 +158,7 @@ class NN(Variant):
         return 1
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """The loss must be a finite square matrix of the right size."""
+        """Refuse a loss that is not a finite square matrix of the right size."""
         check_loss(parameters["loss"], task.n_classes)
 
     def measure(self, **parameters: Any) -> str:

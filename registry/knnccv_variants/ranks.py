@@ -1,4 +1,4 @@
-"""Rank-R accuracy (CMC): correct if one of the R nearest training samples has the sample's class."""
+"""Rank-R accuracy (CMC): correct if one of the R nearest training samples has the tested class."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def rank_stratified_untied(order, labels, target, constraints):
 
 
 class Rank(Variant):
-    """Correct if an R nearest training sample has the sample's class (ICML classifier 6, TR 2 and 4).
+    """Correct if one of the R nearest training samples has the class (ICML classifier 6, TR 2 and 4).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Rank(Variant):
         return int(parameters["rank"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """R must be a positive integer."""
+        """Refuse R that is not a positive integer."""
         check_integer("rank", parameters["rank"], 1)
 
     def measure(self, **parameters: Any) -> str:

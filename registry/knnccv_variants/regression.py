@@ -113,7 +113,7 @@ class Regression(Variant):
         return int(parameters["n_neighbors"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """K must fit into every training set."""
+        """Refuse K larger than a training set."""
         limit = "the size of the training set"
         check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_choice("part", parameters["part"], PARTS)
@@ -124,7 +124,7 @@ class Regression(Variant):
         return MEASURES[parameters["part"]]
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
-        """The output must exist: the kernel does not check bounds."""
+        """Refuse an output that does not exist: the kernel does not check bounds."""
         limit = "the last output"
         check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
 

@@ -144,7 +144,7 @@ class KNN(Variant):
         return int(parameters["n_neighbors"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """K must fit into every training set, the loss to the classes."""
+        """Refuse K larger than a training set, and a loss that does not fit the classes."""
         limit = "the size of the training set"
         check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
         check_loss(parameters["loss"], task.n_classes)
@@ -163,7 +163,7 @@ class KNN(Variant):
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """The kernel for the tables that there are."""
+        """The kernel for the available tables."""
         fields = read_as(VoteFields, constraints.integers)
         if fields.table_depth != NO_TABLE:
             return two_class_strata if task.stratified else two_class_votes

@@ -147,7 +147,7 @@ def predictions(X: Array, y: Array, new: Array) -> Array:
 
 @dataclass(frozen=True)
 class Planar:
-    """Errors of nearest neighbors on a mixture, in %, of shape (n_numbers,) unless stated.
+    """Errors of nearest neighbors on a mixture, in %, of shape (n_numbers,) unless stated otherwise.
 
     ``expected``: cross-validated, the exact mean over all partitions; ``curves`` (N_CURVES, n_numbers): of
     single partitions; ``new``: on new samples, trained on all; ``training``: on the training samples.

@@ -26,7 +26,7 @@ READINGS = {"correlation": data.highest, "absolute correlation": data.strongest}
 
 
 def esl_cv(quick: bool, progress: bool = False) -> Comparison:
-    """Compute all numbers again; `quick` with fewer simulations and new samples."""
+    """Recompute all numbers; `quick` with fewer simulations and new samples."""
     found = {name: data.screening(select, quick, progress) for name, select in READINGS.items()}
     planes = data.planes(quick, progress)
     plane = planes[0]

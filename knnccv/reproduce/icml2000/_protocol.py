@@ -1,4 +1,4 @@
-"""The experiments of Mullin & Sukthankar (ICML 2000, section 4), carried out again.
+"""The experiments of Mullin & Sukthankar (ICML 2000, section 4), repeated.
 
 A set S is drawn from a pool of samples, many times. Each time the rule is scored on S by complete
 cross-validation, by five folds and by single splits in many trials, and by holdout: S is the training set,
@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """The rows of a block; none where its data could not be obtained."""
+    """The rows of a block; none if its data could not be obtained."""
 
     block: Block
     rows: Mapping[str, Row] = field(default_factory=dict)

@@ -28,7 +28,7 @@ QUICK = (10, 25)
 """Number of sets S, and of trials on each, for quick tables."""
 
 SIZES = (60, 80, 100, 120)
-"""Numbers of synthetic samples that are tried."""
+"""Numbers of synthetic samples that are compared."""
 
 
 def table2(quick: bool, progress: bool = False) -> Comparison:
@@ -151,7 +151,7 @@ def _synthetic_lines(block: Block, n_draws: int, n_trials: int) -> Iterator[Line
         yield Line(part, f"{name}: mean × 10³ of CCV", printed.mean, 1000 * row.mean, digits=1, note=note)
     allowed = 1000 * (BAYES_ERROR - 0.005), 1000 * (BAYES_ERROR + 0.005)
     again = bayes_error(GEOMETRY, calibrated(GEOMETRY), [SEED, 1])
-    # The spread is fitted to this number, so that it is no agreement but a claim that the fit has worked.
+    # The spread is fitted to this number, so agreement only shows that the fit has worked.
     yield Line(part, f"{GEOMETRY}: Bayes error × 10³", 1000 * BAYES_ERROR, 1000 * again, digits=1)
     holds = allowed[0] <= 1000 * again <= allowed[1]
     yield Line(part, f"{GEOMETRY}: the spread gives that Bayes error", holds=holds)

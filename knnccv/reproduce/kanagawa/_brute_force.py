@@ -40,7 +40,7 @@ def fitted_one_by_one(X: Array, y: Array, k: int, predict: Predict) -> float:
 
 
 def regressor() -> tuple[Predict, str]:
-    """The regressor of brute force, scikit-learn's where it is installed, and its name."""
+    """The regressor of brute force, scikit-learn's if it is installed, and its name."""
     try:
         import sklearn
         from sklearn.neighbors import KNeighborsRegressor

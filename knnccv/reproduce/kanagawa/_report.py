@@ -1,4 +1,4 @@
-"""Figures 2 to 4 of Kanagawa (2024), computed again: leave-one-out of k-NN regression by an identity."""
+"""Figures 2 to 4 of Kanagawa (2024), recomputed: leave-one-out of k-NN regression by an identity."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MAX_SHARE = 0.1
 """The share of brute force's time below which the identity's is called negligible."""
 
 MAX_GROWTH = 0.05
-"""The share of brute force's growth below which the identity's time is said to grow hardly at all."""
+"""The share of brute force's growth below which the identity's time is called nearly constant."""
 
 N_CALLS = {False: 5, True: 3}
 SHOWN = (1, 5, 10, 20)
 
 
 def kanagawa(quick: bool, progress: bool = False) -> Comparison:
-    """Compute the figures again; `quick` times fewer sizes and draws fewer orders of the rows."""
+    """Recompute the figures; `quick` times fewer sizes and draws fewer orders of the rows."""
     from ... import datasets
 
     predict, regressor_name = regressor()

@@ -62,7 +62,7 @@ def _best_lines(
 
 
 def _by_program(study: Study, part: str, Z: Array, y: Array) -> list[Line]:
-    """The results of the author's steps, where scikit-learn is installed."""
+    """The results of the author's steps, if scikit-learn is installed."""
     predict, regressor_name = regressor()
     if predict is predict_by_hand:
         return []

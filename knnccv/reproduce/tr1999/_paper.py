@@ -1,4 +1,4 @@
-"""The printed numbers of Table 1 of the technical report, and the question of each experiment."""
+"""The printed numbers of Table 1 of the technical report, and the settings of each experiment."""
 
 from __future__ import annotations
 

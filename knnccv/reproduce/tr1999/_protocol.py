@@ -1,4 +1,4 @@
-"""The experiments of Table 1 of the technical report, computed again."""
+"""The experiments of Table 1 of the technical report, repeated."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SHOWN_AFTER = {"differs": "", "within 2 sigma": " in 2σ", "outside 2 sigma": " 
 
 
 def tr_table1(quick: bool, progress: bool = False) -> Comparison:  # noqa: ARG001 (it is short)
-    """Compute the table again; `quick` draws fewer random trials."""
+    """Recompute the table; `quick` draws fewer random trials."""
     return compare(run_experiments(quick), (*describe(quick), *NOTES))
 
 
@@ -66,7 +66,7 @@ def _line(number: int, label: str, paper: Cell, found: Cell | None) -> Line:
 
 
 def _judge(difference: float, two_sigma: float | None) -> str:
-    """A verdict: rounding explains the difference, the paper's 2σ does, or neither does."""
+    """The verdict: the difference is explained by rounding, by the paper's 2σ, or by neither."""
     if abs(difference) <= DIGIT + 1e-9:
         return "agrees"
     if two_sigma is None:

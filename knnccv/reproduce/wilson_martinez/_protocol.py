@@ -28,7 +28,7 @@ PATIENCE = 10
 
 @dataclass(frozen=True)
 class SetResult:
-    """One row: accuracies in %, by column; none where the data could not be obtained.
+    """One row: accuracies in %, by column; none if the data could not be obtained.
 
     Every column of ``scores`` is a float64 ndarray of shape (n_seeds, n_folds).
     """

@@ -28,7 +28,7 @@ Columns = Mapping[str, Array]
 
 
 def wm_table(quick: bool, progress: bool = False) -> Comparison:
-    """Compute the table again; `quick` draws the folds once."""
+    """Recompute the table; `quick` draws the folds once."""
     from ...datasets import uci_names
 
     names = sorted(uci_names(), key=list(PAPER).index)
