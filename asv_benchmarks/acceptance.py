@@ -3,8 +3,8 @@
     python acceptance.py                            # every shape, both precisions; tens of minutes
     python acceptance.py "2000 x 8" "20000 x 64" --precision float32
 
-In every round all that is compared runs in turn, on all processors. A ratio is the median of the rounds'
-ratios, with the smallest and the largest; seconds are medians. What is not installed is left out.
+In every round all compared programs run in turn, on all processors. A ratio is the median of the rounds'
+ratios, with the smallest and the largest; seconds are medians. Missing packages are left out.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.rivals import PRECISIONS, SHAPES, missing, ready
 from benchmarks.timing import N_ROUNDS, in_turn
 
-# What is asked, then what is timed: a name in RIVALS and a number of classes.
+# The ratio, then the timed calls: a name in RIVALS and a number of classes.
 EXACT, NEIGHBORS = ("complete_cv", 3), ("neighbors", 3)
 PAIRS = {
     "complete_cv / one run, scikit-learn": (EXACT, ("cross_val_score, scikit-learn", 3)),
@@ -27,7 +27,7 @@ PAIRS = {
     "kernels, 10 classes / neighbors": (("kernels", 10), NEIGHBORS),
 }
 FEWER_ROUNDS = 3
-MANY = 3_000_000  # numbers in the data, from which on fewer rounds are made
+MANY = 3_000_000  # size of the data from which fewer rounds are made
 LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
 HEADER = """
 | shape | data | what | ratio | smallest to largest | seconds | peer's seconds | rounds |

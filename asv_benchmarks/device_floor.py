@@ -1,11 +1,11 @@
-"""How near the search on a device comes to the bare matrix product: seconds, and shares of that floor.
+"""The time of a search on a device, in seconds and relative to that of the matrix products alone.
 
     python device_floor.py                                     # 1,000,000 x 768, m = 32, on "cuda"
     python device_floor.py --device cpu --items 4000 --features 64
 
-The floor is what all inner products take in single precision: the time of one tile's product on the
-same device, times the number of tiles. Prints one JSON object, the stages apart: making the data ready,
-search on the device, and settling in double precision on the CPU.
+The floor is the time of all inner products in single precision: that of one tile's product on the
+same device, times the number of tiles. Prints one JSON object with the stages: preparation of the data,
+search on the device, and exact distances in double precision on the CPU.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main():
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
     X = rng.standard_normal((asked.items, asked.features), dtype=np.float32)
-    # Some structure, as embeddings have: a row's neighbors are then not all equally far.
+    # Some structure, as in embeddings: the neighbors of a row are not all equally far.
     X += rng.standard_normal((256, asked.features), dtype=np.float32)[rng.integers(0, 256, asked.items)]
     near = Neighbors.from_data(X, device=asked.device)
     depth = asked.neighbors
@@ -39,7 +39,7 @@ def main():
         near.prepare(depth)
     chosen = near._engine(depth)
     if not isinstance(chosen, engine.TorchProduct):
-        parser.error("so few samples, or so many neighbors of them, are not searched on a device")
+        parser.error("a device does not search this few samples, or this many neighbors of them")
     on_device = chosen._on_device()
     on_device.proposals(np.arange(engine.TILE_ROWS) % asked.items, depth)  # first calls load libraries
     with stage(seconds, "device"):
@@ -70,7 +70,7 @@ def main():
 
 
 class stage:
-    """Notes the seconds of a block under a name."""
+    """Record the seconds of a block under a name."""
 
     def __init__(self, seconds, name):
         self.seconds, self.name = seconds, name
@@ -83,7 +83,7 @@ class stage:
 
 
 def product_seconds(search, n_items):
-    """Seconds for all products: those of a tile, as the search cuts them, for all tiles."""
+    """Return the seconds of all products: those of one tile of the search, times the number of tiles."""
     n_rows = min(engine.TILE_ROWS, n_items)
     n_columns = min(search._n_columns(n_rows), n_items)
     shape = search._aligned

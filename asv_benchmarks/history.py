@@ -24,7 +24,7 @@ FAST = (
     r"neighbors\.FromData\.time_kneighbors\(2000, \d+, 'euclidean'",
     r"surface\.Surface\.time_all_cells\(1000, 3",
 )
-# One process per benchmark, and few repeats: medians that can be told apart at 15 %, in minutes.
+# One process per benchmark, and few repeats: in minutes, medians that show changes of 15 %.
 QUICKLY = ("--attribute", "processes=1", "--attribute", "rounds=1", "--attribute", "repeat=(3, 7, 3.0)")
 
 

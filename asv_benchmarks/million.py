@@ -26,7 +26,7 @@ X_FILE, Y_FILE, LISTS_FILE = "items.npy", "labels.npy", "lists.npy"
 
 
 def write_files(folder, n_items):
-    """Items of two Gaussian clouds, their labels, and random lists without a sample twice; by pieces."""
+    """Write samples of two Gaussian clouds, labels, and random lists without repetition, in pieces."""
     rng = np.random.default_rng(20000629)
     make = np.lib.format.open_memmap
     X = make(folder / X_FILE, "w+", np.float32, (n_items, N_FEATURES))
@@ -36,13 +36,13 @@ def write_files(folder, n_items):
         rows = np.arange(start, min(start + PIECE, n_items))
         y[rows] = rng.integers(2, size=len(rows))
         X[rows] = rng.normal(size=(len(rows), N_FEATURES)) + y[rows, None]
-        # Steps that never add up to a full turn: all different, and never back at the sample.
+        # The steps never add up to n, so all neighbors differ from each other and from the sample.
         steps = rng.integers(1, (n_items - 1) // DEPTH + 1, size=(len(rows), DEPTH))
         lists[rows] = (rows[:, None] + steps.cumsum(axis=1)) % n_items
 
 
 def from_file():
-    """All of it: reading, neighbors, kernels."""
+    """Time the reading, the search and the kernels."""
     from knnccv import Subsample, complete_cv
 
     tell_imports()
@@ -55,7 +55,7 @@ def from_file():
 
 
 def from_lists():
-    """Lists in, score out; the file is read before the clock starts."""
+    """Time the score from given lists; the file is read before the clock starts."""
     from knnccv import Neighbors, Subsample, complete_cv
 
     tell_imports()

@@ -1,4 +1,4 @@
-"""Every variant under every design: the kernels and the walk over the samples, neighbors at hand."""
+"""Every variant under every design: kernels and loop over the samples, with neighbors found beforehand."""
 
 from functools import cache, partial
 
@@ -9,9 +9,9 @@ from .problems import DESIGNS, VARIANTS, gaussian, require, targets
 
 @cache
 def prepared(variant, design, n_items, decimals=None, **options):
-    """A call without arguments, made once, so that kernels are compiled and neighbors found.
+    """Return a call without arguments that was made once: kernels are compiled, neighbors found.
 
-    asv runs a setup before every sample; what is made here is made once per process.
+    asv runs a setup before every sample; this runs once per process.
     """
     require(variant, design)
     X, y = gaussian(n_items)
@@ -37,7 +37,7 @@ class Score:
 
 
 class Tied:
-    """Data of few distinct distances, all orders of tied samples counted."""
+    """Data with few distinct distances, averaged over all orders of tied samples."""
 
     params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
     param_names = ("variant", "design")
@@ -57,7 +57,7 @@ class Tied:
 
 
 class Rational:
-    """The exact rational answer for a few samples."""
+    """The exact rational score of a few samples."""
 
     params = (VARIANTS, ["KFold(5)", "StratifiedKFold(5)"])
     param_names = ("variant", "design")

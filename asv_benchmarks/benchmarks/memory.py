@@ -26,7 +26,7 @@ class Score:
 
 
 class Large:
-    """Four times the samples: sixteen times the memory would mean that N x N distances are kept."""
+    """Four times the samples: sixteen times the memory would show that N x N distances are stored."""
 
     timeout = 300
 
@@ -39,9 +39,9 @@ class Large:
 
 
 class NeighborLists:
-    """What complete_cv adds to a process that holds the data, in sizes of the neighbor lists.
+    """Memory that complete_cv adds to a process with the data, relative to the neighbor lists.
 
-    The lists need not be kept: less than 1 is possible.
+    The ratio can be below 1, since the lists need not be stored.
     """
 
     params = (["20000 x 8", "20000 x 64", "60000 x 64", "100000 x 3"], ["KFold(5)", "Subsample(0.8)"])
@@ -66,7 +66,7 @@ class NeighborLists:
 
 
 class MemoryMapped:
-    """From a file of 200,000 samples to the score, 8 features in float32 (6 MiB)."""
+    """The score of 200,000 samples in a file, 8 features in float32 (6 MiB)."""
 
     params = (["mapped", "read"], ["KFold(5)", "Subsample(0.8)"])
     param_names = ("file", "design")

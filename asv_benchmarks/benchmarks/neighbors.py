@@ -17,5 +17,5 @@ class FromData:
         Neighbors.from_data(self.X[:20], metric).kneighbors(5)
 
     def time_kneighbors(self, n_items, n_features, metric):
-        # A new object every time: it would remember what it found.
+        # A new object every time, since it stores its lists.
         Neighbors.from_data(self.X, metric).kneighbors(30)

@@ -1,5 +1,5 @@
-"""The exact answer beside random splits, and each stage beside its peers: ratios of times that are taken
-in turn, in one process.
+"""Ratios of times: the exact score and random splits, and each stage and its peers, measured in turn in
+one process.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ class MonteCarlo:
 
 
 class ScikitLearn(MonteCarlo):
-    """One shuffled 5-fold run, as people run it today."""
+    """One ordinary shuffled 5-fold run."""
 
     def setup(self, n_items, n_features):
         super().setup(n_items, n_features)
@@ -48,7 +48,7 @@ class ScikitLearn(MonteCarlo):
 
 
 class OwnSampler(MonteCarlo):
-    """Fifty 5-fold runs over neighbors that are found once."""
+    """Fifty 5-fold runs with neighbors that are searched once."""
 
     def sampled(self):
         monte_carlo_cv(
@@ -86,7 +86,7 @@ class Stage:
 
 
 class CrossValScore(Stage):
-    """All 5-fold runs of 5 neighbors, against one, as people run it today."""
+    """All 5-fold runs of 5 neighbors, against one ordinary run."""
 
     params = (
         list(SHAPES),
@@ -100,7 +100,7 @@ class CrossValScore(Stage):
 
 
 class NearestNeighbors(Stage):
-    """The neighbor stage, 40 deep; faiss works in float32 whatever the data are."""
+    """The neighbor stage, to depth 40; faiss always computes in float32."""
 
     params = (list(SHAPES), PRECISIONS, ["NearestNeighbors, scikit-learn", "IndexFlatL2, faiss"])
     param_names = ("shape", "precision", "rival")
@@ -110,7 +110,7 @@ class NearestNeighbors(Stage):
 
 
 class Kernels(Stage):
-    """What all 5-fold runs cost where the neighbors are at hand, against finding them."""
+    """The time of all 5-fold runs on given neighbors, against the time of the search."""
 
     params = (list(SHAPES), [2, 10])
     param_names = ("shape", "n_classes")

@@ -34,7 +34,7 @@ def gaussian(n_items, n_features=8, n_classes=3):
 
 
 def targets(variant, X, y):
-    """What `variant` predicts: real numbers where it is regression, else the labels."""
+    """Return the targets of `variant`: real numbers for regression, otherwise the labels."""
     return X.sum(axis=1) if variant == "regression" else y
 
 

@@ -10,14 +10,14 @@ STATUS = Path("/proc/self/status")
 
 
 def forget_peak():
-    """Let `peak_bytes` start anew, where the system can do that."""
+    """Reset `peak_bytes`, if the system supports it."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_bytes():
-    """The most memory that this process has held, pages of mapped files among it."""
-    # getrusage also counts what the parent held before this process was its own.
+    """Return the peak memory of this process, including pages of mapped files."""
+    # getrusage also counts the parent's memory before this process was started.
     found = _status("VmHWM")
     if found is None:
         unit = 1 if sys.platform == "darwin" else 1024
@@ -26,7 +26,7 @@ def peak_bytes():
 
 
 def held_bytes():
-    """The memory that this process holds, or NotImplementedError where the system does not tell."""
+    """Return the memory of this process; NotImplementedError if the system does not report it."""
     found = _status("VmRSS")
     if found is None:
         msg = f"there is no {STATUS}"

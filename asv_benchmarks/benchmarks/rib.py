@@ -1,6 +1,6 @@
 """Mixed tables: HVDM's neighbors and RIB, as ratios to scikit-learn's leave-one-out on the same distances.
 
-Without unknown values HVDM is the Euclidean distance of points, which scikit-learn takes.
+Without missing values HVDM is the Euclidean distance of points, which scikit-learn supports.
 """
 
 from functools import cache
@@ -24,7 +24,7 @@ NOMINAL = range(N_NUMERIC, N_NUMERIC + len(N_VALUES))
 
 @cache
 def mixed(n_items):
-    """Ten numeric columns, ten nominal ones that tell a little of the classes, and int64 labels."""
+    """Return ten numeric columns, ten nominal ones related to the classes, and int64 labels."""
     rng = np.random.default_rng(19990710)
     y = rng.integers(N_CLASSES, size=n_items)
     centers = rng.normal(size=(N_CLASSES, N_NUMERIC))
@@ -37,7 +37,7 @@ def mixed(n_items):
 
 
 def points(X, y):
-    """What the distances are Euclidean between."""
+    """Return the points whose Euclidean distances are those of HVDM."""
     hvdm = HVDM(nominal=NOMINAL).fit(X, y)
     coordinates = [X[:, :N_NUMERIC] / (4 * hvdm.deviations_)]
     for column, values, shares in zip(X.T[N_NUMERIC:], hvdm.categories_, hvdm.probabilities_, strict=True):
@@ -46,7 +46,7 @@ def points(X, y):
 
 
 class Mixed:
-    """On all processors; the median of the ratios of neighboring runs, the first pair not counted."""
+    """Ratios on all processors: the median over pairs of successive runs, without the first pair."""
 
     params = ([1000],)
     param_names = ("n_items",)
@@ -73,7 +73,7 @@ class Mixed:
 
 
 class HVDMNeighbors(Mixed):
-    """HVDM fitted, and the neighbor lists of all samples."""
+    """The fit of HVDM, and the neighbor lists of all samples."""
 
     params = ([2000, 20_000], ["exact", "fixed"])
     param_names = ("n_items", "leave_one_out")
@@ -95,7 +95,7 @@ class Fit(Mixed):
 
 
 class Predict(Mixed):
-    """As many new rows as there are fitted ones."""
+    """The prediction of new rows, the same number as the fitted ones."""
 
     def track_predict_over_leave_one_out(self, n_items):
         rib = RIBClassifier(nominal=NOMINAL, random_state=0).fit(self.X, self.y)

@@ -1,6 +1,6 @@
-"""Who is compared with whom: every entry of RIVALS turns data into a call to be timed.
+"""The programs that are compared: every entry of RIVALS turns data into a call to be timed.
 
-All work on all processors that they may use, and on the data in the type in which they are given.
+All use all available processors, and the data in their given type.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from knnccv import KFold, Neighbors, complete_cv
 from .problems import gaussian
 
 DEPTH = 40
-FEW = 5000  # samples that make every rival compile, load and start what the real data will need
+FEW = 5000  # samples of a first call, in which every rival compiles and loads its code
 SHAPES = {
     f"{n_items} x {n_features}": (n_items, n_features)
     for n_items, n_features in [
@@ -30,17 +30,17 @@ PRECISIONS = ("float64", "float32")
 
 
 def exact(X, y):
-    """The mean over all 5-fold runs, neighbors and all."""
+    """The mean over all 5-fold runs, including the search for neighbors."""
     return partial(complete_cv, X, y, "knn", KFold(5), n_neighbors=5)
 
 
 def neighbors(X, _y):
-    """The neighbor stage: a new object every time, as it would remember what it found."""
+    """The neighbor stage: a new object every time, since it stores its lists."""
     return lambda: Neighbors.from_data(X).kneighbors(DEPTH)
 
 
 def kernels(X, y):
-    """The kernel stage: the same mean, neighbors at hand."""
+    """The kernel stage: the same mean, from neighbors found beforehand."""
     near = Neighbors.from_data(X)
     call = exact(near, y)
     call()
@@ -55,7 +55,7 @@ def one_run(X, y):
 
 
 def one_run_intelex(X, y):
-    """The same with the classifier that scikit-learn-intelex puts in its place, which patches nothing."""
+    """The same with the classifier of scikit-learn-intelex, without patching scikit-learn."""
     from sklearnex.neighbors import KNeighborsClassifier
 
     return _one_run(KNeighborsClassifier(5, n_jobs=-1), X, y)
@@ -75,7 +75,7 @@ def neighbors_scikit_learn(X, _y):
 
 
 def neighbors_faiss(X, _y):
-    """faiss knows float32 only, and finds every sample itself; the conversion is not timed."""
+    """faiss supports float32 only, and lists every sample itself; the conversion is not timed."""
     import faiss
 
     single = np.ascontiguousarray(X, dtype=np.float32)
@@ -101,13 +101,13 @@ _MODULES = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex", "fai
 
 
 def missing(name):
-    """The distribution that this rival needs and that is not installed, or None."""
+    """Return the distribution that this rival needs if it is not installed, otherwise None."""
     library = name.partition(", ")[2]
     return library if library and find_spec(_MODULES[library]) is None else None
 
 
 def require_rival(name):
-    """Skip a benchmark against what is not installed."""
+    """Skip a benchmark against a package that is not installed."""
     library = missing(name)
     if library is not None:
         msg = f"{library} is not installed"
@@ -115,7 +115,7 @@ def require_rival(name):
 
 
 def ready(name, shape, precision="float64", n_classes=3):
-    """The call of a rival on Gaussian clouds, after one on fewer samples that is not to be counted."""
+    """Return the call of a rival on Gaussian clouds, after an untimed one on fewer samples."""
     X, y = gaussian(*SHAPES[shape], n_classes)
     X = np.ascontiguousarray(X, dtype=precision)
     RIVALS[name](X[:FEW], y[:FEW])()

@@ -1,4 +1,4 @@
-"""How times grow with the number of samples: the slope of log time over log N, 2 meaning quadratic."""
+"""Growth of times with the number of samples: the slope of log time over log N, 2 for quadratic."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .timing import exponent, in_turn, skip_large
 
 
 class Exponent:
-    """From 1000 samples up to so many, five sizes; float32, two classes."""
+    """Five sizes from 1000 samples to the parameter; float32, two classes."""
 
     params = ([10_000, 100_000], [3, 16])
     param_names = ("largest", "n_features")
@@ -39,7 +39,7 @@ class Exponent:
 
 
 class KernelExponent(Exponent):
-    """Neighbors at hand: they are kept by the first call."""
+    """Kernels only: the first call stores the neighbors."""
 
     params = ([10_000, 100_000], [3])
     track_complete_cv = track_kneighbors = None

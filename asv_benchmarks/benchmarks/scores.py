@@ -1,6 +1,6 @@
-"""The results themselves: a commit that changes one shows in the history.
+"""The scores: a commit that changes one is visible in the history.
 
-What the defaults give is what is tracked, since a changed default changes the users' results too.
+Defaults are tracked, since a changed default changes the users' results.
 """
 
 from knnccv import complete_cv, datasets

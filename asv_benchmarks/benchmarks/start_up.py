@@ -1,4 +1,4 @@
-"""What a new process pays before it has its first number."""
+"""The time from the start of a process to its first score."""
 
 import os
 import subprocess
@@ -32,8 +32,8 @@ print(middle - start, perf_counter() - middle)
 
 
 def seconds(code, **environment):
-    """Run `code` in a new process: the two times that it prints."""
-    # -P: the folder that asv happens to run in must not provide the package.
+    """Run `code` in a new process, and return the two times that it prints."""
+    # -P: the package must not be imported from the folder in which asv runs.
     command = [sys.executable, "-P", "-c", code]
     answer = subprocess.run(
         command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | environment
@@ -43,7 +43,7 @@ def seconds(code, **environment):
 
 
 def repeated(code):
-    """Those times of several processes, after one that fills the caches."""
+    """Return these times of several processes, after one that fills the caches."""
     seconds(code)
     return [seconds(code) for _ in range(N_PROCESSES)]
 
@@ -71,7 +71,7 @@ class Import:
 
 
 class FirstResult:
-    """From a new process to a score on wine, the kernels compiled by an earlier process."""
+    """The first score on wine in a new process, with kernels compiled by an earlier process."""
 
     timeout = 120
 

@@ -1,4 +1,4 @@
-"""All K and training sizes at once: seconds, and beside scikit-learn's grid search over K at one size."""
+"""All K and training sizes at once: seconds, and the ratio to scikit-learn's grid search at one size."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Times that are taken in turn, in one process, so that they can be compared."""
+"""Times that are measured in turn in one process, so that they can be compared."""
 
 import os
 from statistics import median
@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 N_ROUNDS = 5
-# After a call the threads of some libraries spin for a while, in the way of whoever comes next.
+# After a call the threads of some libraries spin for a while, which delays the next call.
 PAUSE = 0.05
 LARGE = "KNNCCV_BENCH_LARGE"
 
@@ -20,7 +20,7 @@ def seconds(call):
 
 
 def ratio(ours, theirs):
-    """Median ratio of two neighboring runs, each on one thread; a first pair is not counted."""
+    """Return the median ratio of successive runs, each on one thread; the first pair is not counted."""
     with threadpool_limits(1):
         ours()
         theirs()
@@ -28,7 +28,7 @@ def ratio(ours, theirs):
 
 
 def in_turn(calls, n_rounds=N_ROUNDS):
-    """Seconds of shape (n_rounds, n_calls); all threads that the calls want, nothing is run beforehand."""
+    """Return seconds of shape (n_rounds, n_calls); calls may use all threads, and have no warm-up."""
     taken = np.empty((n_rounds, len(calls)))
     for row in taken:
         for j, call in enumerate(calls):
@@ -38,17 +38,17 @@ def in_turn(calls, n_rounds=N_ROUNDS):
 
 
 def exponent(sizes, taken):
-    """The e of time = c * size**e, from seconds of shape (n_rounds, n_sizes)."""
+    """Return the e of time = c * size**e, from seconds of shape (n_rounds, n_sizes)."""
     return float(np.polyfit(np.log(sizes), np.log(np.median(taken, axis=0)), 1)[0])
 
 
 def large():
-    """Return True if the benchmarks that take minutes were asked for."""
+    """Return True if benchmarks that take minutes are requested."""
     return os.environ.get(LARGE, "0") not in ("", "0")
 
 
 def skip_large():
-    """Skip a benchmark that takes minutes, unless it was asked for."""
+    """Skip a benchmark that takes minutes, unless it is requested."""
     if not large():
         msg = f"takes minutes: set {LARGE}=1"
         raise NotImplementedError(msg)

@@ -67,7 +67,7 @@ def labels(cells: Cells) -> Array:
 
 
 def codes(cells: Cells) -> Array:
-    """A column of categories as float64 codes from 0; NaN where a value is missing."""
+    """A column of categories as float64 codes from 0; NaN if a value is missing."""
     import numpy as np
 
     known = np.array([not is_missing(cell) for cell in cells])

@@ -35,7 +35,7 @@ class ChunkPass(ABC):
     rows : int64 ndarray of shape (n_rows,)
         The samples, in the order in which they are cut into chunks.
     depth : int
-        Depth of the lists; 0 where none are used.
+        Depth of the lists; 0 if none are used.
     average_ties : bool
         Whether the tie rule is the mean over all orders.
     """

@@ -25,7 +25,7 @@ class Strata(NamedTuple):
     ``counts``
         int64 (n_classes,): samples of every class.
     ``bases``
-        int64 (n_designs, n_classes): number of the class's first law, -1 where it is not in the table.
+        int64 (n_designs, n_classes): number of the class's first law, -1 if it is not in the table.
     ``limit``
         Largest number of samples of a class that matters.
     ``starts``, ``degrees``, ``powers``

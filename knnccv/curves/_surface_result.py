@@ -50,7 +50,7 @@ class Surface:
     scores : ndarray of shape (n_K, n_sizes)
         The mean score over all training sets of the size, or the expected loss.
     error_bound : ndarray of shape (n_K, n_sizes)
-        Certified bound of ``|scores - exact value|``, cell by cell; infinite where ``certified`` is False.
+        Certified bound of ``|scores - exact value|``, cell by cell; infinite if ``certified`` is False.
     n_neighbors : int ndarray of shape (n_K,)
         K of the rows; R for "rank", 1 for "nn".
     train_sizes : int ndarray of shape (n_sizes,)
@@ -66,7 +66,7 @@ class Surface:
     seconds : float
         Wall time.
     certified : bool
-        False where the neighbors are approximate.
+        False if the neighbors are approximate.
     truncation_bound : ndarray of shape (n_K, n_sizes)
         ``error_bound`` under the assumption that the listed neighbors are correct.
     measure : str

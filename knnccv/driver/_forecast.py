@@ -1,4 +1,4 @@
-"""Forecast of the run time where large tied groups decide it, and the warning about it.
+"""Forecast of the run time if large tied groups dominate it, and the warning about it.
 
 In large tied groups a list must reach the end of the group, and in stratified designs a group of b samples
 of several classes costs O(b^2): a run of a second may become one of hours. Only the data show which. So a
@@ -6,7 +6,7 @@ few samples, spread over all, are tried before the run. The list of each is deep
 and the kernel is timed on growing parts of it while that is fast. The rest is extrapolated by the observed
 power of the length. Processor time is measured, so that other programs on the machine do not matter.
 
-The forecast is cheap, and runs only where a rough bound (`hardest`) allows a long run time.
+The forecast is cheap, and runs only if a rough bound (`hardest`) allows a long run time.
 """
 
 from __future__ import annotations

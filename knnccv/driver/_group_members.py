@@ -1,4 +1,4 @@
-"""Scores of rules of one nearest training sample where several whole groups are left out.
+"""Scores of rules of one nearest training sample if several whole groups are left out.
 
 T is a random set of groups, and each group matters by its nearest member alone. So the distribution is that
 of one nearest neighbor (ICML eq. 4), with groups in place of samples. The kernel scores a training set of
@@ -135,7 +135,7 @@ SCORE_NEAREST_MEMBERS = types.void(
 
 @jit
 def _gain_of_urn(members, sums, left, n_train, unit):
-    """Expected score of a sample drawn from tied groups, 0 where none of these groups is in T.
+    """Expected score of a sample drawn from tied groups, 0 if none of these groups is in T.
 
     Of `left` groups, the tied ones among them, `n_train` are in T. Group j adds ``members[j]`` samples,
     whose scores sum to ``sums[j]``. If the set J of tied groups is in T, the expectation is that of the sum

@@ -1,4 +1,4 @@
-"""Scores where whole groups are left out.
+"""Scores of designs that leave whole groups out.
 
 - One group left out: the training set is known, and holds all samples outside the tested sample's group.
   The kernel gets these samples in order, and a task that puts all of them into the training set.
@@ -121,7 +121,7 @@ class GroupScorer:
     def _score_outside(
         self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
     ) -> tuple[Array, Array]:
-        """Fill in the scores where T holds all samples outside the group; tails and ties."""
+        """Fill in the scores if T holds all samples outside the group; return tails and ties."""
         size_of = self.size_of[rows]
         nearest = self.nearest[size_of]
         items, values = np.empty_like(lists.items), np.empty_like(lists.values)
@@ -143,7 +143,7 @@ class GroupScorer:
     def _score_members(
         self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
     ) -> tuple[Array, Array]:
-        """Fill in the scores where T is a random set of groups and one sample decides; tails and ties."""
+        """Fill in the scores if T is random groups and one sample decides; return tails and ties."""
         passed, ties = np.empty((2, len(rows)), np.int64)
         self._run(
             score_nearest_members,
@@ -165,7 +165,7 @@ class GroupScorer:
     def _score_sets(
         self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
     ) -> tuple[Array, Array]:
-        """Fill in the scores where T is a random set of groups and several samples decide; tails, ties."""
+        """Fill in the scores if T is random groups and several samples decide; return tails and ties."""
         tails = np.zeros(len(rows))
         tie_shares = np.zeros(len(rows), scores.dtype)
         largest = self.nearest[-1]

@@ -1,4 +1,4 @@
-"""Scores of rules of several nearest training samples where several whole groups are left out.
+"""Scores of rules of several nearest training samples if several whole groups are left out.
 
 The groups left out beside the tested sample's own are a random set. The walk follows the neighbor list; at
 the first sample of a group it branches on whether the group is in the training set. Once the nearest

@@ -31,7 +31,7 @@ class KindScorer:
     n_nearest : int
         The number of nearest training samples that decide.
     fixed_tail : ndarray of shape (n_available + 1,), or None
-        The tail after every number of samples; None where it depends on their classes (stratified designs).
+        The tail after every number of samples; None if it depends on their classes (stratified designs).
     untested : bool ndarray of shape (n_classes,)
         Classes whose samples are in every training set.
     """

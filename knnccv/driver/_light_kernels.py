@@ -20,7 +20,7 @@ from ..kernel import Constraints, Task, Variant, compile_kernel
 def light_kernels(
     variant: Variant, tasks: Sequence[Task], constraints: Sequence[Constraints]
 ) -> tuple[Kernel | None, ...]:
-    """The light kernel of every task, or None where there is none."""
+    """The light kernel of every task, or None if there is none."""
     if not _belong_together(type(variant)):
         return (None,) * len(tasks)
     return tuple(variant.light_kernel(task, each) for task, each in zip(tasks, constraints, strict=True))

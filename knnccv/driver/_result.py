@@ -57,14 +57,14 @@ class CompleteCV:
     Attributes
     ----------
     score : float
-        The mean score: accuracy as a share in [0, 1], or the expected loss where a loss was given.
+        The mean score: accuracy as a share in [0, 1], or the expected loss if a loss was given.
     per_item : ndarray of shape (n_items,)
         A_x, the expected score of every sample when it is tested; NaN for a sample that never is.
     weights : ndarray of shape (n_items,)
         The weights of the samples; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
     error_bound : float
         Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` cannot change the score
-        by more, rounding errors included. 0 in exact mode; infinite where ``certified`` is False.
+        by more, rounding errors included. 0 in exact mode; infinite if ``certified`` is False.
     n_train_sets : int
         Number of different training sets; an exact integer, computed at the first access. A long one is
         shown as ``3.2e+6018``; ``f"{n:d}"`` has all digits.
@@ -88,7 +88,7 @@ class CompleteCV:
     parameters : dict
         The variant's parameters.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted; empty where there are real targets.
+        The labels, sorted; empty if there are real targets.
     labels : ndarray of shape (n_items,), or (n_items, n_outputs)
         The label of every sample, or its targets.
     seconds : float
@@ -237,14 +237,14 @@ class CompleteCV:
         normalize : {None, "true", "pred", "all"}, default None
             Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
             ``confusion_matrix`` does. A row or column without any weight is then NaN. Unlike there, None
-            gives shares, not counts; it differs from "all" only where neighbor lists end too early.
+            gives shares, not counts; it differs from "all" only if neighbor lists end too early.
 
         Returns
         -------
         ndarray of shape (n_classes, n_classes)
             Rows: true class, columns: predicted class, in the order of ``classes``. Without `normalize` an
             entry is the share of all weight, so that the diagonal sums to the accuracy, and the matrix
-            times the loss to the expected loss. The sum is 1, or less where neighbor lists end too early.
+            times the loss to the expected loss. The sum is 1, or less if neighbor lists end too early.
             Fractions (dtype object) in exact mode.
 
         Raises

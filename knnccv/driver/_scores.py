@@ -78,7 +78,7 @@ class BlockScorer:
         return lists, lengths
 
     def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """Scores (n_kinds, n_rows), NaN where a sample is never tested."""
+        """Scores (n_kinds, n_rows), NaN if a sample is never tested."""
         return np.array(
             [kind.scores(lists, lengths, rows, self.labels, self.average_ties) for kind in self.kinds]
         )

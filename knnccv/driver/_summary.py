@@ -91,7 +91,7 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> CompleteCV:
 def kind_weights(problem: ScoringProblem, exact: bool) -> Array:
     """Weight of every kind of training sets for a sample, (n_kinds, n_items); 1 in sum over the kinds.
 
-    0 for a sample that is never tested. Fractions where `exact`.
+    0 for a sample that is never tested. Fractions if `exact`.
     """
     by_class = np.array(problem.item_weights, dtype=object)
     total = by_class.sum(axis=0)

@@ -1,7 +1,7 @@
 """The matrix-product search for mixed tables.
 
 Without missing values, the squared distances of `_statistics` are squared distances of points. With F the
-points, 0 for missing values, and K = 1 where a value is known and 0 where it is missing, a column
+points, 0 for missing values, and K = 1 for known values and 0 for missing ones, a column
 contributes
 
     |F_x|^2 K_y + K_x |F_y|^2 - 2 F_x F_y + 1 - K_x K_y,

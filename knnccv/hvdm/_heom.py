@@ -15,7 +15,7 @@ from ._tables import Table
 class HEOM(MixedDistance):
     """Heterogeneous Euclidean-overlap metric of tables with numeric, categorical and missing values.
 
-    The squared distance is a sum over the columns: 1 where a value is missing, ``((x - y) / range)**2`` in
+    The squared distance is a sum over the columns: 1 if a value is missing, ``((x - y) / range)**2`` in
     a numeric column, and 0 (equal) or 1 (different) in a nominal, i.e. categorical, column. HEOM ignores
     the labels, so complete cross-validation may use it. The ranges are those of all fitted samples.
 

@@ -33,7 +33,7 @@ class IdentifierWarning(UserWarning):
 class HVDM(MixedDistance):
     """Heterogeneous value difference metric of labeled tables.
 
-    ``HVDM(x, y)**2`` is a sum over the columns: 1 where one or both values are missing;
+    ``HVDM(x, y)**2`` is a sum over the columns: 1 if one or both values are missing;
     ``((x - y) / (4 σ))**2`` in a numeric column, with σ the sample standard deviation; and in a nominal,
     i.e. categorical, column the sum over the classes c of ``(P(c | x) - P(c | y))**2``, where ``P(c | x)``
     is the share of class c among the samples with value x.

@@ -1,6 +1,6 @@
 """Column statistics of mixed tables, and the squared distances of all pairs of rows of two tables.
 
-The squared distance is a sum over the columns: 1 where a value is missing; ``(scale * (x - y))**2`` in a
+The squared distance is a sum over the columns: 1 if a value is missing; ``(scale * (x - y))**2`` in a
 numeric column; in a nominal column the squared Euclidean distance between the points that represent the two
 values, 0 for equal values. The columns are added in their order, numeric columns first, so every function
 computes the same bits. The sum is rounded to 45 bits. Sums of the same terms in different columns are equal

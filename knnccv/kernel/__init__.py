@@ -2,7 +2,7 @@
 
 A *kernel* is a compiled function ``kernel(order, labels, target, constraints) -> A_x``. It returns the
 share of the admissible training sets that classify the tested sample correctly, or the expected score
-where the score is not accuracy. A kernel is mathematics only. It never sees distances, never validates,
+if the score is not accuracy. A kernel is mathematics only. It never sees distances, never validates,
 never raises on valid input, and allocates no more than O(depth + classes * K) numbers.
 
 - `_signature` defines the four arguments and their Numba types.

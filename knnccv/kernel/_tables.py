@@ -20,7 +20,7 @@ class Task:
     Attributes
     ----------
     n_train, counts : tuple of int
-        Per stratum: samples in the training set, samples in all. One stratum where not `stratified`.
+        Per stratum: samples in the training set, samples in all. One stratum if not `stratified`.
     stratified : bool
         True if the strata are the classes.
     held_out : int

@@ -316,7 +316,7 @@ class Neighbors:
         self._engine(depth, prepare=True)
 
     def search_all(self, depth: int, *, n_jobs: int | None = None, progress: bool = False) -> None:
-        """Compare all samples at once in threads, where this makes later searches faster."""
+        """Compare all samples at once in threads, if this makes later searches faster."""
         self._engine(depth, prepare=True).search_all(depth, n_jobs, progress)
 
     def search(self, rows: Array, depth: int) -> NeighborLists:

@@ -51,7 +51,7 @@ def reproduce(
         Also write ``NAME.md``, ``NAME.csv`` and the pictures there. For "all", write these files of every
         reproduction, and ``summary.md`` and ``report.html`` (extra ``[report]``).
     progress : bool, default False
-        Show a progress bar (needs tqdm) where the computation takes long.
+        Show a progress bar (needs tqdm) if the computation takes long.
     fresh : bool, default False
         Compute the report even if the cache has it for the same code, data and libraries.
 

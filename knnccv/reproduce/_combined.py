@@ -44,7 +44,7 @@ class CombinedReport:
         return "\n".join([self.summary(), *(report.to_markdown() for report in self.parts.values())])
 
     def summary(self) -> str:
-        """A Markdown table of the numbers that agree and the claims that hold, among those with a verdict."""
+        """A Markdown table: the numbers that agree and the claims that hold, among those with a verdict."""
         rows = []
         for name, report in self.parts.items():
             found = Counter(line.verdict for line in report.lines)

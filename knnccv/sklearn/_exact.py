@@ -107,7 +107,7 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
             average = "class"
         elif measure.every_class and not _tests_every_class(law.balanced, encode_labels(request.y)):
             msg = (
-                f"{measure.name} of a fold is exact only where every test set has a fixed number of "
+                f"{measure.name} of a fold is exact only if every test set has a fixed number of "
                 "samples of every class, and at least one (a class without has no recall): use a "
                 "stratified splitter with enough samples of every class, or average='pooled', or "
                 "'balanced_accuracy', which leaves such classes out"
@@ -117,7 +117,7 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
             design = law.balanced
         elif not law.single:
             msg = (
-                f"{measure.name} of a fold is exact only where the number of tested samples of every class "
+                f"{measure.name} of a fold is exact only if the number of tested samples of every class "
                 "is fixed: use a stratified splitter, or average='pooled'"
             )
             raise InexactError(msg)

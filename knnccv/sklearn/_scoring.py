@@ -29,7 +29,7 @@ _REASONS = {
     "cohen_kappa_score": _PREDICTED,
     "roc_auc_score": _RANKED,
     "average_precision_score": _RANKED,
-    "log_loss": "it is infinite where the true class has no vote",
+    "log_loss": "it is infinite if the true class has no vote",
     "r2_score": _SPREAD,
     "explained_variance_score": _SPREAD,
     "root_mean_squared_error": "the mean of roots is not the root of the mean",

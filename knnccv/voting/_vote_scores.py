@@ -64,7 +64,7 @@ class VoteDistributions(NamedTuple):
 def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     """The score of K votes, weighted as the rows and marks are.
 
-    `last_class` is the class of the K-th vote, or -1 where it is not known. The first `n_seen_classes` of
+    `last_class` is the class of the K-th vote, or -1 if it is not known. The first `n_seen_classes` of
     ``distributions.seen_classes`` take part.
     """
     if rule.kind != PLURALITY:
@@ -84,7 +84,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
     """P(`winner` wins a vote of K), weighted as the rows and marks are.
 
     For every number t of votes for the winner it takes a coefficient of a product over the other classes,
-    each cut where it would beat t. A tied vote goes to the smallest label. With `n_tie_nodes` > 0 it goes
+    each cut before it beats t. A tied vote goes to the smallest label. With `n_tie_nodes` > 0 it goes
     to each of the m + 1 tied classes with equal probability: a class with t votes gets a factor x, and the
     integral of x^m over [0, 1] is taken, exactly, as a weighted sum over nodes. With t > K/2 no other
     class can reach t, so one product serves all those t. O(K^2) per class, O(K^3) if many votes are tight.
@@ -331,7 +331,7 @@ def tie_quadrature(k: int, smallest: bool, number: type) -> tuple[int, list[Any]
     Returns
     -------
     n_tie_nodes : int
-        The largest number of nodes of any t; 0 where no quadrature is needed.
+        The largest number of nodes of any t; 0 if no quadrature is needed.
     tie_nodes : list
         For every t, `n_tie_nodes` pairs of a node and its weight, filled up with zeros.
     """

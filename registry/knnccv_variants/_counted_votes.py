@@ -88,7 +88,7 @@ def counted_votes(order, labels, target, constraints):
 
 @jit
 def _start_tight(rows, n_classes, own_class, votes, k):
-    """Fill the product over the other classes of their rows, each cut where it would beat `votes`."""
+    """Fill the product over the other classes of their rows, each cut before it beats `votes`."""
     tight_row = n_classes + 2 + votes
     top = k - votes
     rows[tight_row, 0] = 1

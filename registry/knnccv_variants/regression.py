@@ -129,7 +129,7 @@ class Regression(Variant):
         check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The square of the diagonal of the box that holds all targets; the diagonal where not squared.
+        """The square of the diagonal of the box that holds all targets; the diagonal if not squared.
 
         An event of probability p moves the mean prediction by at most p diagonals, and its square by 2 p
         squared diagonals; a variance is the mean of the squares minus the square of the mean.

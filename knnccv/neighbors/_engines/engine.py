@@ -34,7 +34,7 @@ class Engine(ABC):
         """Build the search structure, once; later calls return immediately."""
 
     def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:  # noqa: B027
-        """Compare all samples at once in threads, where this makes later searches faster."""
+        """Compare all samples at once in threads, if this makes later searches faster."""
 
     def release(self) -> None:  # noqa: B027
         """Free the memory that `search_all` took."""

@@ -37,7 +37,7 @@ N_TEST = 500
 class Row:
     """The scores of one method, and the seconds of one trial and of the paper's number of trials.
 
-    ``scores`` has the shape (n_draws, n_trials), with one trial where nothing is random once S is drawn.
+    ``scores`` has the shape (n_draws, n_trials), with one trial if nothing is random once S is drawn.
     """
 
     scores: Array

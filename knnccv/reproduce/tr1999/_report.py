@@ -17,7 +17,7 @@ COLUMNS = (
     *("knnccv", "knnccv_2sigma", "knnccv_seconds", "difference", "verdict"),
 )
 SHOWN_AFTER = {"differs": "", "within 2 sigma": " in 2σ", "outside 2 sigma": " beyond 2σ"}
-"""Text that follows the difference where the table shows a verdict."""
+"""The text after the difference if the table shows a verdict."""
 
 
 def tr_table1(quick: bool, progress: bool = False) -> Comparison:  # noqa: ARG001 (it is short)
@@ -101,7 +101,7 @@ def _cells(line: Line, side: str, digits: int) -> tuple[str, str]:
 
 
 def _time(seconds: float) -> str:
-    """Tenths as printed, or two significant digits where there would be none left."""
+    """Tenths as printed, or two significant digits if the tenths would be 0."""
     return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2g}" if seconds >= 1e-4 else f"{seconds:.0e}"
 
 
