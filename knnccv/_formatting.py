@@ -32,7 +32,7 @@ def error_line(result: Any) -> str:
     bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
     if result.certified:
         return f"error at most {bound:.1e}"
-    return f"neighbors approximate: error unknown ({bound:.1e} if they were right)"
+    return f"neighbors approximate: error unknown ({bound:.1e} if they are correct)"
 
 
 def uncertified(result: Result) -> Result:

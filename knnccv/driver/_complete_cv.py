@@ -112,8 +112,8 @@ def complete_cv(
     warn_label_leakage(neighbors, problem.smallest_train)
     if exact and neighbors.approximate:
         msg = (
-            f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: the fraction "
-            "would suggest more than is known"
+            f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: a fraction "
+            "would suggest that the score is exact"
         )
         raise ValueError(msg)
     evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs)

@@ -115,7 +115,7 @@ class TestContent:
         assert data.X[0].tolist() == [85, 92, 45, 27, 31, 0]
         assert data.y[:2].tolist() == [1, 2]
         assert data.feature_names[-1] == "drinks"
-        assert "no diagnosis" in data.description
+        assert "not a diagnosis" in data.description
 
     @pytest.mark.usefixtures("mirrored")
     def test_orl(self, images):

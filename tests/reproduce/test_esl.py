@@ -215,7 +215,7 @@ def test_what_is_written(written):
     assert not found.failures
     assert max(map(len, found.to_text().splitlines())) <= 100
     said = " ".join(found.to_text().split())
-    assert "guessing the label of any of the 49 others errs in 51.02 %" in said
+    assert "the label of a random one of the 49 others errs in 51.02 %" in said
     assert "own two classes in the plane are not available" in said
     assert (folder / "esl-cv.csv").read_text(encoding="utf-8") == found.to_csv()
     names = sorted(path.name for path in folder.iterdir() if path.suffix == ".png")

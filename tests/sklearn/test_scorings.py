@@ -141,7 +141,7 @@ def test_recalls_need_every_class_in_every_test_set():
             KFold(2, shuffle=True),
             StratifiedShuffleSplit(test_size=3),
         ):
-            with pytest.raises(ValueError, match=r"only where every test set has .* at least one"):
+            with pytest.raises(ValueError, match=r"only if every test set has .* at least one"):
                 expected_score(estimator, X, y, cv=cv, scoring=scoring)
     # balanced_accuracy leaves out classes that are not tested; recall_macro counts those predicted as 0
     cv = StratifiedKFold(3, shuffle=True)
@@ -220,7 +220,7 @@ def test_groups_without_a_class_are_left_to_scikit_learn():
         ("f1_weighted", "divides by a number of predictions"),
         ("jaccard_micro", "divides by a number of predictions"),
         ("roc_auc", "ranks the tested samples"),
-        ("neg_log_loss", "infinite where the true class has no vote"),
+        ("neg_log_loss", "infinite if the true class has no vote"),
         ("neg_root_mean_squared_error", "the mean of roots is not the root of the mean"),
         (make_scorer(recall_score, average="micro", labels=[1]), "has no exact expectation here"),
     ],
@@ -353,5 +353,5 @@ def test_the_scorer_takes_the_same_scorings_one_at_a_time():
     by_name = ccv_scorer(knnccv.StratifiedKFold(3), "balanced_accuracy")
     model = rule(3).fit(X, y)
     assert design(model, X, y) == by_name(model, X, y)
-    with pytest.raises(ValueError, match="only where every test set has"):
+    with pytest.raises(ValueError, match="only if every test set has"):
         ccv_scorer(knnccv.Subsample(0.5), "recall_macro")(model, X, y)

@@ -314,7 +314,7 @@ def _check_products(one: Array, other: Array, found: Array) -> None:
     if (off > allowed).any():
         msg = (
             f"the device multiplies float32 in less than single precision (a probe was off by "
-            f"{off.max():.0e}), so that it cannot serve here; is NVIDIA_TF32_OVERRIDE set?"
+            f"{off.max():.0e}), so that it cannot be used; is NVIDIA_TF32_OVERRIDE set?"
         )
         raise RuntimeError(msg)
 

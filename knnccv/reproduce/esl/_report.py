@@ -161,21 +161,21 @@ def _notes(quick: bool, bayes_error_bar: float) -> tuple[str, ...]:
         f"{data.N_PREDICTORS} independent Gaussian predictors, one nearest neighbor, five folds. Wrong: "
         "predictors chosen once, on all samples; the error is the exact mean over all partitions. Right: "
         f"chosen in every fold (knnccv.screened_cv), {repeats} partitions a simulation.",
-        "The book's 50 % are the true error of any classifier. Its folds are drawn at random, and so are "
-        "these, which makes the right way's error a little larger: a sample left out leaves its class "
-        f"the rarer one, so that guessing the label of any of the {others} others errs in {plain:.2f} %; "
-        "and of unequal classes the larger lies nearer to the middle in the chosen predictors, and is "
-        "the nearest neighbor still more often. In stratified folds, where half of every training set is "
-        "of either class, 50 % are expected exactly. An error of plain folds above the allowed range is "
+        "The true error of any classifier is 50 %, as in the book. Folds are drawn at random, in the book "
+        "as well. This increases the error of the right way slightly, for two reasons. Without a tested "
+        f"sample its class is the rarer one: the label of a random one of the {others} others errs in "
+        f"{plain:.2f} %. And the larger class is nearer to the center in the chosen predictors, so that it "
+        "has the nearest neighbor even more often. In stratified folds half of every training set is of "
+        "either class, and 50 % are expected exactly. An error of plain folds above the allowed range is "
         "due to the folds, not to the screening.",
-        "The text says highest correlation; both readings are shown, its value and its absolute value. "
-        "Correlations of predictors that were chosen for a negative one are counted with the sign changed.",
-        "Allowed, wrong: rounding (0.5) and 4 standard errors of both means, the book's being of one "
+        "The book chooses by the highest correlation; both readings are shown, its value and its absolute "
+        "value. Correlations of predictors that were chosen for a negative one are counted with the sign changed.",
+        "Allowed, wrong: rounding (0.5) and 4 standard errors of both means; the book's is that of one "
         f"partition in each of {N_PRINTED} simulations. Allowed, right: 4 standard errors of knnccv's "
         "mean. Correlations: the book's 0.28 are of one simulation, so that 4 standard deviations of "
         "one, and rounding, are allowed; those of the right way should be 0, within 4 standard errors.",
-        "The book's own two classes in the plane are not available; these are drawn by its recipe: ten "
-        "means of each class from N((1, 0), I) and N((0, 1), I), a hundred samples of each around them "
+        "The book's sample of two classes in the plane is not available; these are drawn by its recipe: "
+        "ten means of each class from N((1, 0), I) and N((0, 1), I), a hundred samples of each around them "
         f"with variance 1/5. Errors on new samples: {data.N_NEW[quick]} of them, a tenth in the further "
         "mixtures, weighted by the known probabilities of the classes; the Bayes error's standard error "
         f"is {bayes_error_bar:.2f}.",

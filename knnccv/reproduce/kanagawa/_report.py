@@ -167,22 +167,22 @@ def _claims_on_seconds(
 def _notes(regressor_name: str, quick: bool) -> tuple[str, ...]:
     return (
         "Features are standardized as by scikit-learn's StandardScaler. The targets of Wine are its "
-        "classes as real numbers, as in the author's programs; they count from 0 there and from 1 here, "
-        "which changes no squared error.",
+        "classes as real numbers, as in the author's programs; there they start from 0, here from 1, "
+        "which does not change squared errors.",
         "Printed errors may differ by half a unit of their last digit; the best k must be equal.",
         f"Brute force fits {regressor_name} once per left-out sample, at k = {TIMED_K}, to the first n "
         f"rows, as the author did. Seconds are medians of {N_CALLS[quick]} calls on this machine, after "
         "one that compiles.",
         "Figure 4: equal values of the one feature make tied samples, and the paper does not give their "
         "order; the programs take the order in which scikit-learn's k-d tree finds them. Here the feature "
-        "is counted in units of its last digit, which makes equal distances equal numbers and changes no "
-        "neighbor, and ties are broken by the order of the file; 'standardized' is the paper's "
-        "preparation, whose rounding breaks some ties at random. Each of these is an order of the same "
-        "tied samples, and they have different best k: where one differs, the order is the reason.",
-        "In one and the same order, the identity errs only below the k at which the k + 1 nearest are "
-        "certain to contain all samples that coincide with the left-out one, so that both methods have "
-        "the same best k here. The paper's differ for Wine because of two orders, that of the tree of all "
-        "samples and that of the trees that lack one; their printed errors differ beyond that k too.",
+        "is given in units of its last digit, so that equal distances are equal numbers and neighbors do "
+        "not change, and ties are broken by the order of the file; 'standardized' is the paper's "
+        "preparation, whose rounding breaks some ties at random. These are different orders of the same "
+        "tied samples, with different best k: a difference from the paper is due to the order.",
+        "With the same order for both methods, the identity is exact from the k on at which the k + 1 "
+        "nearest samples contain all that coincide with the left-out one. Both methods have the same best "
+        "k here. For Wine those of the paper differ, since the tree of all samples and the trees without "
+        "one sample give two orders; their printed errors also differ beyond that k.",
         "The best k of figure 4 is the best of those that the author's programs tried, 1 to 20 for "
         "Diabetes and 1 to 25 for Wine.",
     )
