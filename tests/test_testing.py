@@ -208,7 +208,7 @@ def test_a_wrong_kernel_is_found_and_the_problem_told():
         "variant 'second'",
         "Subsample(",
         "ties='index'",
-        "item",
+        "sample",
         "distances [[",
     ):
         assert part in message

@@ -18,53 +18,40 @@ costs about 4 ns per tested sample; there is never one per neighbor.
 
 from __future__ import annotations
 
-from .._typing import Array, Kernel
-from .._validation import check_choice, check_integer
-from ._compile import as_python, check_kernel, compile_driver, compile_kernel, is_compiled, jit
+from .._typing import Array as Array
+from .._typing import Kernel as Kernel
+from .._validation import check_choice as check_choice
+from .._validation import check_integer as check_integer
+from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
+from ._compile import compile_driver as compile_driver
 from ._read_as import read_as
-from ._signature import (
-    ARGUMENTS,
-    CONSTRAINTS,
-    KERNEL,
-    LABELS,
-    NOT_SERVED,
-    ORDER,
-    SIGNATURE,
-    Constraints,
-    Labels,
-    Order,
-)
+from ._signature import ARGUMENTS as ARGUMENTS
+from ._signature import CONSTRAINTS as CONSTRAINTS
+from ._signature import KERNEL as KERNEL
+from ._signature import LABELS as LABELS
+from ._signature import NOT_SERVED as NOT_SERVED
+from ._signature import ORDER as ORDER
+from ._signature import SIGNATURE as SIGNATURE
+from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for
-from ._variant import Variant, profile_of
+from ._variant import Variant
+from ._variant import profile_of as profile_of
 
 compiled = compile_driver  # the former public name
 
 __all__ = [
-    "ARGUMENTS",
-    "CONSTRAINTS",
-    "KERNEL",
-    "LABELS",
-    "NOT_SERVED",
-    "ORDER",
-    "SIGNATURE",
-    "Array",
     "Constraints",
-    "Kernel",
     "Labels",
     "Order",
     "Tables",
     "Task",
     "Variant",
     "as_python",
-    "check_choice",
-    "check_integer",
     "check_kernel",
-    "compile_driver",
     "compile_kernel",
     "compiled",
     "constraints_for",
     "is_compiled",
     "jit",
-    "profile_of",
     "read_as",
 ]

@@ -121,7 +121,7 @@ def test_only_ways_out_that_help_are_named():
     X, y = tied(4000, 2, 4)
     told, _ = told_by(lambda: complete_cv(X, y, "knn", KFold(5), n_jobs=1))
     assert "with 1 worker:" in told
-    assert "up to 999 equally similar" in told
+    assert "up to 999 tied neighbors" in told
     assert "ties='index'" in told
     assert "cv=" not in told  # what takes the time is to list the group
 
@@ -211,5 +211,5 @@ def test_the_compiler_is_not_timed(monkeypatch):
             now[0] += 20.0
 
     monkeypatch.setattr(_forecast.time, "thread_time", lambda: now[0])
-    plan = SimpleNamespace(kernels=(kernel,), scores=scores)
+    plan = SimpleNamespace(kinds=(SimpleNamespace(kernel=kernel),), scores=scores)
     assert _forecast._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)

@@ -17,7 +17,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._cli.compiling import Compiling
-from knnccv.driver import _scores
+from knnccv.driver import _kind_scorer
 from knnccv.driver._light_kernels import light_kernels
 from knnccv.driver._problem import validate_problem
 from knnccv.kernel import compile_kernel, jit
@@ -69,7 +69,7 @@ def test_light_kernels_give_the_same_bits(monkeypatch, rule, parameters, kind, n
     for design in DESIGNS:
         found = []
         for first in (light_first, full_first):
-            monkeypatch.setattr(_scores, "first_kernel", first)
+            monkeypatch.setattr(_kind_scorer, "first_kernel", first)
             monkeypatch.setattr(_monte_carlo, "first_kernel", first)
             exact = complete_cv(X, y, rule, design, **parameters)
             runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)

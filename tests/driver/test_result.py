@@ -281,7 +281,7 @@ def test_confusion_without_normalize_is_all_but_for_rounding():
     X, y = smooth(60)
     found = complete_cv(X, y, "nn", KFold(7))
     np.testing.assert_allclose(found.confusion(), found.confusion("all"), rtol=1e-12)
-    assert "no counts" in found.confusion.__doc__
+    assert "shares, not counts" in found.confusion.__doc__
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert '"all", as in scikit-learn' not in readme
 

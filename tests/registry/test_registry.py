@@ -192,7 +192,9 @@ def test_a_clash_with_an_installed_variant_names_both_sides(loaded):
 def test_a_registered_name_can_be_freed_and_the_error_says_so():
     first, second = variant_class(), variant_class(__module__="two")
     knnccv.register(first)
-    with pytest.raises(ValueError, match=r"needs another name, or knnccv\.unregister\('quarter'\) before"):
+    with pytest.raises(
+        ValueError, match=r"needs another name, or call knnccv\.unregister\('quarter'\) before"
+    ):
         knnccv.register(second)
     knnccv.unregister("quarter")
     assert type(knnccv.register(second)) is second
@@ -411,9 +413,9 @@ def test_after_a_refusal_the_name_is_free():
 def test_an_unknown_parameter_is_answered_with_the_allowed():
     X, y = problem()
     with pytest.raises(TypeError) as caught:
-        complete_cv(X, y, "knn", n_neighbors=3)
+        complete_cv(X, y, "knn", n_neighbours=3)
     allowed = "n_neighbors, loss, vote_ties; did you mean 'n_neighbors'?"
-    assert str(caught.value) == f"variant 'knn' has no parameter 'n_neighbors'; it takes: {allowed}"
+    assert str(caught.value) == f"variant 'knn' has no parameter 'n_neighbours'; it takes: {allowed}"
     with pytest.raises(TypeError) as caught:
         complete_cv(X, y, variant_class(), Subsample(9), loss=None)
     assert str(caught.value) == "variant 'quarter' has no parameter 'loss'; it takes: none"
