@@ -100,10 +100,6 @@ def read_table(
     categorical : sequence of str
         Columns of a mixed table that are categorical although they hold numbers.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     ValueError

@@ -16,7 +16,7 @@ from .options import MIXED_METRICS
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Features, targets and groups to score.
+    """Features, targets and groups to score; attributes not listed here are those of `Table`.
 
     Attributes
     ----------
@@ -25,22 +25,10 @@ class Data:
     X : float64 ndarray of shape (n_items, n_features)
         The features, scaled if `standardized`. In a mixed table NaN for missing values, and codes from 0 in
         categorical columns.
-    y : ndarray of shape (n_items,)
-        The targets.
-    notes : tuple of str
-        Remarks for the user.
-    groups : ndarray of shape (n_items,), or None
-        The group of every sample, if a column of groups was named.
-    groups_name : str or None
-        The name of that column.
     standardized : bool
         Whether the features have zero mean and unit standard deviation over all samples.
-    categorical : tuple of bool, of length n_features or empty
-        Which features are categorical; empty if none can be.
     categorical_names : tuple of str
         The names of the categorical columns.
-    missing : mapping of str to int
-        The number of occurrences of each mark of a missing value in the features.
     """
 
     source: str
@@ -109,17 +97,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
 
 
 def standardized(X: Array) -> Array:
-    """The columns scaled to zero mean and unit standard deviation over all samples; constant ones are 0.
-
-    Parameters
-    ----------
-    X : float64 ndarray of shape (n_items, n_features)
-        Finite values of any magnitude.
-
-    Returns
-    -------
-    float64 ndarray of shape (n_items, n_features)
-    """
+    """The columns scaled to zero mean and unit standard deviation over all samples; constant ones are 0."""
     # Powers of two change no digit, and keep the squares of large and small values within range.
     exponents = np.frexp(np.abs(X).max(axis=0))[1]
     scaled = np.ldexp(X, -exponents)

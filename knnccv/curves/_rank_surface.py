@@ -35,7 +35,6 @@ BLOCK_BYTES = 2**23
 
 @jit
 def _new_stops(n, n_classes):
-    """Zeros for up to `n` stops."""
     return Stops(
         np.zeros(n + 1, np.int64),
         np.zeros((n + 1, n_classes), np.int64),

@@ -48,7 +48,6 @@ def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: 
 
 
 def _load(typing_context, rows, r):
-    """Return the lanes of row r."""
 
     def generate(context, builder, signature, args):
         return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
@@ -57,7 +56,6 @@ def _load(typing_context, rows, r):
 
 
 def _store(typing_context, rows, r, x):
-    """Store lanes in row r."""
 
     def generate(context, builder, signature, args):
         builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)

@@ -63,7 +63,6 @@ def _item_weights(evaluation: Evaluation) -> Array:
 
 
 def _class_weights(evaluation: Evaluation) -> Array:
-    """The weight of all samples of every class."""
     counts = [int(count) for count in evaluation.problem.labels.counts]
     weights: Array = np.array(counts, dtype=object if evaluation.exact else float) * _item_weights(
         evaluation

@@ -169,7 +169,6 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
 
 
 def _sparse(X: Any, name: str) -> PreparedMetric:
-    """The metric for sparse data."""
     if name not in SPARSE_NAMES:
         raise TypeError(_dense_only(f"metric {name!r}"))
     from ._engines.sparse_rows import sparse_table

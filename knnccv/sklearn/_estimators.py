@@ -108,7 +108,6 @@ def _weighted(weights: Any, k: int, regression: bool) -> bool:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
-    """Return the neighbors for the estimator's metric."""
     metric, params = _metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):

@@ -199,7 +199,6 @@ def _probe(cv: Any, y: Array, groups: Any) -> Iterator[Split]:
 
 
 def _n_folds(cv: Any) -> int:
-    """Return the number of folds of one repetition."""
     return int(cv.get_n_splits() // getattr(cv, "n_repeats", 1))
 
 

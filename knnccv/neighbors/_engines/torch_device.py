@@ -326,15 +326,7 @@ def _free_bytes(torch: Any, device: Any) -> int:
 
 
 class TorchProduct(MatrixProduct):
-    """Searches as `MatrixProduct`, with the products computed on a device.
-
-    Parameters
-    ----------
-    data, max_depth, compare
-        As for `MatrixProduct`.
-    device : str
-        From `check_device`.
-    """
+    """Searches as `MatrixProduct`, with the products computed on `device` (from `check_device`)."""
 
     def __init__(self, data: Array, max_depth: int, compare: Callable[[Array], Array], device: str) -> None:
         super().__init__(data, max_depth, compare)

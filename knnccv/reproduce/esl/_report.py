@@ -169,8 +169,7 @@ def _notes(quick: bool, bayes_error_bar: float) -> tuple[str, ...]:
         "either class, and 50 % are expected exactly. An error of plain folds above the allowed range is "
         "due to the folds, not to the screening.",
         "The book chooses by the highest correlation; both readings are shown, its value and its absolute "
-        "value. Correlations of predictors that were chosen for a negative one are counted with the "
-        "sign changed.",
+        "value. Predictors chosen for a negative correlation are counted with the opposite sign.",
         "Allowed, wrong: rounding (0.5) and 4 standard errors of both means; the book's is that of one "
         f"partition in each of {N_PRINTED} simulations. Allowed, right: 4 standard errors of knnccv's "
         "mean. Correlations: the book's 0.28 are of one simulation, so that 4 standard deviations of "

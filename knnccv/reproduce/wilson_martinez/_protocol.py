@@ -79,7 +79,6 @@ def _folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
 
 
 def _one_fold(data: Any, train: Array, test: Array, seed: int, fold: int, right: dict[str, Array]) -> None:
-    """Store a fold's accuracies in `right`."""
     from ...hvdm import HVDM
     from ...rib import Evaluator, Setting, VoteLists, decide, greedy
 
