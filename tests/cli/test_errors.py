@@ -44,7 +44,7 @@ from knnccv.__main__ import main
         ("x,1,c\n2,3,a\n", ("--target", "2"), ("'x' is not a number", "--header")),
         ("x,1,c\n2,3,a\n", ("--target", "c"), ("no column 'c'", "--header")),
         ('x,c\n1,"a\n2,b\n', (), ("cannot be split at commas",)),
-        (b"x,c\n1,a\n2,\xff\n", (), ("no text in UTF-8", "line 3", "0xff")),
+        (b"x,c\n1,a\n2,\xff\n", (), ("not UTF-8 text", "line 3", "0xff")),
         ("x,c\n1,a\n2,b\n", ("--target", "xx"), ("no column 'xx'", "x, c", "did you mean 'x'?")),
         ("x,c\n1,a\n2,b\n", ("--target", "2"), ("no column 2",)),
         ("x,c\n1,a\n2,b\n", ("--drop", "d"), ("no column 'd'",)),
