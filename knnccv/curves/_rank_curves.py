@@ -68,43 +68,6 @@ class Stops(NamedTuple):
     tied: Array
 
 
-class _State(NamedTuple):
-    """Samples of other classes that are ahead, and working arrays.
-
-    ``near``
-        int64 (n_classes,): samples ahead.
-    ``number``, ``active``, ``met``
-        int64, int64 and bool (n_laws,): classes that have each law, the laws met so far, and which they
-        are.
-    ``loose``
-        int64 (any,): classes without laws in the table.
-    ``room``, ``law``
-        float64 (4, 3 * pad) and (top + 2,): products and one law.
-    """
-
-    near: Array
-    number: Array
-    active: Array
-    met: Array
-    loose: Array
-    room: Array
-    law: Array
-
-
-@jit
-def _new_state(strata, design, top):
-    n_laws = len(strata.starts)
-    return _State(
-        np.zeros(len(strata.counts), np.int64),
-        np.zeros(n_laws, np.int64),
-        np.empty(n_laws, np.int64),
-        np.zeros(n_laws, np.bool_),
-        np.flatnonzero(strata.bases[design] < 0),
-        np.empty((4, 3 * (top + 1 + 2 * TAPS))),
-        np.empty(top + 2),
-    )
-
-
 @jit
 def _times(product, low, high, law, at, degree, top, out):
     """``out`` = `product` times ``law[at] .. law[at + degree]``, up to degree `top`; the highest degree.
@@ -158,19 +121,20 @@ def _trim(product, low, high, floor):
 
 
 @jit
-def _product(state, n_active, strata, design, group, top, floor):
+def _product(room, strata, design, near, group, active, n_active, number, loose, law, top, floor):
     """The law of the number of samples ahead in T, without the classes in the tied `group`.
 
-    Returns the row of ``state.room`` that holds it, its lowest and highest degree (crossed where nothing is
-    left), and the probability that was dropped.
+    ``near`` (n_classes,) are the samples ahead, ``active`` the laws met so far, ``number`` (n_laws,) the
+    classes that have each law, and ``loose`` the classes without laws in the table. Returns the side of `room`
+    that holds the product, its lowest and highest degree (crossed where nothing is left), and the probability
+    that was dropped.
     """
-    room = state.room[:2]
     side, low, high = 0, 0, 0
     room[0, room.shape[1] // 3] = 1.0
     lost = 0.0
     for i in range(n_active):
-        which = state.active[i]
-        left = state.number[which]
+        which = active[i]
+        left = number[which]
         while left > 0 and low <= high:
             power = min(left, strata.powers[which])
             start = strata.starts[which] + (power - 1) * TAPS
@@ -180,11 +144,11 @@ def _product(state, n_active, strata, design, group, top, floor):
             low, high, less = _trim(room[side], low, high, floor)
             lost += less
             left -= power
-    for i in range(len(state.loose)):
-        c = state.loose[i]
-        if state.near[c] > 0 and group[c] == 0 and low <= high:
-            degree = _fill_law(state.law, strata, design, c, state.near[c], 0, 0.0)
-            high = _times(room[side], low, high, state.law, 0, degree, top, room[1 - side])
+    for i in range(len(loose)):
+        c = loose[i]
+        if near[c] > 0 and group[c] == 0 and low <= high:
+            degree = _fill_law(law, strata, design, c, near[c], 0, 0.0)
+            high = _times(room[side], low, high, law, 0, degree, top, room[1 - side])
             side = 1 - side
             low, high, less = _trim(room[side], low, high, floor)
             lost += less
@@ -238,47 +202,48 @@ def _fill_law(law, strata, design, c, m, members, time):
 
 
 @jit
-def _move(c, step, state, n_active, strata, design):
-    """Count `step` more samples of class c as ahead; return the number of laws met."""
-    base = strata.bases[design, c]
-    before = state.near[c]
-    state.near[c] += step
-    if base < 0 or strata.n_train[design, c] == 0:
+def _move(c, step, base, near, number, active, met, n_active):
+    """Count `step` more samples of class c as ahead, whose laws start at `base`; return the number of laws met."""
+    before = near[c]
+    near[c] += step
+    if base < 0:
         return n_active
     if before > 0:
-        state.number[base + before] -= 1
-    now = base + state.near[c]
-    state.number[now] += 1
-    if not state.met[now]:
-        state.met[now] = True
-        state.active[n_active] = now
+        number[base + before] -= 1
+    now = base + near[c]
+    number[now] += 1
+    if not met[now]:
+        met[now] = True
+        active[n_active] = now
         n_active += 1
     return n_active
 
 
 @jit
-def _count_group(change, group, state, strata, design):
+def _count_group(change, group, bases, near, number):
     """Add `change` to the numbers of the laws of the classes in a tied group."""
     for c in range(len(group)):
-        base = strata.bases[design, c]
-        if group[c] > 0 and state.near[c] > 0 and base >= 0:
-            state.number[base + state.near[c]] += change
+        if group[c] > 0 and near[c] > 0 and bases[c] >= 0:
+            number[bases[c] + near[c]] += change
 
 
 @jit
-def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
+def add_curve(
+    n_stops, sizes, ahead, tied, listed, own_class, weight, design, strata, missing, floor, scores, tails
+):
     """Add the weighted law of D of one sample, and its unknown part; return its unknown share.
+
+    The arguments are fields of `RankSpec` and `Stops`. Tuples that are taken apart in here cost a fifth more
+    time, because access to their fields counts references.
 
     Parameters
     ----------
     listed : bool
-        Whether samples beyond the last stop are unknown: row `n_stops` of ``stops.ahead`` then has the
-        known ones.
+        Whether samples beyond the last stop are unknown: row `n_stops` of ``ahead`` then has the known
+        ones.
     scores, tails : float64 (top + 2,)
         By d. The last entry of `tails` is unknown for every R.
     """
-    strata, floor = spec.strata, spec.floor
-    weight = spec.weights[design, own_class]
     top = len(scores) - 2
     n_classes = len(strata.counts)
     n_own = strata.n_train[design, own_class]
@@ -286,9 +251,13 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
     if n_own == 0:
         return 0.0
     pad = top + 1 + 2 * TAPS
-    state = _new_state(strata, design, top)
-    room = state.room
-    empty_group = np.zeros(n_classes, np.int64)
+    room = np.empty((4, 3 * pad))
+    law = np.empty(top + 2)
+    near, empty_group = np.zeros((2, n_classes), np.int64)
+    n_laws = len(strata.starts)
+    number, active, met = np.zeros(n_laws, np.int64), np.empty(n_laws, np.int64), np.zeros(n_laws, np.bool_)
+    loose = np.flatnonzero(strata.bases[design] < 0)
+    bases = np.where(strata.n_train[design] > 0, strata.bases[design], -1)  # the others do not vary
     n_active = 0
     p_none = 1.0  # P(no sample of the class so far is in T)
     lost = 0.0
@@ -300,14 +269,16 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
             break
         n_tied = 0
         for c in range(n_classes):
-            if stops.ahead[b, c] > 0:
-                n_active = _move(c, stops.ahead[b, c], state, n_active, strata, design)
+            if ahead[b, c] > 0:
+                n_active = _move(c, ahead[b, c], bases[c], near, number, active, met, n_active)
             if b < n_stops:
-                n_tied += stops.tied[b, c]
-        group = stops.tied[b] if n_tied > 0 else empty_group
+                n_tied += tied[b, c]
+        group = tied[b] if n_tied > 0 else empty_group
         if n_tied > 0:
-            _count_group(-1, group, state, strata, design)
-        side, low, high, less = _product(state, n_active, strata, design, group, top, floor)
+            _count_group(-1, group, bases, near, number)
+        side, low, high, less = _product(
+            room[:2], strata, design, near, group, active, n_active, number, loose, law, top, floor
+        )
         lost += less * p_none
         if low > high:  # too many are ahead for any R
             break
@@ -317,7 +288,7 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
                 tails[d] += weight * p_none * room[side, pad + d]
                 rest += p_none * room[side, pad + d]
             return rest + _drop(lost, weight, tails)
-        size = stops.sizes[b]
+        size = sizes[b]
         p_later = p_none
         p_here = 0.0  # P(the nearest own training sample is one of these)
         for j in range(size):
@@ -330,18 +301,18 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
             product = side, low, high
             own = size, left, n_own, p_none
             lost = _add_tied_stop(
-                product, own, group, n_tied, weight, state, strata, design, floor, lost, scores
+                product, own, group, n_tied, weight, near, room, law, strata, design, floor, lost, scores
             )
-            _count_group(1, group, state, strata, design)
+            _count_group(1, group, bases, near, number)
             for c in range(n_classes):
                 if group[c] > 0:
-                    n_active = _move(c, group[c], state, n_active, strata, design)
+                    n_active = _move(c, group[c], bases[c], near, number, active, met, n_active)
         p_none = p_later
         left -= size
         rest = 0.0
         for d in range(low, high + 1):
             rest += room[side, pad + d]
-        if p_none > 0 and p_none * rest <= spec.missing:
+        if p_none > 0 and p_none * rest <= missing:
             for d in range(low, high + 1):
                 tails[d] += weight * p_none * room[side, pad + d]
             return p_none * rest + _drop(lost, weight, tails)
@@ -349,15 +320,16 @@ def add_curve(n_stops, stops, listed, own_class, design, spec, scores, tails):
 
 
 @jit
-def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, floor, lost, scores):
+def _add_tied_stop(
+    product, own, group, n_tied, weight, near, room, law, strata, design, floor, lost, scores
+):
     """Add a stop that ties with samples of other classes; return `lost` plus the dropped probability.
 
-    `product` is the row of ``state.room`` with the law of the other classes ahead, and its degrees; `own`
+    `product` is the row of `room` with the law of the other classes ahead, and its degrees; `own`
     has the tied samples of the class, all from here on, those in T, and P(none before is in T).
     """
     side, low, high = product
     size, left, n_own, p_none = own
-    room, law = state.room, state.law
     top = len(scores) - 2
     pad = top + 1 + 2 * TAPS
     times, weights = tie_times(size + n_tied, 1.0)
@@ -368,7 +340,7 @@ def _add_tied_stop(product, own, group, n_tied, weight, state, strata, design, f
         part, first, last = 2, low, high
         for c in range(len(group)):
             if group[c] > 0 and first <= last:
-                degree = _fill_law(law, strata, design, c, state.near[c], group[c], times[at])
+                degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
                 last = _times(room[part], first, last, law, 0, degree, top, room[5 - part])
                 part = 5 - part
                 first, last, less = _trim(room[part], first, last, floor)

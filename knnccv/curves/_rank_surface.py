@@ -48,9 +48,22 @@ def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
     one[:] = 0.0
     unknown = 0.0
     for design in range(len(spec.weights)):
-        if spec.weights[design, own_class] > 0:
+        weight = spec.weights[design, own_class]
+        if weight > 0:
             rest = add_curve(
-                n_stops, stops, listed, own_class, design, spec, one[design, 0], one[design, 1]
+                n_stops,
+                stops.sizes,
+                stops.ahead,
+                stops.tied,
+                listed,
+                own_class,
+                weight,
+                design,
+                spec.strata,
+                spec.missing,
+                spec.floor,
+                one[design, 0],
+                one[design, 1],
             )
             unknown = max(unknown, rest)
     if unknown > spec.missing and not last_chance:

@@ -234,7 +234,7 @@ class TestContent:
             ("Vowel", "the 528 rows with train_or_test 0"),
             ("Image Segmentation", "210 of the 2100 of segmentation.test, 30 of each class, drawn"),
             ("Crx", "67 of the 10350 values are missing"),
-            ("Liver (Bupa)", "not a diagnosis"),
+            ("Liver (Bupa)", "and no diagnosis"),
         ],
     )
     @pytest.mark.usefixtures("stored")

@@ -118,7 +118,7 @@ def test_index_order_and_fair_order_lie_within_the_range():
 
 def test_what_has_no_report():
     X, y = np.arange(8.0)[:, None], [0, 1] * 4
-    with pytest.raises(ValueError, match="has no data"):
+    with pytest.raises(ValueError, match="a copied or pickled result does not contain"):
         pickle.loads(pickle.dumps(complete_cv(X, y, "nn", KFold(2)))).tie_report()
     with pytest.raises(ValueError, match="not offered for LeaveGroupsOut"):
         complete_cv(X, y, "nn", LeaveGroupsOut([0, 0, 1, 1, 2, 2, 3, 3])).tie_report()
