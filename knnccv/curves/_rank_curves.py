@@ -125,9 +125,9 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     """The law of the number of samples ahead in T, without the classes in the tied `group`.
 
     ``near`` (n_classes,) are the samples ahead, ``active`` the laws met so far, ``number`` (n_laws,) the
-    classes that have each law, and ``loose`` the classes without laws in the table. Returns the side of `room`
-    that holds the product, its lowest and highest degree (crossed where nothing is left), and the probability
-    that was dropped.
+    classes that have each law, and ``loose`` the classes without laws in the table. Returns the side of
+    `room` that holds the product, its lowest and highest degree (crossed where nothing is left), and the
+    probability that was dropped.
     """
     side, low, high = 0, 0, 0
     room[0, room.shape[1] // 3] = 1.0
@@ -203,7 +203,7 @@ def _fill_law(law, strata, design, c, m, members, time):
 
 @jit
 def _move(c, step, base, near, number, active, met, n_active):
-    """Count `step` more samples of class c as ahead, whose laws start at `base`; return the number of laws met."""
+    """Count `step` more samples of class c, whose laws start at `base`; return the number of laws met."""
     before = near[c]
     near[c] += step
     if base < 0:
@@ -233,7 +233,7 @@ def add_curve(
 ):
     """Add the weighted law of D of one sample, and its unknown part; return its unknown share.
 
-    The arguments are fields of `RankSpec` and `Stops`. Tuples that are taken apart in here cost a fifth more
+    The arguments are fields of `RankSpec` and `Stops`. Tuples taken apart in here would cost a fifth more
     time, because access to their fields counts references.
 
     Parameters
