@@ -17,7 +17,7 @@ import pytest
 from knnccv.datasets import _download
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
-CASES = 3
+CASES = 2
 """How many cases of a parametrized test are among the fast tests."""
 _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))

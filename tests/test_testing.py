@@ -128,17 +128,20 @@ def test_several_settings_at_once():
     assert check_variant("rank", score_rank, parameters=each, n_cases=4) == apart
 
 
+@pytest.mark.slow
 def test_the_seed_decides_the_problems():
     counts = [check_variant("nn", score_nn, n_cases=4, seed=seed, exact=False) for seed in (1, 1, 2)]
     assert counts[0] == counts[1]
     assert counts[0] != counts[2]
 
 
+@pytest.mark.slow
 def test_more_cases_compare_more():
     few, many = (check_variant("nn", score_nn, n_cases=n, exact=False) for n in (3, 6))
     assert 0 < few < many
 
 
+@pytest.mark.slow
 def test_one_unfitting_setting_is_passed_over():
     """A loss for three classes fits some problems only."""
     fitting = check_variant("nn", score_nn, parameters=[{"loss": WHOLE}], n_cases=12)

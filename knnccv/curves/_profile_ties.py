@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import step_by_thinning
 from ..voting import (
     PLURALITY,
+    UNKNOWN,
     VoteDistributions,
     VotingRule,
     group_rate,
@@ -167,7 +168,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):
     passed = np.zeros(n_classes + 2, np.int64)
     seen_classes = np.empty(n_classes, np.int64)
     seen_classes[0] = own_class
-    n_seen_classes = 1
+    n_seen_classes = ZERO + 1
     plurality = VotingRule(PLURALITY, 0, np.zeros(0), np.zeros((0, 0)))
     start = 0
     while start < length and first[start + 1] <= max_k:
@@ -209,7 +210,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):
                     marks = np.zeros(top + 1)
                     marks[h] = 1 / totals[1, h]
                     distributions = VoteDistributions(rows, members, after, seen_classes, marks, product)
-                    votes[h] = score_votes(distributions, n_seen_classes, -1, own_class, k, plurality)
+                    votes[h] = score_votes(distributions, n_seen_classes, UNKNOWN, own_class, k, plurality)
                 totals[0] = before
                 totals[1, :] = 0.0
                 totals[1, 0] = 1.0
@@ -244,7 +245,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):
                                 passed,
                                 seen_classes,
                                 n_seen_classes,
-                                -1,
+                                UNKNOWN,
                                 own_class,
                                 k,
                                 False,

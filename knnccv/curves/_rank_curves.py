@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import fill_hypergeometric, tie_times
 from ._strata import TAPS, Strata
 
@@ -129,7 +129,7 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     `room` that holds the product, its lowest and highest degree (crossed where nothing is left), and the
     probability that was dropped.
     """
-    side, low, high = 0, 0, 0
+    side, low, high = ZERO, ZERO, ZERO
     room[0, room.shape[1] // 3] = 1.0
     lost = 0.0
     for i in range(n_active):
@@ -147,8 +147,8 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     for i in range(len(loose)):
         c = loose[i]
         if near[c] > 0 and group[c] == 0 and low <= high:
-            degree = _fill_law(law, strata, design, c, near[c], 0, 0.0)
-            high = _times(room[side], low, high, law, 0, degree, top, room[1 - side])
+            degree = _fill_law(law, strata, design, c, near[c], ZERO, 0.0)
+            high = _times(room[side], low, high, law, ZERO, degree, top, room[1 - side])
             side = 1 - side
             low, high, less = _trim(room[side], low, high, floor)
             lost += less
@@ -253,12 +253,20 @@ def add_curve(
     pad = top + 1 + 2 * TAPS
     room = np.empty((4, 3 * pad))
     law = np.empty(top + 2)
-    near, empty_group = np.zeros((2, n_classes), np.int64)
+    near, empty_group = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
     n_laws = len(strata.starts)
     number, active, met = np.zeros(n_laws, np.int64), np.empty(n_laws, np.int64), np.zeros(n_laws, np.bool_)
-    loose = np.flatnonzero(strata.bases[design] < 0)
-    bases = np.where(strata.n_train[design] > 0, strata.bases[design], -1)  # the others do not vary
-    n_active = 0
+    loose = np.empty(n_classes, np.int64)
+    bases = np.empty(n_classes, np.int64)
+    n_loose = 0
+    for c in range(n_classes):
+        base = strata.bases[design, c]
+        if base < 0:
+            loose[n_loose] = c
+            n_loose += 1
+        bases[c] = base if strata.n_train[design, c] > 0 else -1  # the others do not vary
+    loose = loose[:n_loose]
+    n_active = ZERO
     p_none = 1.0  # P(no sample of the class so far is in T)
     lost = 0.0
     for b in range(n_stops + 1):
@@ -267,7 +275,7 @@ def add_curve(
         if b == n_stops and not listed:  # farther samples of the class were left out
             lost += p_none
             break
-        n_tied = 0
+        n_tied = ZERO
         for c in range(n_classes):
             if ahead[b, c] > 0:
                 n_active = _move(c, ahead[b, c], bases[c], near, number, active, met, n_active)
@@ -341,7 +349,7 @@ def _add_tied_stop(
         for c in range(len(group)):
             if group[c] > 0 and first <= last:
                 degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
-                last = _times(room[part], first, last, law, 0, degree, top, room[5 - part])
+                last = _times(room[part], first, last, law, ZERO, degree, top, room[5 - part])
                 part = 5 - part
                 first, last, less = _trim(room[part], first, last, floor)
                 lost += less * now

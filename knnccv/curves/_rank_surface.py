@@ -15,7 +15,7 @@ import numpy as np
 from .._parallel import stop_flag
 from .._typing import Array
 from ..driver import ScoringProblem, usable_lengths
-from ..kernel import jit, profile_of
+from ..kernel import ZERO, jit, profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..neighbors._engines.count_nearer import (
     LEAST_SHIFT,
@@ -76,7 +76,7 @@ def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
 def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):
     """Add the samples in `rows` by their lists, until ``stop[0]``; return a mask of those not added."""
     classes = spec.classes
-    most_stops = 0
+    most_stops = ZERO
     for r in range(len(rows)):
         own_class = classes[rows[r]]
         n_stops = 0

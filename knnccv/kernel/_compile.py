@@ -8,11 +8,15 @@ import types as pytypes
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
 from ._signature import ARGUMENTS, SIGNATURE
 
+ZERO = np.int64(0)
+"""A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
+literal 0 twice: for the literal, and for any integer."""
 _compiling = threading.Lock()
 
 

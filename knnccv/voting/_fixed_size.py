@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit, read_as
+from ..kernel import ZERO, jit, read_as
 from ..sampling import step_by_thinning
 from ._position_weights import ThinningRates, position_weights_at
 from ._tied_groups import is_mixed
 from ._vote_scores import (
     ANY_RIGHT,
     PLURALITY,
+    UNKNOWN,
     VOTE_SHARE,
     VoteDistributions,
     plurality_probability,
@@ -42,9 +43,9 @@ def score_fixed_size(order, labels, target, constraints, rule):
     plain = rule.kind == PLURALITY and len(rule.losses) == 0 and rule.n_tie_nodes == 0
     seen_classes = np.empty(n_classes + 1, np.int64)
     seen_classes[0] = own_class
-    n_seen_classes = 1
+    n_seen_classes = ZERO + 1
     scored = np.array([own_class, others]) if two_classes else seen_classes
-    n_scored = 2
+    n_scored = ZERO + 2
     rows = np.full((n_classes + 2, 1, k + 1), zero)
     flat = rows.reshape(n_classes + 2, k + 1)
     rows[:, 0, 0] = unit
@@ -83,7 +84,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
                     mark_group(marked, c, rows, members[c], size, k, p_skip, p_take)
                 mark_group(marked, others, rows, members[others], size, k, p_skip, p_take)
                 in_group = VoteDistributions(marked, members, max_votes, scored, marks, product)
-                score += score_votes(in_group, n_scored, -1, own_class, k, rule)
+                score += score_votes(in_group, n_scored, UNKNOWN, own_class, k, rule)
         for s in range(n_seen_classes):
             c = seen_classes[s]
             for _ in range(members[c]):
@@ -104,11 +105,11 @@ def score_fixed_size(order, labels, target, constraints, rule):
                     probability += flat[own_class, votes] * flat[others, k - votes]
                 if passed[own_class] > 0:
                     probability += plurality_probability(
-                        flat, passed, seen_classes, n_seen_classes, -1, own_class, k, False, product[0]
+                        flat, passed, seen_classes, n_seen_classes, UNKNOWN, own_class, k, False, product[0]
                     )
                 score += weight * probability
             else:
-                score += weight * score_votes(nearer, n_scored, -1, own_class, k, rule)
+                score += weight * score_votes(nearer, n_scored, UNKNOWN, own_class, k, rule)
         start = end
     return score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import tie_times
 from ._tied_groups import is_mixed
 from ._vote_scores import VoteDistributions, score_votes
@@ -41,7 +41,7 @@ def score_stratified(order, labels, target, constraints, rule):
     rows, passed = distributions.rows, distributions.max_votes
     met = np.zeros(n_classes, np.bool_)
     met[own_class] = True
-    n_seen = _add_class(own_class, distributions, 0, n_flagged, constraints)
+    n_seen = _add_class(own_class, distributions, ZERO, n_flagged, constraints)
     tested = unit
     if n_flagged > 0:
         # With one more training sample fewer samples of the class are tested, so it counts from the start.

@@ -12,10 +12,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .._typing import Array
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import tie_times
 
 PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
+UNKNOWN = ZERO - 1
+"""In place of the class of the K-th vote."""
 
 
 class VotingRule(NamedTuple):
@@ -64,7 +66,7 @@ class VoteDistributions(NamedTuple):
 def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     """The score of K votes, weighted as the rows and marks are.
 
-    `last_class` is the class of the K-th vote, or -1 if it is not known. The first `n_seen_classes` of
+    `last_class` is the class of the K-th vote, or `UNKNOWN`. The first `n_seen_classes` of
     ``distributions.seen_classes`` take part.
     """
     if rule.kind != PLURALITY:

@@ -258,6 +258,7 @@ def test_a_missing_package_is_named(run, write, monkeypatch, form, package, miss
     assert f"is a file of {form}, which pandas and {package} read: pip install 'knnccv[cli]'" in said
 
 
+@pytest.mark.slow
 def test_text_needs_no_pandas(write):
     code = (
         "import sys\n"

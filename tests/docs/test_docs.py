@@ -184,6 +184,7 @@ def test_links_of_the_readme_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.slow
 def test_the_figure_can_be_drawn_again(mirror, monkeypatch, tmp_path):
     monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))

@@ -50,7 +50,9 @@ def compare(seed, case, variant, setting, design, listed, ties, average):
     return 1
 
 
-@pytest.mark.parametrize("chunk", range(N_PROBLEMS // 20))
+@pytest.mark.parametrize(
+    "chunk", [0, *(pytest.param(c, marks=pytest.mark.slow) for c in range(1, N_PROBLEMS // 20))]
+)
 def test_every_variant_design_tie_rule_and_average_equals_the_enumeration(chunk):
     compared = 0
     for seed in range(20 * chunk, 20 * chunk + 20):
@@ -145,6 +147,7 @@ def settings_400():
     yield X, y, "nn", Subsample(2), {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("X", "y", "variant", "design", "parameters"),
     [pytest.param(*case, id=f"{case[2]}-{case[3]}-{sorted(case[4])}") for case in settings_400()],
@@ -203,6 +206,7 @@ def test_the_bound_holds_where_a_stratified_walk_is_long(n_items, variant):
     assert abs(found.score - 1) <= found.error_bound < 1e-10
 
 
+@pytest.mark.slow
 def test_kinds_of_loss_matrices():
     pd = pytest.importorskip("pandas")
     X, y = smooth(60, 3)

@@ -48,6 +48,7 @@ def problem(seed):
     return X.astype(float), y, train, len(y) - sum(base) - extra
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_all_patterns_at_once_equal_one_by_one(seed):
     X, y, train, n_test = problem(seed)

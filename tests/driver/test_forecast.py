@@ -116,6 +116,7 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     assert answer.error_bound == quiet.error_bound
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_only_ways_out_that_help_are_named():
     X, y = tied(4000, 2, 4)

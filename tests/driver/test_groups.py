@@ -339,6 +339,7 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
                 assert few.scores[run] == pytest.approx(float(total / n_tested), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize(("variant", "p"), [("nn", 4), ("knn", 1), ("rank", 1), ("knn", 3), ("rank", 3)])
 def test_runs_are_unbiased(variant, p, average):

@@ -162,6 +162,7 @@ def is_tied(x, distances, y, k, listed, depth):
     return any(reached(x, order[:start], k, listed) for start in starts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [s for s in range(16) if s % 4])
 def test_tied_equals_the_enumeration_in_both_modes(seed):
     case = problem(seed)
@@ -199,6 +200,7 @@ def test_tied_equals_the_enumeration_in_both_modes(seed):
 LEFT_OUT = np.random.default_rng(3).integers(0, 9, 45)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["index", "random"])
 @pytest.mark.parametrize(
     "design",

@@ -30,6 +30,7 @@ def test_every_engine_gives_the_orders_and_ties_of_brute_force(X, metric):
             np.testing.assert_array_equal(other.may_tie_beyond, plain.may_tie_beyond)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [10, 64, 301])
 def test_products_of_many_features(d):
     rng = np.random.default_rng(d)

@@ -375,6 +375,7 @@ def test_a_closed_client_is_refused(cluster):
         check_pool(None, client, False)
 
 
+@pytest.mark.slow
 def test_a_driver_is_compiled_once_per_worker(cluster):
     X, y = problem(300)
     complete_cv(X, y, local_variant(), KFold(4), executor=cluster)

@@ -231,6 +231,7 @@ def test_an_installed_variant_equals_enumeration(python):
             np.testing.assert_allclose(floats, [float(a) for a in expected], rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_an_installed_variant_serves_every_entrance(python):
     found = run(
         PROBLEM
@@ -322,6 +323,7 @@ def test_a_second_process_takes_the_kernel_from_the_cache(cache_reports, kernel)
     assert second["files"] == first["files"]
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("driver", ["score_rows", "score_trials"])
 def test_a_second_process_takes_the_driver_from_the_cache(cache_reports, driver):
@@ -399,6 +401,7 @@ def broken(tmp_path_factory):
     return report
 
 
+@pytest.mark.slow
 def test_broken_distributions_are_listed(broken):
     assert set(broken["asked"]) <= set(broken["names"])
     assert broken["names"] == sorted(broken["names"])
@@ -458,6 +461,7 @@ def test_the_error_of_a_kernel_reaches_the_caller(broken):
         assert answer["message"] == "item 37 is not to my taste"
 
 
+@pytest.mark.slow
 def test_the_error_of_a_kernel_ends_the_threads(tmp_path):
     """With several blocks at work, in which many samples raise, and answers right ever after."""
     write_distribution(
@@ -528,6 +532,7 @@ def clash(tmp_path_factory):
     return run(CLASH, paths=[folder])
 
 
+@pytest.mark.slow
 def test_a_clash_names_both_sides(clash):
     for answer in (clash["both"], clash["both again"]):
         assert answer.startswith("ValueError: ")
@@ -543,6 +548,7 @@ def test_a_clash_harms_only_those_who_ask_for_the_name(clash):
     assert clash["unknown"].startswith("ValueError: there is no variant 'nonsense'")
 
 
+@pytest.mark.slow
 def test_a_distribution_found_twice_is_no_clash(tmp_path):
     """The same folder may stand on the path twice, as a checkout and as an installation do."""
     for folder in ("one", "two"):
@@ -551,6 +557,7 @@ def test_a_distribution_found_twice_is_no_clash(tmp_path):
     assert run(code, paths=[tmp_path / "one", tmp_path / "two"]) == 0.5
 
 
+@pytest.mark.slow
 def test_an_object_serves_as_well_as_a_class(tmp_path):
     """An entry point may name an instance, say one of several with different defaults."""
     source = variant_source("half") + "\n\nready = Rule()\n"
@@ -598,6 +605,7 @@ def test_the_page_teaches_what_works_when_installed(guide, tmp_path):
     run(ask, paths=[tmp_path])
 
 
+@pytest.mark.slow
 def test_the_page_s_example_is_what_it_says(guide):
     """Its check passes; with an error put into the kernel, it does not."""
     folder, check, *_ = guide

@@ -316,6 +316,7 @@ def test_a_large_tied_group_stays_fast_and_finite():
         assert result.error_bound < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_items", "n_classes", "k", "design"),
     [
@@ -335,6 +336,7 @@ def test_many_neighbors_neither_overflow_nor_vanish(n_items, n_classes, k, desig
     assert result.per_item.min() >= 0
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_more_depth_never_moves_the_score_beyond_the_bound(data):

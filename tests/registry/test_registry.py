@@ -569,6 +569,7 @@ def test_a_kernel_without_a_file_works():
     assert knnccv.get_variant("first") is made
 
 
+@pytest.mark.slow
 def test_a_kernel_may_be_written_again_and_again():
     """As in a notebook: the old kernels are gone, and must not haunt the driver's cache."""
     X, y = problem()

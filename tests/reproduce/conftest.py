@@ -21,6 +21,15 @@ def use_only_this_machine(patch, folder):
     assert socket.getaddrinfo("127.0.0.1", 80)
 
 
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests of all reports but the shortest as slow, unless the command line names tests."""
+    if any("::" in str(argument) for argument in config.args):
+        return
+    for item in items:
+        if "quick" in getattr(item, "fixturenames", ()) and item.path.name != "test_tr1999.py":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _only_this_machine(monkeypatch, tmp_path):
     use_only_this_machine(monkeypatch, tmp_path)

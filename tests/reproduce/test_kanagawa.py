@@ -87,6 +87,7 @@ def test_best_k_of_one_feature_by_rational_numbers(report, name):
         assert {line.verdict for line in lines_of(report[0], word)} == {"holds"}
 
 
+@pytest.mark.slow
 def test_printed_numbers_are_not_used_as_computed_ones(monkeypatch):
     """Changing a printed number does not change a computed one."""
     wine = _report.STUDIES[1]
@@ -105,6 +106,7 @@ def test_printed_numbers_are_not_used_as_computed_ones(monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_wrong_identity_does_not_hold(monkeypatch):
     right = _report.loo_identity
     for module in (_report, _ties):
@@ -170,6 +172,7 @@ def test_without_scikit_learn(monkeypatch):
     assert _ties._by_program(study, "", np.zeros((3, 1)), np.zeros(3)) == []
 
 
+@pytest.mark.slow
 def test_the_authors_steps_on_data_without_ties():
     """Without tied samples, their best k is that of the library."""
     rng = np.random.default_rng(3)

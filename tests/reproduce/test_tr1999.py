@@ -102,6 +102,7 @@ def test_printed_numbers_are_not_used_as_computed_ones():
     assert found.lines[0].computed == 60
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table(mirror, capsys, monkeypatch):
     monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
     assert main(["reproduce", "tr-table1", "--quick"]) == 0

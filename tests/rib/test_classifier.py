@@ -35,6 +35,7 @@ def frame(n_items=60, seed=0):
     return table, np.array(["low", "middle", "high"])[labels]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fitness", ["cvc", pytest.param("ccv", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ["hvdm", pytest.param("heom", marks=pytest.mark.slow), "euclidean"])
 def test_estimator_checks(metric, fitness):

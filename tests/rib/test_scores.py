@@ -250,6 +250,7 @@ def uci(data_folder, name):
 SLOW_SETS = [pytest.param(name, marks=pytest.mark.slow) for name in ("glass", "voting")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "iris", *SLOW_SETS])
 def test_greedy_never_beats_the_grid(name, data_folder):
     X, y, nominal = uci(data_folder, name)

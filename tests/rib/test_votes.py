@@ -242,6 +242,7 @@ def test_every_setting_of_a_sweep_is_the_reference(seed):
     np.testing.assert_allclose(confidence, expected[1], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_thousand_weights_at_once_are_the_reference(seed):
     distances, items, codes = some_lists(100 + seed, n_rows=3)

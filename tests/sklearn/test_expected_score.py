@@ -236,6 +236,7 @@ def test_few_splits_of_groups_have_every_scoring_and_pipeline():
     assert (found.exact, found.deterministic) == (True, False)
 
 
+@pytest.mark.slow
 def test_sampled_scores_have_a_standard_error():
     X, y = data()
     cv = ShuffleSplit(4, test_size=0.4)
@@ -683,6 +684,7 @@ def test_too_many_splits_of_groups():
             expected_score(KNeighborsClassifier(k), X, y, cv=cv, groups=groups, average=average)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equal", [True, False])
 def test_the_nearest_neighbor_of_many_groups(equal):
     X, y = data(10, n_items=60)
@@ -738,6 +740,7 @@ def test_data_frames_and_their_columns():
                 assert found.score == expected_score(estimator, X, y, cv=cv, groups=given).score
 
 
+@pytest.mark.slow
 def test_regression_lies_among_its_runs():
     X, _ = data(11)
     y = X @ [1.0, -2.0, 0.5] + np.random.default_rng(0).normal(size=30)

@@ -161,6 +161,7 @@ def test_recalls_need_every_class_in_every_test_set():
     assert pooled.score == pytest.approx(whole.per_class()[1], abs=1e-13)
 
 
+@pytest.mark.slow
 def test_recall_in_shuffle_splits():
     X, y = data((6, 3))
     cv = StratifiedShuffleSplit(1, test_size=3)
@@ -304,6 +305,7 @@ def test_neighbors_are_searched_once_for_several_scorings(monkeypatch):
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, np.random.default_rng(0), np.random.RandomState(0), None], ids=str)
 def test_several_scorings_are_sampled_on_the_same_splits(seed):
     X, y = data((12, 9))

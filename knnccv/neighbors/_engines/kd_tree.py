@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from ..._typing import Array
-from ...kernel import jit
+from ...kernel import ZERO, jit
 from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .engine import Engine, Lazy
@@ -103,7 +103,7 @@ def _build(data):
         held = after[node] - first[node]
         if held == 1:
             continue
-        longest = 0
+        longest = ZERO
         for f in range(n_features):
             if high[node, f] - low[node, f] > high[node, longest] - low[node, longest]:
                 longest = f

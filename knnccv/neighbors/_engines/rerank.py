@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import ZERO, jit
 from .bounded_heap import replace_largest, sort_row
 
 ABREAST = 4
@@ -64,8 +64,8 @@ def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled)
         best[:] = np.inf
         who[:] = NO_ITEM
         for i in range(width):
-            replace_largest(best, who, 0, values[r, i], found[r, i])
-        sort_row(best, who, 0)
+            replace_largest(best, who, ZERO, values[r, i], found[r, i])
+        sort_row(best, who, ZERO)
         for i in range(depth):
             items[r, i] = who[0, i]
             ranked[r, i] = best[0, i]
