@@ -1,4 +1,4 @@
-"""The unanimous nearest-neighbor rule, a plugin of knnccv."""
+"""The unanimous nearest-neighbor rule, a plugin for knnccv."""
 
 from .rule import Unanimous
 

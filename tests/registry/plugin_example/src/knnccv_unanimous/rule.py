@@ -1,8 +1,8 @@
 """Correct only if all K nearest training samples have the tested sample's class.
 
 Let x_1, x_2, ... be the other samples, nearest first, and T the training set. The rule is correct for x
-exactly if, on the walk along the order, the K-th sample of x's class in T precedes the first sample of
-another class in T. So the walk needs only the probability that b samples of x's class and no others are in
+if and only if, along the order, the K-th sample of x's class in T precedes the first sample of another
+class in T. So the walk needs only the probability that b samples of x's class and no others are in
 T so far, for b < K.
 
 Fixed |T| = a of M samples. With b of the samples so far in T and `left` samples still to come, the next
@@ -82,7 +82,7 @@ def unanimous_stratified(order, labels, target, constraints):
 class Unanimous(Variant):
     """Correct only if all K nearest training samples have the tested sample's class.
 
-    K = 1 gives the nearest-neighbor rule. The complement of the score contains both the errors and the
+    K = 1 gives the nearest-neighbor rule. One minus the score is the share of errors plus the share of
     samples on which a rule with a reject option would abstain.
 
     Parameters
@@ -113,7 +113,7 @@ class Unanimous(Variant):
         return int(parameters["n_neighbors"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """K must be an integer that fits into every training set."""
+        """Refuse a K that is not an integer, or exceeds the size of a training set."""
         k = parameters["n_neighbors"]
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             msg = f"n_neighbors must be an integer, got {k!r}"
