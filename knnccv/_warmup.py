@@ -29,7 +29,7 @@ METRICS: dict[str, dict[str, Any]] = {
 
 
 def warm() -> None:
-    """Compile what the built-in variants, designs, metrics and curves use, or load it from the cache.
+    """Compile the functions of the built-in variants, designs, metrics and curves, or load them.
 
     This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories

@@ -58,7 +58,7 @@ def loo_curve(
     y : array of shape (n_items,) or (n_items, n_outputs)
         Real targets; for "knn" class labels.
     n_neighbors : int or sequence of int, default 1, 2, ..., 50
-        The K, each between 1 and n_items - 1; the default ends there as well.
+        Values of K between 1 and n_items - 1. The default stops at n_items - 1 if that is less than 50.
     variant : {"regression", "knn"}, default "regression"
         Mean squared error (summed over the outputs) of k-NN regression, or accuracy of the vote.
     metric, metric_params
@@ -80,8 +80,8 @@ def loo_curve(
 
     Notes
     -----
-    Every sample is left out by its index, so that duplicates do not matter. They do in the identity of
-    Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, in addition to the neighbor lists.
+    Every sample is left out by its index, so that duplicates do not matter. They do matter in the identity
+    of Kanagawa 2024, §5 (`loo_identity`). O(n_items * K) for all K, in addition to the neighbor lists.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The profile of the data: what K voters drawn from the first i neighbors decide, for all K at once.
+"""The profile of the data: the outcome of K votes drawn from the first i neighbors, for all K at once.
 
 Condition on the (K+1)-th nearest training sample being the sample at position i + 1. The voters are then a
 uniform K-subset of the first i samples, for any size of the training set. Let P_x(K, i) be the probability

@@ -1,4 +1,4 @@
-"""Verification of files by SHA-256, including archives that were packed anew, and bounded unpacking."""
+"""Verification of files by SHA-256, including repacked archives, and bounded unpacking."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets i
 
 
 class Evaluation(Protocol):
-    """A problem together with the neighbors; computes what a result does not hold."""
+    """A problem together with the neighbors; computes everything that a result does not store."""
 
     @property
     def problem(self) -> ScoringProblem:
@@ -59,7 +59,7 @@ class CompleteCV:
     score : float
         The mean score: accuracy as a share in [0, 1], or the expected loss if a loss was given.
     per_item : ndarray of shape (n_items,)
-        A_x, the expected score of every sample when it is tested; NaN for a sample that never is.
+        A_x, the expected score of every sample when it is tested; NaN for a sample that is never tested.
     weights : ndarray of shape (n_items,)
         The weights of the samples; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
     error_bound : float

@@ -1,4 +1,4 @@
-"""Neighbor lists of some samples: what every search returns."""
+"""Neighbor lists of some samples, the result of every search."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Evaluator:
 
 
 def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.Generator) -> None:
-    """Vary one parameter at a time, at random but never the same twice running, as in Figure 2.
+    """Vary one parameter at a time, at random but never the same twice in a row, as in Figure 2.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def design_of(method: str, labels: Array) -> Design:
 
 
 def run_block(block: Block, number: int, n_draws: int, n_trials: int, *, progress: bool = False) -> Found:
-    """Carry a block out on `n_draws` sets S; its number determines the random numbers."""
+    """Run a block on `n_draws` sets S; its number determines the random numbers."""
     from ...datasets import DatasetError
 
     try:
