@@ -82,7 +82,7 @@ class FirstResult:
         return median((numba + rest) / numba for numba, rest in repeated(FIRST_RESULT))
 
     def track_cold_over_warm(self):
-        """What compiling costs the first process, as a ratio to the next one's time."""
+        """The cost of compiling in the first process, as a ratio to the next one's time."""
         with TemporaryDirectory() as folder:
             cold, warm = (sum(seconds(FIRST_RESULT, NUMBA_CACHE_DIR=folder)) for _ in range(2))
         return cold / warm

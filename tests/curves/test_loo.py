@@ -65,7 +65,7 @@ def naive_identity(x, y, k):
 @pytest.mark.parametrize("asked", [[1], [2, 1], range(1, 12)])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_identity_of_coinciding_items_to_the_letter(seed, asked):
-    """More than k samples may come before the sample itself, whichever other k are asked for."""
+    """More than k samples may come before the sample itself, regardless of the other k requested."""
     rng = np.random.default_rng(seed)
     x, y = rng.integers(0, 4, 12), rng.integers(0, 9, 12)
     expected = [naive_identity(x.tolist(), y, k) for k in asked]

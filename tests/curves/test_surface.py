@@ -398,7 +398,7 @@ def whole_lists(X):
 @pytest.mark.parametrize("source", ["compared", "products", "lists", "matrix"])
 @pytest.mark.parametrize("decimals", [None, 0])
 def test_stratified_ranks_are_complete_cv(source, decimals):
-    """Whoever finds the neighbors, with ties and without, for equal classes and others."""
+    """Every source of neighbors, with ties and without, for equal classes and others."""
     rng = np.random.default_rng(5)
     n_items, n_features = (1100, 12) if source == "products" else (160, 2)
     y = rng.integers(0, 9, n_items)

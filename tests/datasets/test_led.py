@@ -43,7 +43,7 @@ def bayes():
 
 
 def near(share, expected, n):
-    """Whether a share of n draws is within five standard errors of what it should be."""
+    """Check that a share of n draws is within five standard errors of its expectation."""
     return abs(share - expected) < 5 * sqrt(expected * (1 - expected) / n)
 
 

@@ -1,4 +1,4 @@
-"""Stratified training sets in which some classes, by lot, have one sample more."""
+"""Stratified training sets in which some classes, chosen at random, have one more sample."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -72,7 +72,7 @@ def test_all_patterns_at_once_equal_one_by_one(seed):
 
 @pytest.mark.slow
 def test_forty_classes_of_ten():
-    """Half of the classes, by lot, get one more: C(40, 20) patterns."""
+    """Half of the classes, chosen at random, get one more: C(40, 20) patterns."""
     selection = pytest.importorskip("sklearn.model_selection")
     neighbors = pytest.importorskip("sklearn.neighbors")
     rng = np.random.default_rng(0)

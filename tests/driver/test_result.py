@@ -1,4 +1,4 @@
-"""What one result can tell beside its score: classes, and what is predicted for them."""
+"""Details of a result beside its score: classes, and the predictions for them."""
 
 import copy
 import itertools

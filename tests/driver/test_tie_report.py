@@ -1,4 +1,4 @@
-"""What ties leave open: the lowest and the highest score over the orders of equally similar samples."""
+"""The tie report: the lowest and the highest score over the orders of tied samples."""
 
 import pickle
 from itertools import chain, permutations, product
@@ -149,13 +149,13 @@ def test_a_surface_of_one_huge_group():
 
 
 def reached(x, start, k, listed):
-    """Whether a training set without x has fewer than k of these samples."""
+    """Return True if a training set without x has fewer than k of these samples."""
     sets = {training for outcome in listed.outcomes for training in outcome if x not in training}
     return any(sum(j in training for j in start) < min(k, len(training)) for training in sets)
 
 
 def is_tied(x, distances, y, k, listed, depth):
-    """Whether a tied group is reached that has different labels within the first `depth` neighbors."""
+    """Return True if a tied group of different labels is reached within the first `depth` neighbors."""
     order, groups = naive.neighbor_order(distances[x], x)
     seen = [[j for j in group if order.index(j) < depth] for group in groups]
     starts = [order.index(group[0]) for group in seen if len({str(y[j]) for j in group}) > 1]

@@ -1,4 +1,4 @@
-"""What is built and published: the contents of sdist and wheel, their metadata, and the workflows."""
+"""Builds and releases: the contents of sdist and wheel, their metadata, and the workflows."""
 
 from __future__ import annotations
 

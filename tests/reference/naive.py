@@ -55,7 +55,7 @@ class Design:
 
     @property
     def is_kfold(self):
-        """Whether an outcome holds the k training sets of a k-fold split."""
+        """Return True if an outcome holds the k training sets of a k-fold split."""
         return len(self.outcomes[0]) > 1
 
 

@@ -89,7 +89,7 @@ rng = np.random.default_rng(5)
 X = rng.normal(size=(60, 2))
 y = rng.integers(0, 3, 60)
 """
-"""What the processes start with: their tools and a problem."""
+"""The start of every process's script: tools and a problem."""
 
 
 def in_environment(folder):
@@ -308,7 +308,7 @@ print(json.dumps({function.__name__: report(function) for function in functions}
 
 @pytest.fixture(scope="module")
 def cache_reports(python):
-    """What the cache says in two processes, one after the other."""
+    """The cache statistics of two processes, one after the other."""
     return run(CACHE_REPORT, python=python), run(CACHE_REPORT, python=python)
 
 

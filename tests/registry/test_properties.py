@@ -63,7 +63,7 @@ def of_one_nearest(variant, setting):
 
 
 def one_against_one(variant, setting, y):
-    """What x (rows) scores if the only sample that decides is another (columns)."""
+    """The score of x (rows) if one other sample (columns) decides alone."""
     if variant in REAL:
         return (y[:, None] - y) ** 2
     right = (y[:, None] == y).astype(float)
