@@ -94,7 +94,7 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
         msg = f"X has {n_items} samples, but y has {len(given)} targets"
         raise ValueError(msg)
     if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
-        msg = f"targets must not exceed {LARGEST_TARGET:g} in size, got {np.abs(given).max():g}"
+        msg = f"targets must not exceed {LARGEST_TARGET:g} in absolute value, got {np.abs(given).max():g}"
         raise ValueError(msg)
     given = given.copy()  # the caller may change the original
     return np.ascontiguousarray(given.reshape(n_items, -1)), given

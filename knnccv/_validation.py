@@ -1,4 +1,4 @@
-"""Checks of arguments, shared by all modules; every message names the value and what is allowed."""
+"""Checks of arguments, shared by all modules; every message names the value and the allowed ones."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def check_finite(name: str, data: Array, first_row: int = 0) -> None:
             shown = (at[0] + start + first_row, *at[1:])
             # Distances exist for missing features, but not for missing distances or costs.
             is_feature = name == "X" and np.isnan(piece[at])
-            hint = "; knnccv.hvdm.HEOM measures tables with missing values" if is_feature else ""
+            hint = "; knnccv.hvdm.HEOM accepts tables with missing values" if is_feature else ""
             msg = f"{_place(name, shown)} is {piece[at]}; every value must be finite{hint}"
             raise ValueError(msg)
 

@@ -226,10 +226,10 @@ def _expected(
             near = [int(y[item]) for item in order]
             value = Fraction(score(near, own, **setting))
             if Fraction(score(near[:n_nearest], own, **setting)) != value:
-                msg = f"n_nearest says {n_nearest}, but samples farther away change the score of {near}"
+                msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
                 raise AssertionError(msg)
             if abs(value) > largest:
-                msg = f"largest_score says {largest}, but {near} scores {value}"
+                msg = f"largest_score returns {largest}, but {near} scores {value}"
                 raise AssertionError(msg)
             total += value / len(orders)
     return total / number if number else None

@@ -198,7 +198,7 @@ def _unknown(name: str) -> str:
     names = variant_names()
     closest = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
-    return f"there is no variant {name!r}; there are: {', '.join(names)}{hint}"
+    return f"there is no variant {name!r}; choose from: {', '.join(names)}{hint}"
 
 
 def _load(point: EntryPoint) -> Variant:

@@ -118,7 +118,7 @@ def test_the_largest_score_of_real_targets_is_checked(factor):
     if factor == 1:
         assert check_variant(kind, score_regression, **setting) > 50
     else:
-        assert complaint(kind, score_regression, **setting).startswith("largest_score says ")
+        assert complaint(kind, score_regression, **setting).startswith("largest_score returns ")
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_the_model_of_the_wrong_ones_is_right():
 
 
 def complaint(variant, score=score_second, **arguments):
-    """What check_variant says against it."""
+    """The complaint of check_variant about it."""
     with pytest.raises(AssertionError) as caught:
         check_variant(variant, score, **arguments)
     return str(caught.value)
@@ -253,7 +253,7 @@ def test_too_small_n_nearest_is_found():
         return 1
 
     message = complaint(type("Short", (Second,), {"n_nearest": n_nearest}))
-    assert message.startswith("n_nearest says 1, but samples farther away change the score of [")
+    assert message.startswith("n_nearest returns 1, but samples farther away change the score of [")
 
 
 def test_too_large_n_nearest_is_no_mistake():
@@ -279,7 +279,7 @@ def minus_two_for_a_match(near, own):
 def test_too_small_largest_score_is_found():
     """The largest absolute score counts, so -2 is too much for the default 1."""
     message = complaint(type("Loud", (Second,), {"fixed": doubled}), minus_two_for_a_match)
-    assert message.startswith("largest_score says 1.0, but [")
+    assert message.startswith("largest_score returns 1.0, but [")
     assert message.endswith("scores -2")
 
 

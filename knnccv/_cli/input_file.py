@@ -186,7 +186,7 @@ def _format_of(name: str, blob: bytes) -> str:
     if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
         return "Excel"
     if blob.startswith(_OLD_EXCEL):
-        msg = f"{name} is an Excel file of the old format .xls; save it as .xlsx or .csv"
+        msg = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
         raise ValueError(msg)
     return "text"
 
@@ -267,7 +267,7 @@ def _sniff(text: str, source: str) -> str:
     if found is None:
         msg = broken or (
             f"{source} has one column only, whether split at commas, semicolons, tabs or spaces; "
-            "if another character separates the columns, give it by --delimiter"
+            "if another character separates the columns, set it with --delimiter"
         )
         raise ValueError(msg)
     return found
@@ -364,7 +364,7 @@ def _read_excel(name: str, blob: bytes, header: bool | None, sheet: str | None) 
         i: kind for i in range(columns.width) if (kind := _kind(values[start:, i][~missing[start:, i]]))
     }
     several = len(book.sheet_names) > 1 and sheet is None
-    note = f"{name} has {len(book.sheet_names)} sheets; {chosen!r} is read; --sheet NAME takes another"
+    note = f"{name} has {len(book.sheet_names)} sheets; {chosen!r} is read; --sheet NAME selects another"
     return Rows(columns, below, "", kinds, (note,) if several else ())
 
 

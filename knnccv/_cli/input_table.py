@@ -114,16 +114,16 @@ def read_table(
     columns = records.columns
     name = columns.source
     if target is None:
-        msg = f"--target must say which column of {name} holds the labels{columns.listing()}"
+        msg = f"--target must name the column of {name} that holds the labels{columns.listing()}"
         raise ValueError(msg)
     label = columns.find(target)
     left_out = {columns.find(wanted) for wanted in drop}
     if label in left_out:
-        msg = f"column {columns.name(label)!r} is the target; it cannot be left out by --drop"
+        msg = f"column {columns.name(label)!r} is the target; it cannot be left out with --drop"
         raise ValueError(msg)
     grouping = None if groups is None else columns.find(groups)
     if grouping == label:
-        msg = f"column {columns.name(label)!r} is the target; it cannot hold the --groups, too"
+        msg = f"column {columns.name(label)!r} is the target; it cannot also hold the --groups"
         raise ValueError(msg)
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
     if not features:
@@ -204,8 +204,8 @@ class _Reader:
             option = self.columns.option(index)
             msg = (
                 f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
-                f"numbers, such as days since the first, leave it out by --drop {option}, or take its "
-                f"values as names by --categorical {option}"
+                f"numbers, such as days since the first, leave it out with --drop {option}, or treat its "
+                f"values as categories with --categorical {option}"
             )
             raise ValueError(msg)
         known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
@@ -247,7 +247,7 @@ class _Reader:
                 "--header if the first line names the columns"
                 if is_header
                 else f"--drop {option} leaves the column out, and --metric heom (in Python "
-                "knnccv.hvdm.HEOM) measures tables with missing values"
+                "knnccv.hvdm.HEOM) accepts tables with missing values"
             )
             return f"{where}: the value is missing{shown}; {remedy}"
         if number(cell) is not None:

@@ -160,7 +160,7 @@ def _with_labels(cv: Any, y: Array) -> Any:
         if typed not in labels:
             closest = difflib.get_close_matches(typed, labels, n=1, cutoff=0.5)
             hint = f"; did you mean {closest[0]!r}?" if closest else ""
-            msg = f"--per-class names a class {typed!r}; there are: {', '.join(labels)}{hint}"
+            msg = f"--per-class names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
             raise ValueError(msg)
     missing = [label for label in labels if label not in counts]
     if missing:

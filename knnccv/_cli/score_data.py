@@ -114,7 +114,7 @@ def _numbers(cells: Array, rule: Variant, table: Table) -> Array:
         try:
             values[i] = float(cell)
         except ValueError:
-            remedy = "choose another by --target, or a variant for classes, such as knn"
+            remedy = "choose another column with --target, or a variant for classes, such as knn"
             if i == 0 and not table.has_header:
                 remedy = f"--header if the first line names the columns; otherwise {remedy}"
             msg = (

@@ -49,7 +49,7 @@ class Columns:
         if self.names and wanted in self.names:
             if self.names.count(wanted) > 1:
                 at = [i for i, name in enumerate(self.names) if name == wanted]
-                msg = f"{self.source} has several columns {wanted!r}; give a number of {at}"
+                msg = f"{self.source} has several columns {wanted!r}; give one of their numbers, {at}"
                 raise ValueError(msg)
             return self.names.index(wanted)
         try:
@@ -107,10 +107,10 @@ def _column_note(columns: Columns, index: int, values: Array) -> str | None:
         counted = f"counts the rows ({_beginning(values[:3])})"
         return f"{which} {counted}; it is used as a feature; --drop {option} leaves it out"
     if not has_name:
-        return f"{which} is taken as a feature; if it numbers the rows, leave it out by --drop {option}"
+        return f"{which} is taken as a feature; if it numbers the rows, leave it out with --drop {option}"
     if columns.names and _KEY.fullmatch(columns.names[index]) and _is_key(values):
         different = "has a different number in every row and is used as a feature"
-        return f"{which} {different}; if it identifies the rows, leave it out by --drop {option}"
+        return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
     return None
 
 
@@ -140,7 +140,7 @@ def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
         return None
     return (
         f"column {columns.name(index)!r} is categorical, but {n_single} of its {len(known)} values occur "
-        f"only once; if it identifies the rows, leave it out by --drop {columns.option(index)}"
+        f"only once; if it identifies the rows, leave it out with --drop {columns.option(index)}"
     )
 
 

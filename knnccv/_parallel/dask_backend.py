@@ -31,7 +31,7 @@ def check_client(client: Any) -> None:
     if client.asynchronous:
         msg = (
             f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
-            "make it by Client(...) without, and call from a plain function (in a coroutine, through "
+            "create it without that argument, and call from a plain function (in a coroutine, through "
             "asyncio.to_thread)"
         )
         raise ValueError(msg)

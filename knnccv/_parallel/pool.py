@@ -61,7 +61,7 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     if executor is not None and not hasattr(executor, "submit"):
         msg = (
             "executor must have a submit method, as concurrent.futures.Executor and dask's Client have "
-            f"(of a cluster, pass Client(cluster)), got {executor!r}"
+            f"(for a cluster, pass Client(cluster)), got {executor!r}"
         )
         raise TypeError(msg)
     if isinstance(executor, type):

@@ -104,7 +104,7 @@ class ShippedFunction:
                 packed = _dumps(self._function)
             except Exception as error:
                 msg = (
-                    "the work cannot be sent to other processes, as something in it (a callable metric, "
+                    "the work cannot be sent to other processes, because a part of it (a callable metric, "
                     f"a kernel) cannot be pickled: {error}"
                 )
                 raise TypeError(msg) from error

@@ -78,7 +78,7 @@ def load_manifest(name: str) -> Manifest:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        msg = f"no data set is called {name!r}; there are {', '.join(manifest_names()) or 'none'}"
+        msg = f"there is no data set {name!r}; choose from: {', '.join(manifest_names()) or 'none'}"
         raise ValueError(msg) from None
     place = raw.pop("file")
     return Manifest(

@@ -194,7 +194,7 @@ def find_set(name: object) -> UciSet:
         if not closest and len(wanted) > 2:
             closest = [known for known in folded if wanted in known]
         hint = f"; did you mean {folded[closest[0]]!r}?" if closest else ""
-        msg = f"there is no UCI set {name!r}; there are: {', '.join(map(repr, sets))}{hint}"
+        msg = f"there is no UCI set {name!r}; choose from: {', '.join(map(repr, sets))}{hint}"
         raise ValueError(msg)
     return sets[name]
 

@@ -73,8 +73,8 @@ def screened(select: Any, X: Array, labels: Array, train: Array, test: Array) ->
     outside = _features(fresh.transform(X[test]), len(test))
     if inside.shape[1] != outside.shape[1]:
         msg = (
-            f"select must transform all samples to the same columns, got {inside.shape[1]} of training "
-            f"samples and {outside.shape[1]} of tested samples"
+            f"select must transform all samples to the same columns, got {inside.shape[1]} for training "
+            f"samples and {outside.shape[1]} for tested samples"
         )
         raise ValueError(msg)
     return np.concatenate([inside, outside]), None

@@ -91,7 +91,7 @@ def _listed(raw: Array, start: int, n_items: int, *, approximate: bool, drop_sel
         if goes_on.any():
             r, j = (int(at) for at in np.argwhere(goes_on)[0])
             missing = f"indices[{start + r}, {j}] = {raw[r, j]}"
-            msg = f"indices[{start + r}] goes on after {missing}, a missing neighbor"
+            msg = f"indices[{start + r}] continues after {missing}, a missing neighbor"
             raise ValueError(msg)
     bad = keep & ((raw < 0) | (raw >= n_items))
     if bad.any():

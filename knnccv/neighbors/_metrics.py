@@ -162,7 +162,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     except TypeError as error:
         if raw.dtype.kind not in "OUST":
             raise
-        msg = f"{error}; neighbors of tables with text are those of knnccv.hvdm.HEOM().fit(X).neighbors()"
+        msg = f"{error}; for tables with text, use knnccv.hvdm.HEOM().fit(X).neighbors()"
         raise TypeError(msg) from error
     warn_of_distances(data)
     return data
@@ -243,7 +243,7 @@ def _angles(rows: Array, all_rows: Array) -> Array:
 
 
 def _present(data: Array) -> Array:
-    """Boolean data: whether each value is not 0."""
+    """Boolean data: True where a value is not 0."""
     if data.all() and (data != 1).any():
         raise ValueError(NO_ZERO)
     present: Array = data != 0
@@ -274,8 +274,8 @@ def _guarded(name: str, kwargs: Mapping[str, Any], root: float, rows: Array, all
         lost = small & (_cdist("chebyshev", {}, rows, all_rows) > 0)
         if lost.any():
             msg = (
-                f"differences to the power of {kwargs.get('p', 2)} vanish beside the largest values of X; "
-                "take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
+                f"differences to the power of {kwargs.get('p', 2)} vanish compared with the largest values "
+                "of X; take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
             )
             raise ValueError(msg)
     return values

@@ -384,7 +384,7 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
     """Neighbors of the argument `X` of public functions: `Neighbors`, dissimilarities, or features."""
     if isinstance(X, Neighbors):
         if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
-            msg = f"X is {X!r}, which has a metric already; leave metric and metric_params out"
+            msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
             raise ValueError(msg)
         return X
     if hasattr(X, "neighbors") and hasattr(X, "pairwise"):

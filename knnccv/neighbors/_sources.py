@@ -206,12 +206,12 @@ def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric, *
         msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
         raise ValueError(msg)
     if prepared.kind == "sparse" and (algorithm == "tree" or on_device):
-        msg = "sparse X has an engine of its own: leave algorithm and device out, or pass X.toarray()"
+        msg = "sparse X has its own engine: omit algorithm and device, or pass X.toarray()"
         raise ValueError(msg)
     if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
         served = "euclidean, manhattan, chebyshev and haversine"
         msg = f"algorithm 'tree' serves the {served} metrics, not {metric!r}"
         raise ValueError(msg)
     if algorithm == "tree" and on_device:
-        msg = "algorithm 'tree' runs on the CPU: leave algorithm or device out"
+        msg = "algorithm 'tree' runs on the CPU: omit algorithm or device"
         raise ValueError(msg)

@@ -71,7 +71,7 @@ def reproduce(
         If ``report.html`` is requested and the extra ``[report]`` is missing.
     """
     if name not in (*REPRODUCTIONS, "all"):
-        msg = f"there is no table {name!r}; there are: {', '.join(REPRODUCTIONS)}, all"
+        msg = f"there is no table {name!r}; choose from: {', '.join(REPRODUCTIONS)}, all"
         raise ValueError(msg)
     from . import _page
     from ._combined import CombinedReport, write_files

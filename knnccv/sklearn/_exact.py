@@ -108,8 +108,8 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
         elif measure.every_class and not _tests_every_class(law.balanced, encode_labels(request.y)):
             msg = (
                 f"{measure.name} of a fold is exact only if every test set has a fixed number of "
-                "samples of every class, and at least one (a class without has no recall): use a "
-                "stratified splitter with enough samples of every class, or average='pooled', or "
+                "samples of every class, and at least one (a class without tested samples has no recall): "
+                "use a stratified splitter with enough samples of every class, or average='pooled', or "
                 "'balanced_accuracy', which leaves such classes out"
             )
             raise InexactError(msg)

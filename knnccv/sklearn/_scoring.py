@@ -249,7 +249,7 @@ def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measur
     if not chosen or not all(label in classes for label in chosen) or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, classes[:10]))
         msg = (
-            f"{name} needs a class whose recall it is, one of {shown}, got {chosen}: "
+            f"{name} needs a class to measure the recall of, one of {shown}, got {chosen}: "
             "make_scorer(recall_score, pos_label=...)"
         )
         raise ValueError(msg)

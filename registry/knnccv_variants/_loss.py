@@ -45,7 +45,7 @@ def check_loss(loss: Any, n_classes: int) -> None:
         )
         raise ValueError(msg)
     if np.abs(matrix).max() > LARGEST:
-        msg = f"loss must not exceed {LARGEST:g} in size, got {np.abs(matrix).max():g}"
+        msg = f"loss must not exceed {LARGEST:g} in absolute value, got {np.abs(matrix).max():g}"
         raise ValueError(msg)
 
 

@@ -163,7 +163,7 @@ def test_sheets(run, write):
     question = ("score", path, *QUICK, "--json")
     _, out, err = run(*question, "--target", "label")
     assert json.loads(out)["n_items"] == 12
-    assert f"{path} has 2 sheets; 'Data' is read; --sheet NAME takes another" in err
+    assert f"{path} has 2 sheets; 'Data' is read; --sheet NAME selects another" in err
     other = ("--target", "v", "--sheet", "Other", "--leave-out", "1")
     status, out, err = run(*question, *other)
     assert (status, err, json.loads(out)["n_items"]) == (0, "", 2)
@@ -182,7 +182,7 @@ def test_a_sheet_without_a_header(write):
     [
         (gzip.compress(PLAIN.encode())[:-9], ("cannot be decompressed",)),
         (zipped(one=PLAIN, two=PLAIN), ("is a zip archive of 2 files",)),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ("old format .xls", "save it as .xlsx or .csv")),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ("old .xls format", "save it as .xlsx or .csv")),
         (gzip.compress(b""), ("is empty",)),
         pytest.param(b"PAR1 no parquet PAR1", ("cannot be read as parquet",), marks=needs_parquet),
         pytest.param(zipped(**{"xl/workbook.xml": "x"}), ("cannot be read as Excel",), marks=needs_excel),

@@ -116,7 +116,7 @@ SHUFFLED = [5, 0, 3, 1, 9, 2, 11, 4, 10, 6, 8, 7]
         ("id", range(1, 13), ("column 'id' counts the rows (1, 2, 3, …)", "--drop id leaves it out")),
         ("year", range(1990, 2002), ("column 'year' counts the rows (1990, 1991, 1992, …)",)),
         ("", range(12), ("column 0 of", "has no name and counts the rows (0, 1, 2, …)", "--drop 0 leaves")),
-        ("", SHUFFLED, ("column 0 of", "if it numbers the rows, leave it out by --drop 0")),
+        ("", SHUFFLED, ("column 0 of", "if it numbers the rows, leave it out with --drop 0")),
         ("my id", range(12), ("--drop 'my id' leaves it out",)),
         ("-x", range(12), ("column '-x' counts", "--drop 0 leaves it out")),
         ("x", range(12), ("column 'x' counts", "--drop 0 leaves it out")),  # two are called x

@@ -148,7 +148,7 @@ def test_names_of_the_samples_are_pointed_out(run, write):
     question = ("score", path, "--target", "outcome", "--metric", "heom", *QUICK)
     err = run(*question)[2]
     assert "column 'ward' is categorical, but 40 of its 40 values occur only once" in err
-    assert "leave it out by --drop ward" in err
+    assert "leave it out with --drop ward" in err
     assert run(*question, "--drop", "ward")[2] == ""
     assert run("score", write(text()), "--target", "outcome", "--metric", "heom", *QUICK)[2] == ""
 

@@ -234,5 +234,5 @@ class TestArguments:
         assert not cache.exists()
 
     def test_unknown_manifest(self):
-        with pytest.raises(ValueError, match="no data set is called 'iris'; there are abalone"):
+        with pytest.raises(ValueError, match="there is no data set 'iris'; choose from: abalone"):
             _manifest.load_manifest("iris")

@@ -89,15 +89,15 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("iris", "there is no UCI set 'iris'; there are: 'Anneal', .*'Zoo'; did you mean 'Iris'\\?"),
+            ("iris", "there is no UCI set 'iris'; choose from: 'Anneal', .*'Zoo'; did you mean 'Iris'\\?"),
             ("heart (swiss)", "did you mean 'Heart \\(Swiss\\)'\\?"),
             ("LED Creator 17", "did you mean 'LED Creator\\+17'\\?"),
             ("Soybean", "did you mean 'Soybean \\(Large\\)'\\?"),
             ("liver", "did you mean 'Liver \\(Bupa\\)'\\?"),
-            ("nonsense", "there is no UCI set 'nonsense'; there are: .*'Zoo'$"),
+            ("nonsense", "there is no UCI set 'nonsense'; choose from: .*'Zoo'$"),
             ("Heart (More)", "there is no UCI set 'Heart \\(More\\)'"),
             ("Iris ", "there is no UCI set 'Iris '"),
-            ("", "there is no UCI set ''; there are: .*'Zoo'$"),
+            ("", "there is no UCI set ''; choose from: .*'Zoo'$"),
         ],
     )
     def test_an_unknown_one(self, name, message):

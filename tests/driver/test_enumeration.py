@@ -223,7 +223,7 @@ def test_kinds_of_loss_matrices():
         huge = np.array(loss) * 1e299
         found = complete_cv(X, y, variant, KFold(4), loss=huge)
         assert found.score == pytest.approx(float(expected) * 1e299, rel=1e-12)
-        with pytest.raises(ValueError, match="loss must not exceed 1e\\+300 in size, got 5e\\+300"):
+        with pytest.raises(ValueError, match=r"must not exceed 1e\+300 in absolute value, got 5e\+300"):
             complete_cv(X, y, variant, KFold(4), loss=np.array(loss) * 1e300)
 
 
@@ -321,7 +321,7 @@ def test_every_way_to_sum_votes_agrees_with_rationals(n_classes, k, design, way)
 
 
 def test_the_ways_to_sum_votes_are_taken():
-    """What the cases above are meant to reach."""
+    """Check that the cases above reach the intended code paths."""
     from knnccv.kernel import Task
 
     rule = get_variant("knn")

@@ -360,7 +360,7 @@ BAD_SELECTORS = [
     (
         Broken(lambda X: X[:, : len(X) // 10]),
         ValueError,
-        "the same columns, got 4 of training samples and 1 of tested",
+        "the same columns, got 4 for training samples and 1 for tested",
     ),
     (Broken(lambda X: X * np.nan), ValueError, "every value must be finite"),
     (Broken(lambda _: Sparse()), TypeError, "sparse"),

@@ -72,7 +72,7 @@ def test_missing_neighbors_make_shorter_lists(dtype, given):
             Neighbors.from_lists(items, distances, approximate=True)
     items[7, 2] = ITEMS[7, 2]
     items[7, 1] = -1 if np.dtype(dtype).kind == "i" else np.iinfo(dtype).max
-    with pytest.raises(ValueError, match=r"indices\[7\] goes on after indices\[7, 1\]"):
+    with pytest.raises(ValueError, match=r"indices\[7\] continues after indices\[7, 1\]"):
         Neighbors.from_lists(items, distances, approximate=True)
 
 

@@ -293,7 +293,7 @@ def test_a_metric_cannot_change_the_data():
 def test_a_metric_belongs_to_the_neighbors():
     near = Neighbors.from_data(grid(20), "manhattan")
     y = np.arange(20) % 2
-    with pytest.raises(ValueError, match="which has a metric already"):
+    with pytest.raises(ValueError, match="which already has a metric"):
         complete_cv(near, y, "nn", Subsample(5), metric="cosine")
 
 

@@ -27,11 +27,11 @@ ARGUMENTS = {
     "variant-unknown": (
         lambda: {"variant": "forest"},
         ValueError,
-        "there is no variant 'forest'; there are: .*knn",
+        "there is no variant 'forest'; choose from: .*knn",
     ),
     "variant-misspelt": (lambda: {"variant": "knnn"}, ValueError, "no variant 'knnn'.*did you mean 'knn'"),
-    "variant-upper-case": (lambda: {"variant": "KNN"}, ValueError, "no variant 'KNN'; there are"),
-    "variant-empty": (lambda: {"variant": ""}, ValueError, "there is no variant ''; there are"),
+    "variant-upper-case": (lambda: {"variant": "KNN"}, ValueError, "no variant 'KNN'; choose from"),
+    "variant-empty": (lambda: {"variant": ""}, ValueError, "there is no variant ''; choose from"),
     "variant-none": (lambda: {"variant": None}, TypeError, r"expects a knnccv.kernel.Variant.*got None"),
     "variant-int": (lambda: {"variant": 5}, TypeError, r"expects a knnccv.kernel.Variant.*got 5"),
     "variant-bytes": (
@@ -337,7 +337,7 @@ CALLS = {
     "get_variant-nonsense": (
         lambda: get_variant("nonsense"),
         ValueError,
-        "no variant 'nonsense'; there are: [^;]*$",
+        "no variant 'nonsense'; choose from: [^;]*$",
     ),
     "get_variant-none": (
         lambda: get_variant(None),

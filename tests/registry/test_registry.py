@@ -117,7 +117,7 @@ def test_unregister_forgets():
 
 
 def test_unregister_of_an_unknown_name_says_which_exist():
-    with pytest.raises(KeyError, match=r"there is no variant 'rnak'; there are: .*knn.*mean 'rank'"):
+    with pytest.raises(KeyError, match=r"there is no variant 'rnak'; choose from: .*knn.*mean 'rank'"):
         knnccv.unregister("rnak")
 
 

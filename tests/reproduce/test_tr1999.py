@@ -148,7 +148,7 @@ def test_an_output_folder_that_cannot_be(capsys, tmp_path):
 
 
 def test_unknown_tables():
-    with pytest.raises(ValueError, match="there is no table 'x'; there are: tr-table1"):
+    with pytest.raises(ValueError, match="there is no table 'x'; choose from: tr-table1"):
         reproduce.reproduce("x")
 
 

@@ -62,12 +62,12 @@ def check_served(metric: str, kind: str) -> None:
     if metric in ("cosine", "correlation"):
         msg = (
             f"device cannot serve metric {metric!r} on these data, as some row has no direction (all zero, "
-            "or constant under correlation); leave such rows or the device out"
+            "or constant under correlation); remove such rows, or omit device"
         )
     elif metric in ("euclidean", "l2", "sqeuclidean"):
         msg = (
             f"device cannot serve metric {metric!r} on these data, whose values span too many orders of "
-            "magnitude; leave the device out"
+            "magnitude; omit device"
         )
     else:
         served = "euclidean, sqeuclidean, cosine, correlation and haversine"
