@@ -40,7 +40,7 @@ print(result.per_class())
 print("balanced accuracy:", round(result.balanced_accuracy, 4))
 
 # %%
-# Suppose that it is ten times as bad to sell a wine of the third cultivar as one of the first two as any
+# Suppose that selling a wine of the third cultivar as one of the first two is ten times as bad as any
 # other mistake. A matrix of costs makes the score an expected cost (rows: true class, columns:
 # predicted):
 

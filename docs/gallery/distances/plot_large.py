@@ -25,7 +25,7 @@ X = np.load(path, mmap_mode="r")
 y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=6_000) > 0).astype(int)
 
 # %%
-# The neighbors are searched once, and answer every question. float32 data give the score of the same
+# The neighbors are searched once and used for every score. float32 data give the score of the same
 # numbers in double precision, to the last bit:
 
 start = time.perf_counter()

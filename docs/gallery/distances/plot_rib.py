@@ -115,7 +115,7 @@ ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# The more towns there are, the larger is the tested person's share in the statistics of the town. The
+# The more towns there are, the larger the tested person's share in the statistics of the town. The
 # points scatter like means of 200 coin flips. "exact" is slightly below one half, as usual for
 # leave-one-out: without a sample, its class is slightly rarer.
 
