@@ -191,7 +191,7 @@ WRONG_WAY = (
     "see Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "
     '"The Wrong and Right Way to Do Cross-validation"'
 )
-RIGHT_WAY = "knnccv.screened_cv fits it to every training set anew"
+RIGHT_WAY = "knnccv.screened_cv fits it to each training set separately"
 
 
 def refuse_fitted(name: str, value: Any) -> None:

@@ -1,8 +1,8 @@
 """The workers of a dask cluster: the function is scattered once, and tasks refer to it.
 
 A function that only one worker holds, or that dask's memory manager has reduced to one copy, is lost with
-that worker. Dask then cancels the tasks that need it. They are submitted again with the function scattered
-anew from the caller's process.
+that worker. Dask then cancels the tasks that need it. They are submitted again with the function, which is
+scattered again from the caller's process.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ nearest training sample of its class. So the distribution of the number D of tho
 
 A *stop* is a sample of the tested class. S, the number of training samples of other classes ahead of it,
 is a sum of independent hypergeometric numbers, one for each other class. The product of their distributions
-(*laws*) is computed anew at every stop, up to the largest R: all terms are positive, and nothing is divided
+(*laws*) is recomputed at every stop, up to the largest R: all terms are positive, and nothing is divided
 out again.
 
 Several tied samples of the tested class are one stop. If samples of other classes tie with them, every tied
