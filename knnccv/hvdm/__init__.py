@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from ..neighbors._leakage import SupervisedDistanceWarning
+from ..neighbors import SupervisedDistanceWarning
 from ._heom import HEOM
 from ._hvdm import HVDM, IdentifierWarning
 from ._hvdm import LEAVE_ONE_OUT as LEAVE_ONE_OUT
