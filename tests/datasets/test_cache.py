@@ -23,7 +23,6 @@ FETCHERS = {
     "liver-disorders": datasets.fetch_liver_disorders,
     "orl": datasets.fetch_orl,
 }
-BUNDLED = {"wine": datasets.load_wine, "diabetes": datasets.load_diabetes}
 LIVER = "liver-disorders/bupa.data"
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import lcm
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +11,6 @@ import pytest
 from knnccv import datasets
 from knnccv.datasets import _manifest, _orl
 
-ROOT = Path(__file__).resolve().parents[2]
-FETCHERS = {
-    "abalone": datasets.fetch_abalone,
-    "breast-cancer": datasets.fetch_breast_cancer,
-    "liver-disorders": datasets.fetch_liver_disorders,
-    "orl": datasets.fetch_orl,
-}
-BUNDLED = {"wine": datasets.load_wine, "diabetes": datasets.load_diabetes}
 LIVER = "liver-disorders/bupa.data"
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 

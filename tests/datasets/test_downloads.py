@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import pickle
 import random
-from pathlib import Path
 
 import mirror as local
 import numpy as np
@@ -17,14 +16,6 @@ from knnccv import datasets
 from knnccv.datasets import _archive, _download, _manifest
 from knnccv.datasets._manifest import Source
 
-ROOT = Path(__file__).resolve().parents[2]
-FETCHERS = {
-    "abalone": datasets.fetch_abalone,
-    "breast-cancer": datasets.fetch_breast_cancer,
-    "liver-disorders": datasets.fetch_liver_disorders,
-    "orl": datasets.fetch_orl,
-}
-BUNDLED = {"wine": datasets.load_wine, "diabetes": datasets.load_diabetes}
 LIVER = "liver-disorders/bupa.data"
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
 
