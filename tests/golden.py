@@ -1,4 +1,4 @@
-"""The same bits before and after a change: some hundred scores, written to a file and compared with it.
+"""The same bits before and after a change: over a thousand answers, written to a file and compared.
 
 Not a test: the last bits depend on the processor and on the versions of the libraries. On one machine:
 
