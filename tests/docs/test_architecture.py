@@ -1,4 +1,4 @@
-"""The page on the architecture: its picture shows the contract, and everything that it names exists."""
+"""The page on the architecture, and CONTRIBUTING.md: the picture and rules hold, and every name exists."""
 
 import ast
 import re
@@ -10,12 +10,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXTS = pytest.mark.parametrize("text", [PAGE, CONTRIBUTING], ids=["architecture", "contributing"])
 DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
 LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
 REFERENCES = sorted(
     {
         (page.name, *found)
-        for page in (DOCS / "architecture.md", DOCS / "mathematics.md")
+        for page in (DOCS / "architecture.md", DOCS / "mathematics.md", ROOT / "CONTRIBUTING.md")
         for found in LINKS["references"](page.read_text(encoding="utf-8"))
     },
     key=str,
@@ -54,11 +56,12 @@ def test_references_that_lead_nowhere_are_found():
             LINKS["line_of"](path, name)
 
 
-def test_every_path_that_is_named_exists():
-    named = re.findall(r"`((?:knnccv|registry|tests|datasets|docs|asv_benchmarks)/[\w./*<>-]*)`", PAGE)
+@TEXTS
+def test_every_path_that_is_named_exists(text):
+    named = re.findall(r"`((?:knnccv|registry|tests|datasets|docs|asv_benchmarks)/[\w./*<>-]*)`", text)
     assert len(named) > 5
-    for path in named:
-        pattern = path.replace("<name>", "*").rstrip("/")
+    for path in set(named) - {"asv_benchmarks/results/"}:  # written by asv
+        pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
         assert list(ROOT.glob(pattern)), path
 
 
@@ -72,8 +75,57 @@ def test_every_line_of_complete_cv_is_explained():
     assert called <= set(re.findall(r"`(\w+)`", section))
 
 
-def test_names_without_a_path_exist():
-    words = {"fastmath", "parallel"}  # options that no kernel uses
-    source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "knnccv").rglob("*.py")))
-    for name in set(re.findall(r"`(\w+)(?:\(\))?`", PAGE)) - words:
+@TEXTS
+def test_names_without_a_path_exist(text):
+    words = {"fastmath", "parallel", "main"}  # options that no kernel uses, and a branch
+    folders = ("knnccv", "registry") if text == PAGE else ("knnccv", "registry", "tests")
+    files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in files if path != Path(__file__))
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    for name in set(re.findall(r"`(\w+)(?:\(\))?`", text)) - words:
         assert re.search(rf"\b{re.escape(name)}\b", source), name
+
+
+def test_no_file_is_long():
+    (limit,) = re.findall(r"^- No Python file .* has more than (\d+) lines\.$", PAGE, re.MULTILINE)
+    for folder in ("knnccv", "registry"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= int(limit), path
+
+
+def imports(folder):
+    """Pairs of a file below a folder of the repository and a module that it imports, with full names."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        package = path.relative_to(ROOT).parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from ((path, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                within = package[: len(package) - node.level + 1] if node.level else ()
+                yield path, ".".join([*within, *filter(None, [node.module])])
+
+
+def test_rules_import_what_the_page_says():
+    used = {module.split(".")[1] for _, module in imports("registry") if module.startswith("knnccv.")}
+    (sentence,) = re.findall(r"^The built-in rules .*?They use (.*?) only", PAGE, re.DOTALL | re.MULTILINE)
+    assert used == set(re.findall(r"`(\w+)`", sentence))
+    importers = {path for path, module in imports("knnccv") if module.split(".")[0] == "knnccv_variants"}
+    assert importers == {ROOT / "knnccv" / "reproduce" / "_cache.py"}
+
+
+def test_other_packages_import_from_packages_with_the_exceptions_on_the_page():
+    exceptions = set()
+    for path, module in imports("knnccv"):
+        owner = path.relative_to(ROOT / "knnccv").parts[0]
+        parts = module.split(".")
+        if parts[0] == "knnccv" and len(parts) > 2 and parts[1] != owner:
+            exceptions.add((owner.removesuffix(".py"), "/".join(parts[:3])))
+    assert exceptions == {
+        ("hvdm", "knnccv/neighbors/_engines"),
+        ("curves", "knnccv/neighbors/_engines"),
+        ("reproduce", "knnccv/plot/_canvas"),
+        ("__main__", "knnccv/_cli/commands"),
+    }
+    for owner, module in exceptions:
+        assert re.search(rf"exceptions:.*`{owner}`.*From the bottom up", PAGE, re.DOTALL), owner
+        assert f"`{module}/`" in PAGE or f"`{module}.py`" in PAGE
