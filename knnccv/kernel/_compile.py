@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from .._typing import Kernel
 from ._signature import ARGUMENTS, SIGNATURE
 
-ZERO = np.int64(0)
+ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
 literal 0 twice: for the literal, and for any integer."""
 _compiling = threading.Lock()
