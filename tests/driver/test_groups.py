@@ -367,7 +367,7 @@ X, Y, GROUPS = blobs(40, 6)
         (
             lambda: LeaveGroupsOut(GROUPS, 6),
             ValueError,
-            "between 1 and 5, one less than there are groups",
+            "between 1 and 5, one less than the number of groups",
         ),
         (lambda: LeaveGroupsOut(GROUPS, 0), ValueError, "p must be between 1 and 5"),
         (lambda: LeaveGroupsOut(GROUPS, 1.0), TypeError, "p must be an integer, got 1.0"),
@@ -412,7 +412,7 @@ X, Y, GROUPS = blobs(40, 6)
         ),
     ],
 )
-def test_what_is_not_allowed_is_told(ask, error, match):
+def test_what_is_not_allowed_is_refused(ask, error, match):
     with pytest.raises(error, match=match):
         ask()
 
