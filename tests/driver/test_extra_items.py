@@ -49,7 +49,7 @@ def problem(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_all_patterns_at_once_equal_one_by_one(seed):
     X, y, train, n_test = problem(seed)
     n_classes = len(train.base)

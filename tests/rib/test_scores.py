@@ -160,7 +160,7 @@ class Landscape:
 
 
 @pytest.mark.parametrize("use_confidence", [True, False])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_searches_of_any_landscape_are_the_reference(seed, use_confidence, monkeypatch):
     landscape = Landscape(seed, use_confidence)
     monkeypatch.setattr(_search, "sweep", landscape.sweep)

@@ -64,7 +64,7 @@ def as_pairs(distances, items):
     return [list(zip(d, i, strict=True)) for d, i in rows]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("avgk", BOTH)
 @pytest.mark.parametrize("kernel", VOTE_WEIGHTINGS)
 def test_weights_are_the_equations(kernel, avgk, seed):
