@@ -24,7 +24,7 @@ from knnccv.driver._problem import AVERAGES
 from knnccv.kernel import Tables, Variant, jit
 from knnccv.variants import get_variant
 
-N_PROBLEMS = 240
+N_PROBLEMS = 160
 
 
 def compare(seed, case, variant, setting, design, listed, ties, average):
@@ -163,7 +163,7 @@ def test_floats_agree_with_rationals_on_hundreds_of_samples(X, y, variant, desig
 @pytest.mark.slow
 def test_truncated_and_untruncated_differ_by_less_than_the_bound():
     rng = np.random.default_rng(3)
-    n_items = 20_000
+    n_items = 8_000
     X = rng.normal(size=(n_items, 3))
     y = (X[:, 0] + rng.normal(size=n_items) > 0).astype(int) + (X[:, 1] > 1)
     near = Neighbors.from_data(X)
@@ -189,7 +189,7 @@ def test_stratified_truncation_keeps_its_bound(tol, variant):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_items", [300, 2000, 5000])
+@pytest.mark.parametrize("n_items", [300, 2500])
 @pytest.mark.parametrize("variant", ["nn", "knn", "rank"])
 def test_the_bound_holds_where_a_stratified_walk_is_long(n_items, variant):
     """One training sample of one class, all but one of the other, and all samples of a class in a heap.
@@ -340,11 +340,11 @@ def test_the_ways_to_sum_votes_are_taken():
 def test_many_votes_neither_vanish_nor_overflow():
     """Where the first positions are too unlikely for a double."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1961, 2)), rng.integers(0, 2, 1961)
+    X, y = rng.normal(size=(1361, 2)), rng.integers(0, 2, 1361)
     near = Neighbors.from_data(X)
-    found = complete_cv(near, y, "knn", Subsample(1150), n_neighbors=1150)
+    found = complete_cv(near, y, "knn", Subsample(750), n_neighbors=750)
     assert np.isfinite(found.per_item).all()
-    runs = monte_carlo_cv(near, y, "knn", Subsample(1150), n_neighbors=1150, n_repeats=20, random_state=0)
+    runs = monte_carlo_cv(near, y, "knn", Subsample(750), n_neighbors=750, n_repeats=20, random_state=0)
     assert abs(runs.score - found.score) <= 5 * runs.standard_error + 1e-3
 
 

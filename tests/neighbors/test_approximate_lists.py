@@ -187,19 +187,6 @@ def test_scikit_learn():
         np.testing.assert_array_equal(near.kneighbors(20)[0], expected.kneighbors(20)[0])
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_pynndescent():
-    pynndescent = pytest.importorskip("pynndescent", reason="pynndescent is not installed")
-    index = pynndescent.NNDescent(X.astype(np.float32), n_neighbors=16, random_state=0)
-    near = Neighbors.from_lists(*index.neighbor_graph, approximate=True, drop_self=True)
-    result = complete_cv(near, Y, "knn", KFold(5), n_neighbors=3)
-    assert not result.certified
-    assert abs(result.score - complete_cv(X, Y, "knn", KFold(5), n_neighbors=3).score) < 0.1
-    found, _ = near.kneighbors(15)
-    assert np.mean([len(set(a) & set(b)) for a, b in zip(found, ITEMS[:, :15], strict=True)]) > 12
-
-
 @pytest.mark.filterwarnings("default")
 def test_faiss():
     faiss = pytest.importorskip("faiss", reason="faiss is not installed")

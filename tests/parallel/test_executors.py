@@ -467,8 +467,17 @@ print(json.dumps({
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["1", "2", "executor", "dask"])
-@pytest.mark.parametrize("how", ["kernel", "metric"])
+@pytest.mark.parametrize(
+    ("how", "where"),
+    [
+        ("kernel", "1"),
+        ("kernel", "2"),
+        ("kernel", "executor"),
+        ("kernel", "dask"),
+        ("metric", "1"),
+        ("metric", "2"),
+    ],
+)
 def test_ctrl_c_leaves_the_process_healthy(how, where):
     """The whole would take a minute; an early end shows that the work was stopped."""
     if where == "dask":

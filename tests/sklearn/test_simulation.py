@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv.sklearn import expected_score
 
-RUNS = 4000
+RUNS = 2000
 
 
 def data(seed, n_classes=3, n_items=36):
