@@ -73,7 +73,8 @@ def public(module: types.ModuleType) -> set[str]:
 def test_every_public_name_has_a_page():
     assert listed("knnccv") == public(knnccv)
     for name in MODULES:
-        assert public(importlib.import_module(f"knnccv.{name}")) <= listed(name), name
+        found = public(importlib.import_module(f"knnccv.{name}"))
+        assert found <= listed(name) | listed("knnccv"), name
         text = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
         assert f".. automodule:: knnccv.{name}\n" in text
 
