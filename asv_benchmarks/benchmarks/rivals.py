@@ -47,11 +47,11 @@ def kernels(X, y):
     return call
 
 
-def one_run(X, y):
+def one_run(X, y, n_neighbors=5):
     """One 5-fold run by scikit-learn."""
     from sklearn.neighbors import KNeighborsClassifier
 
-    return _one_run(KNeighborsClassifier(5, n_jobs=-1), X, y)
+    return _one_run(KNeighborsClassifier(n_neighbors, n_jobs=-1), X, y)
 
 
 def one_run_intelex(X, y):
