@@ -20,6 +20,9 @@ from numba.extending import overload
 from ._typing import Array
 from .kernel import CONSTRAINTS, LABELS, as_python, jit
 
+MAX_KEPT_TAILS = 256
+"""Lists shorter than this are looked up by the numbers of their two classes."""
+
 
 @jit
 def step_without_replacement(row, seen, n_train, available):
@@ -240,15 +243,26 @@ def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:
 def stratified_tails(items, lengths, targets, labels, constraints, nearest, out):
     """Fill ``out[r]`` = P(fewer than `nearest` of the samples listed in row r are in T).
 
-    T is stratified by class. O(depth * nearest + classes seen * nearest^2) per row.
+    T is stratified by class. O(depth * nearest + classes seen * nearest^2) per row; with two classes, once
+    for every number of samples of each class.
     """
     n_strata = len(constraints.counts)
     rows = np.zeros((n_strata, nearest))
     passed = np.zeros(n_strata, np.int64)
     seen_classes = np.empty(n_strata, np.int64)
     product = np.zeros(nearest)
+    size = items.shape[1] + 1 if n_strata == 2 and items.shape[1] < MAX_KEPT_TAILS else 0
+    kept = np.full((2, size, size), np.nan)  # by the tested class, and the samples of each class
     for r in range(len(targets)):
         own_class = labels.classes[targets[r]]
+        n_ones = 0
+        if size > 0:
+            for position in range(lengths[r]):
+                n_ones += labels.classes[items[r, position]]
+            known = kept[own_class, lengths[r] - n_ones, n_ones]
+            if not np.isnan(known):
+                out[r] = known
+                continue
         n_seen_classes = 0
         for position in range(lengths[r]):
             c = labels.classes[items[r, position]]
@@ -264,9 +278,13 @@ def stratified_tails(items, lengths, targets, labels, constraints, nearest, out)
             passed[c] += 1
         product[:] = 0.0
         product[0] = 1.0
+        if size > 0 and n_seen_classes == 2:  # the same product whichever class comes first
+            seen_classes[0], seen_classes[1] = 0, 1
         for s in range(n_seen_classes):
             multiply_into(product, rows[seen_classes[s]], nearest - 1)
             passed[seen_classes[s]] = 0
+        if size > 0:
+            kept[own_class, lengths[r] - n_ones, n_ones] = min(product.sum(), 1.0)
         out[r] = min(product.sum(), 1.0)
 
 
