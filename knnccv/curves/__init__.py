@@ -2,7 +2,7 @@
 
 - `_surface` has `knnccv.surface`; `_grid` reads its rows and columns, `_surface_result` is its result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
-  sum. `_vote_counts` counts the votes, `_profile_ties` adds tied samples, `_simd` has the vector
+  sum. `_vote_counts` counts the votes, `_profile_ties` adds tied samples, `kernel.simd` has the vector
   operations, and `_profile_surface` makes the surface.
 - `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
   `_rank_surface` makes the surface.

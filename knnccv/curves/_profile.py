@@ -19,8 +19,8 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import jit
+from ..kernel.simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
 from ..sampling import step_without_replacement
-from ._simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
 from ._vote_counts import (
     add_beaten_by_neither,
     add_beaten_by_none,

@@ -2,7 +2,7 @@
 
 Rows of binomial coefficients are carried along the neighbor list as rows of Pascal's triangle, C(g, b)
 rho^b; rho is halved now and then, so that the numbers stay near 1. Eight samples of one class are processed
-together (the *lanes*, `_simd`), so that every multiplication and addition is one vector instruction.
+together (the *lanes*, `kernel.simd`), so that every multiplication and addition is one vector instruction.
 
 P_x(K, i) C(i, K) = sum_t C(g(tested class), t) F_t(K - t), where F_t(s) counts the ways to choose s votes
 of the other classes such that none of them outvotes t. All terms are positive. For small s no class can
@@ -13,7 +13,7 @@ products.
 from __future__ import annotations
 
 from ..kernel import jit
-from ._simd import LANES, add_product, everywhere, load, store
+from ..kernel.simd import LANES, add_product, everywhere, load, store
 
 
 @jit

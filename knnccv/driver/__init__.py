@@ -7,7 +7,8 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_complete_cv` is the public function.
 - `_problem` checks the arguments; `_evaluation` combines the problem with the neighbors.
 - `_scores` goes over the blocks, and deepens the lists until the tolerance holds. `_kind_scorer` scores a
-  block for one kind of training sets, `_rows` is the compiled pass; `_light_kernels` are compiled first.
+  block for one kind of training sets, `_joint_scorer` for all kinds at once. `_rows` is the compiled pass;
+  `_light_kernels` are compiled first.
 - `_group_scores`, `_group_members` and `_group_sets` leave out whole groups.
 - `_exact` and `_rational` compute with rational numbers.
 - `_label_ties` finds tied samples of different labels.

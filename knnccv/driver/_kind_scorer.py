@@ -57,6 +57,11 @@ class KindScorer:
         scores[self.untested[labels.classes[rows]]] = np.nan
         return scores
 
+    def leave_out_untested(self, scores: Array, tails: Array, rows: Array, labels: Labels) -> None:
+        """Set the scores of samples that are never tested to NaN, and their tails to 0."""
+        untested = self.untested[labels.classes[rows]]
+        scores[untested], tails[untested] = np.nan, 0.0
+
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array, labels: Labels) -> Array:
         """The probability that the listed samples do not decide, shape (n_rows,)."""
         tails = self._tails_after(lengths, lists.items, rows, labels)

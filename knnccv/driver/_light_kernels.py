@@ -21,18 +21,18 @@ def light_kernels(
     variant: Variant, tasks: Sequence[Task], constraints: Sequence[Constraints]
 ) -> tuple[Kernel | None, ...]:
     """The light kernel of every task, or None if there is none."""
-    if not _belong_together(type(variant)):
+    if not belong_together(type(variant), "light_kernel"):
         return (None,) * len(tasks)
     return tuple(variant.light_kernel(task, each) for task, each in zip(tasks, constraints, strict=True))
 
 
-def _belong_together(owner: type[Variant]) -> bool:
-    """Return True if no subclass overrides the kernels, or their choice, without the light kernels."""
+def belong_together(owner: type[Variant], special: str, *others: str) -> bool:
+    """Return True if no subclass overrides the kernels, or `others`, without the `special` kernels."""
     homes = {
         name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
-        for name in ("light_kernel", "fixed", "stratified", "kernel_for")
+        for name in (special, "fixed", "stratified", "kernel_for", *others)
     }
-    return homes.pop("light_kernel") <= min(homes.values())
+    return homes.pop(special) <= min(homes.values())
 
 
 def first_kernel(light: Kernel | None, full: Kernel) -> Kernel:

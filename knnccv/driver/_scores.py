@@ -17,6 +17,7 @@ from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._depth import first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
 from ._group_scores import group_scorer
+from ._joint_scorer import JointScorer, joint_scorer
 from ._kind_scorer import KindScorer
 from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
 from ._light_kernels import compile_first, light_kernels
@@ -42,14 +43,21 @@ class BlockScorer:
     tol: float
     tie_order: int = 0
     losses: Array | None = None
+    joint: JointScorer | None = None
 
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
+        if self.joint is not None:
+            self.joint.compile()
+        else:
+            self._compile_kinds()
+        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+
+    def _compile_kinds(self) -> None:
         compile_first(
             [kind.light for kind in self.kinds], [kind.kernel for kind in self.kinds], "the scorer"
         )
         compile_driver(score_rows, SCORE_ROWS)
-        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         if any(tail is None for tail in self.fixed_tails):
             compile_driver(stratified_tails, STRATIFIED_TAILS)
 
@@ -63,9 +71,9 @@ class BlockScorer:
     ) -> tuple[NeighborLists | None, Array, Array, Array]:
         """Return the rows' lists if requested, scores, tails (n_kinds, n_rows), and a mask of tied rows."""
         lists, lengths = self.lists_of(rows, depth)
-        scores = self.scores(lists, lengths, rows)
-        tails = self.tails(lists, lengths, rows)
-        return lists if keep_lists else None, scores, tails, self._tied(lists, lengths, rows)
+        mixed = self._mixed(lists, lengths)
+        scores, tails = self._scores_and_tails(lists, lengths, rows, mixed)
+        return lists if keep_lists else None, scores, tails, self._tied(mixed, lists, rows)
 
     def lists_of(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
         """The rows' lists, and the lengths up to which the tie rule can use them."""
@@ -79,17 +87,47 @@ class BlockScorer:
 
     def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """Scores (n_kinds, n_rows), NaN if a sample is never tested."""
+        return self._scores_and_tails(lists, lengths, rows, self._mixed(lists, lengths))[0]
+
+    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
+        if any(tail is None for tail in self.fixed_tails):
+            compile_driver(stratified_tails, STRATIFIED_TAILS)
+        return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
+
+    def _scores_and_tails(
+        self, lists: NeighborLists, lengths: Array, rows: Array, mixed: Array
+    ) -> tuple[Array, Array]:
+        """Scores and tails; the joint kernels get the rows without mixed groups, if ties are averaged."""
+        if self.joint is None:
+            return self._by_kind(lists, lengths, rows), self.tails(lists, lengths, rows)
+        at = np.flatnonzero(mixed < 0) if self.average_ties else np.arange(len(rows))
+        some = lists if len(at) == len(rows) else lists.cut(at, lists.items.shape[1])
+        scores, tails = np.empty((2, len(self.kinds), len(rows)))
+        found, beyond, served = self.joint(some, lengths[at], rows[at], self.labels, self.average_ties)
+        for found_one, beyond_one, kind in zip(found, beyond, self.kinds, strict=True):
+            kind.leave_out_untested(found_one, beyond_one, rows[at], self.labels)
+        scores[:, at], tails[:, at] = found, beyond
+        left = np.delete(np.arange(len(rows)), at[served])
+        if len(left):
+            self._compile_kinds()
+            rest = lists.cut(left, lists.items.shape[1])
+            scores[:, left] = self._by_kind(rest, lengths[left], rows[left])
+            tails[:, left] = self.tails(rest, lengths[left], rows[left])
+        return scores, tails
+
+    def _by_kind(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         return np.array(
             [kind.scores(lists, lengths, rows, self.labels, self.average_ties) for kind in self.kinds]
         )
 
-    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
-        return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
-
-    def _tied(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        mixed = np.empty(len(rows), np.int64)
+    def _mixed(self, lists: NeighborLists, lengths: Array) -> Array:
+        """The start of the first tied group of different labels in every row, -1 for none."""
+        mixed = np.empty(len(lengths), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
+        return mixed
+
+    def _tied(self, mixed: Array, lists: NeighborLists, rows: Array) -> Array:
         tied = np.zeros(len(rows), bool)
         for kind in self.kinds:
             tied |= kind.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
@@ -167,9 +205,12 @@ def block_scorer(
     kernels = [kernel or problem.variant.kernel_for(task) for task in tasks]
     constraints = [problem.constraints(task) for task in tasks]
     light: Sequence[Kernel | None] = [None] * len(tasks)
+    joint = None
     if kernel is None:
         light = light_kernels(problem.variant, tasks, constraints)
-    compile_first(light, kernels, f"variant {problem.variant.name!r}")
+        joint = joint_scorer(problem, tasks)
+    if joint is None:
+        compile_first(light, kernels, f"variant {problem.variant.name!r}")
     nearest = [problem.nearest(kind) for kind in problem.training_sets]
     tails = [
         None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
@@ -184,6 +225,7 @@ def block_scorer(
         tol,
         tie_order,
         problem.single_neighbor_scores() if tie_order else None,
+        joint,
     )
     scorer.compile()
     return scorer

@@ -9,6 +9,7 @@ never raises on valid input, and allocates no more than O(depth + classes * K) n
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads.
 - `_read_as` gives names to the entries of an array, in compiled code as well.
 - `_variant` defines `Variant`, the base class of every rule.
+- `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets.
 - `_compile` compiles kernels and drivers, and runs the same source on Fractions.
 
 The driver takes kernels as first-class functions of one type (`KERNEL`), so that the compiled driver is
@@ -25,9 +26,11 @@ from .._validation import check_integer as check_integer
 from ._compile import ZERO as ZERO
 from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver
+from ._compile import compile_joint_kernel as compile_joint_kernel
 from ._read_as import read_as
 from ._signature import ARGUMENTS as ARGUMENTS
 from ._signature import CONSTRAINTS as CONSTRAINTS
+from ._signature import JOINT_KERNEL as JOINT_KERNEL
 from ._signature import KERNEL as KERNEL
 from ._signature import LABELS as LABELS
 from ._signature import NOT_SERVED as NOT_SERVED

@@ -12,7 +12,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
-from ._signature import ARGUMENTS, SIGNATURE
+from ._signature import ARGUMENTS, JOINT_SIGNATURE, SIGNATURE
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -84,6 +84,14 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
             f"({', '.join(ARGUMENTS)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
         )
         raise TypeError(msg) from error
+    return kernel
+
+
+def compile_joint_kernel(kernel: Kernel) -> Kernel:
+    """Compile a kernel of `Variant.joint_kernels`, in the calling thread."""
+    if isinstance(kernel, Dispatcher):
+        with _compiling:
+            kernel.compile(JOINT_SIGNATURE)
     return kernel
 
 

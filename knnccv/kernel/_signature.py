@@ -105,3 +105,7 @@ CONSTRAINTS = types.NamedTuple([_CONSTRAINT_TYPES[name] for name in Constraints.
 SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS)
 KERNEL = types.FunctionType(SIGNATURE)
 ARGUMENTS = ("order", "labels", "target", "constraints")
+
+# A joint kernel: the scores and the tails, one for each kind of training sets, are its last two arguments.
+JOINT_SIGNATURE = types.boolean(ORDER, LABELS, types.int64, CONSTRAINTS, _floats, _floats)
+JOINT_KERNEL = types.FunctionType(JOINT_SIGNATURE)

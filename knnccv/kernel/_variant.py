@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .._typing import Array, Kernel
@@ -169,6 +169,17 @@ class Variant(ABC):
         It returns `NOT_SERVED` for a sample that needs the full kernel.
         """
         return None
+
+    def joint_kernels(self, tasks: Sequence[Task], **parameters: Any) -> tuple[tuple[Kernel, Tables], ...]:
+        """Kernels that score all kinds of training sets of a design at once, each with its tables.
+
+        ``kernel(order, labels, target, constraints, scores, tails)`` fills the scores, and the
+        probabilities that the listed samples do not decide, for every kind. If it returns False, the next
+        kernel is called for this sample, and in the end that of `kernel_for`. It is not called for samples
+        with tied groups of different labels, unless ties are ordered by index. It gets at most 8 tasks,
+        which differ in `n_train` alone.
+        """
+        return ()
 
     def __repr__(self) -> str:
         name = getattr(self, "name", None)

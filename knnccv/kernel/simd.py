@@ -3,8 +3,8 @@
 
 Numba does not vectorize straight-line code (LLVM's pass for it is switched off), and checks for overlapping
 arrays before every inner loop that it does vectorize. So kernels that need it use explicit vectors, LLVM's
-``<8 x double>``, with load, store, ``x + a * b`` and a sum. Additions and multiplications follow IEEE and
-are not fused: the results equal those of scalar code, on every processor.
+``<8 x double>``, with load, store, ``x + a * b``, products, the largest and a sum. Additions and
+multiplications follow IEEE and are not fused: the results equal those of scalar code, on every processor.
 
 An array of lanes is a C-contiguous float64 array of shape (n_rows, 8). Row indices are not checked.
 """
@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-from ..kernel import jit
+from ._compile import jit
 
 LANES = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
@@ -73,6 +73,53 @@ def _add_product(typing_context, x, a, b):
     return _LANES(x, a, b), generate
 
 
+def _subtract_product(typing_context, x, a, b):
+    """``x - a * b`` in every lane."""
+
+    def generate(context, builder, signature, args):
+        return builder.fsub(args[0], builder.fmul(args[1], args[2]))
+
+    return _LANES(x, a, b), generate
+
+
+def _product(typing_context, a, b):
+    """``a * b`` in every lane."""
+
+    def generate(context, builder, signature, args):
+        return builder.fmul(args[0], args[1])
+
+    return _LANES(a, b), generate
+
+
+def _largest(typing_context, a):
+    """The largest of the lanes."""
+
+    def generate(context, builder, signature, args):
+        x = args[0]
+        width = LANES
+        while width > 1:
+            width //= 2
+            mask = ir.VectorType(_INDEX, width)
+            low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
+            high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
+            x = builder.select(builder.fcmp_ordered(">", low, high), low, high)
+        return builder.extract_element(x, ir.Constant(_INDEX, 0))
+
+    return types.float64(a), generate
+
+
+def _number_at(typing_context, numbers, i):
+    """``numbers[i]`` of a C-contiguous float64 array of shape (n,), in all lanes; i is not checked."""
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(numbers)(context, builder, args[0]).data
+        number = builder.load(builder.gep(data, [context.cast(builder, args[1], i, types.intp)]))
+        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INDEX, 0))
+        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+
+    return _LANES(numbers, i), generate
+
+
 def _everywhere(typing_context, value):
     """The same number in all lanes."""
 
@@ -113,6 +160,22 @@ def _plain_add_product(x, a, b):
     return x + a * b
 
 
+def _plain_subtract_product(x, a, b):
+    return x - a * b
+
+
+def _plain_product(a, b):
+    return a * b
+
+
+def _plain_largest(a):
+    return a.max()
+
+
+def _plain_number_at(numbers, i):
+    return np.full(LANES, numbers[i])
+
+
 def _plain_everywhere(value):
     return np.full(LANES, float(value))
 
@@ -127,19 +190,35 @@ def _plain_sum_of_products(a, b):
 load: Any
 store: Any
 add_product: Any
+subtract_product: Any
+product: Any
+largest: Any
+number_at: Any
 everywhere: Any
 sum_of_products: Any
 if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
     load, store, add_product = _plain_load, _plain_store, _plain_add_product
     everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
+    subtract_product, product = _plain_subtract_product, _plain_product
+    largest, number_at = _plain_largest, _plain_number_at
 else:
     load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
     everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
+    subtract_product, product = intrinsic(_subtract_product), intrinsic(_product)
+    largest, number_at = intrinsic(_largest), intrinsic(_number_at)
 
 
 @jit
 def new_rows(n_rows):
     """Zeros of shape (n_rows, LANES), aligned to cache lines: lanes across two lines take twice as long."""
     room = np.zeros((n_rows + 1) * LANES)
+    skip = -(room.ctypes.data // 8) % 8
+    return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)
+
+
+@jit
+def raw_rows(n_rows):
+    """Rows of lanes that hold any values, aligned as those of `new_rows`."""
+    room = np.empty((n_rows + 1) * LANES)
     skip = -(room.ctypes.data // 8) % 8
     return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)
