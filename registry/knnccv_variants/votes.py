@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,11 +25,15 @@ from knnccv.voting import (
     tie_quadrature,
 )
 
+from ._contested_votes import contested_table, contested_votes
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
+from ._stratified_lanes import lane_tables, votes_in_lanes
 from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
 from ._vote_fields import NO_TABLE, VoteFields
 
+MAX_COUNTED_NEIGHBORS = 15
+"""For more neighbors, counting contenders is faster than counting all subsets."""
 N_RATES = len(ThinningRates._fields)
 
 
@@ -37,10 +42,16 @@ def knn_fixed(order, labels, target, constraints):
     """ICML eq. 9-10 for any number of classes; O(depth * cost of a vote)."""
     if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
         return two_class_votes(order, labels, target, constraints)
+    score = contested_votes(order, labels, target, constraints)
+    if score != NOT_SERVED:
+        return score
     score = counted_votes(order, labels, target, constraints)
     if score != NOT_SERVED:
         return score
-    return score_fixed_size(order, labels, target, constraints, _plurality(constraints, constraints.table))
+    losses = constraints.table
+    if read_as(VoteFields, constraints.integers).contested_depth > 0:
+        losses = losses[:0]
+    return score_fixed_size(order, labels, target, constraints, _plurality(constraints, losses))
 
 
 @jit
@@ -170,7 +181,17 @@ class KNN(Variant):
         if task.stratified:
             plain = fields.n_tie_nodes == 0 and constraints.table.size == 0 and not task.n_extra
             return knn_stratified_untied if plain else None
+        if fields.contested_depth > 0:
+            return contested_votes
         return counted_votes if fields.counted_depth > 0 else None
+
+    def joint_kernels(self, tasks: Sequence[Task], **parameters: Any) -> tuple[tuple[Kernel, Tables], ...]:
+        """The kernel for three classes or more."""
+        plain = parameters["vote_ties"] == "smallest" and parameters["loss"] is None
+        served = all(task.stratified and task.held_out and not task.n_extra for task in tasks)
+        if not (plain and served and tasks[0].n_classes > 2):
+            return ()
+        return ((votes_in_lanes, lane_tables(tasks)),)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""
@@ -191,11 +212,17 @@ class KNN(Variant):
             table = table_of_votes(task, k, losses, smallest)
             if table is not None:
                 return Tables(VoteFields(n_tie_nodes, table_depth=table.shape[1] - 1), table=table)
-        counted_depth = max_counted_depth(task, k) if smallest and not len(losses) else 0
+        plain = smallest and not len(losses)
+        counted_depth = max_counted_depth(task, k) if plain else 0
+        contested = contested_table(task, k) if plain and k > MAX_COUNTED_NEIGHBORS else None
         weights = (*scaled_position_weights(task, k), *counted_weights(task, k, counted_depth))
         return Tables(
-            integers=VoteFields(n_tie_nodes, counted_depth=counted_depth),
+            integers=VoteFields(
+                n_tie_nodes,
+                counted_depth=counted_depth,
+                contested_depth=0 if contested is None else contested.shape[1] - 1,
+            ),
             numbers=(*thinning_rates(task), *tie_nodes),
             weights=np.concatenate(weights),
-            table=losses,
+            table=losses if contested is None else contested,
         )
