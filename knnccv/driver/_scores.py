@@ -14,6 +14,7 @@ from ..designs import LeaveGroupsOut
 from ..kernel import Labels, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ._alike_samples import alike_samples
 from ._depth import first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
 from ._group_scores import group_scorer
@@ -164,9 +165,10 @@ def float_scores(
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
-    rows = np.arange(n_items)
+    same = None if tie_order else alike_samples(problem, neighbors)
+    rows = np.arange(n_items) if same is None else np.unique(same)
     deepest = depth
-    cache = neighbors.room(depth) if keep else None
+    cache = neighbors.room(depth) if keep and same is None else None
     with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
         while len(rows):
@@ -194,6 +196,8 @@ def float_scores(
                 break
             rows = rows[(tails[:, rows] > tol / 2).any(axis=0)]
             depth = min(2 * depth, neighbors.max_depth)
+    if same is not None:
+        scores, tails, tied = scores[:, same], tails[:, same], tied[same]
     return Scores(scores, tails, tied, deepest)
 
 

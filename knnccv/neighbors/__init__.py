@@ -8,11 +8,13 @@ and every variant.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
 - `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.
 - `_inputs` checks given lists and graphs; `_square_input` checks square matrices.
+- `_distinct_rows` finds equal rows.
 - `_leakage` warns about distances that were fitted to the labels.
 """
 
 from __future__ import annotations
 
+from ._distinct_rows import distinct_rows
 from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
@@ -34,6 +36,7 @@ __all__ = [
     "as_neighbors",
     "check_comparison",
     "check_features",
+    "distinct_rows",
     "longest_short_list",
     "ranking",
     "warn_label_leakage",

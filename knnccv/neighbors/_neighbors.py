@@ -190,11 +190,10 @@ class Neighbors:
 
         Notes
         -----
-        Lists that are too short increase the result's ``error_bound``. Since a
-        sample beyond the list may tie the last one in it, the last tied group counts as unknown, unless
-        the list is complete. Equal distances are sorted in the order of the samples. The euclidean
-        distances of `kneighbors` may tie where the data do not, since square roots of neighboring numbers
-        can be equal. Use "sqeuclidean" for lists that are to be read back unchanged.
+        Lists that are too short increase the result's ``error_bound``. Since a sample beyond the list may
+        tie the last one in it, the last tied group counts as unknown, unless the list is complete. Equal
+        distances are sorted in the order of the samples. Euclidean distances of `kneighbors` may tie where
+        the data do not, as square roots can be equal; "sqeuclidean" gives lists that can be read back.
 
         Raises
         ------
@@ -270,8 +269,7 @@ class Neighbors:
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
         self.search_all(depth, n_jobs=n_jobs)
-        items = np.empty((self.n_items, depth), np.int32)
-        values = np.empty((self.n_items, depth))
+        items, values = np.empty((self.n_items, depth), np.int32), np.empty((self.n_items, depth))
 
         def fill(rows: Array) -> None:
             part = self.search(rows, depth)
@@ -282,8 +280,7 @@ class Neighbors:
             items[rows] = part.items
             values[rows] = self._source.to_distance(part.values)
 
-        rows = self.visiting_order(np.arange(self.n_items), depth)
-        size = self.rows_at_once(depth)
+        rows, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
         for_each(fill, blocks, n_jobs)
         return items, values
@@ -374,6 +371,10 @@ class Neighbors:
     def proposer(self) -> Any:
         """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
         return self._engine(1, prepare=True, stored=False).proposer()
+
+    def distinct_rows(self) -> Array | None:
+        """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
+        return self._source.distinct_rows()
 
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""

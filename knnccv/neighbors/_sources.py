@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Array
+from ._distinct_rows import distinct_rows
 from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine
 from ._engines.stored_lists import StoredLists
@@ -66,6 +67,10 @@ class Source(ABC):
         """Distances, from the values that order the samples."""
         return values
 
+    def distinct_rows(self) -> Array | None:
+        """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
+        return None
+
 
 class FeatureTable(Source):
     """Feature vectors under a metric.
@@ -85,6 +90,7 @@ class FeatureTable(Source):
         device: Any = None,
     ) -> None:
         self.metric = ranking(X, metric, metric_params)
+        self.named = isinstance(metric, str)
         self.description = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
         self.n_items = len(self.metric.data)
         self.max_depth = self.n_items - 1
@@ -143,6 +149,12 @@ class FeatureTable(Source):
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values that order the samples."""
         return self.metric.to_distance(values)
+
+    def distinct_rows(self) -> Array | None:
+        """By the bytes of the features; None for a callable metric and for sparse data."""
+        if not self.named or self.metric.kind == "sparse":
+            return None
+        return distinct_rows(self.metric.data)
 
 
 class DistanceMatrix(Source):

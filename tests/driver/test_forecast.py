@@ -16,7 +16,7 @@ from knnccv._parallel.threads import Stop, Threads, aside, heeding, stop_flag
 from knnccv.driver import _forecast
 from knnccv.driver._forecast import SlowComputationWarning, in_words
 
-# Identical samples: one of them takes about a second, all of them an hour.
+# Samples that all tie: one of them takes about a second, all of them an hour.
 TIED = """
 import json, os, signal, sys, threading, time, warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ warnings.simplefilter("ignore")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
 what, n_jobs = sys.argv[1], int(sys.argv[2])
 n_items, n_classes = (4000, 20) if what != "surface" else (2000, 40)
-X, y = np.zeros((n_items, 2)), np.arange(n_items) % n_classes
+X, y = np.arange(n_items)[:, None], np.arange(n_items) % n_classes  # equal rows would share a score
 arguments = {"executor": ThreadPoolExecutor(2)} if n_jobs == 0 else {"n_jobs": n_jobs}
 
 def ask(X, y, **arguments):
@@ -40,8 +40,8 @@ def ask(X, y, **arguments):
 # Compiled first: the compiler's callbacks swallow a signal.
 few = np.random.default_rng(0).integers(0, 3, (120, 2)).astype(float), np.arange(120) % 3
 expected = ask(*few)
-Neighbors.from_data(X).kneighbors(2)  # by the engine for many items
-near = Neighbors.from_data(X)
+Neighbors.from_data(X, "hamming").kneighbors(2)  # by the engine for many items
+near = Neighbors.from_data(X, "hamming")
 pressed = []
 
 def press():
@@ -89,8 +89,10 @@ def impatient(monkeypatch):
 
 
 def tied(n_items=200, n_classes=4, n_points=1):
-    X = np.repeat(np.arange(float(n_points)), n_items // n_points)[:, None]
-    return X, np.random.default_rng(0).permutation(np.arange(n_items) % n_classes)
+    """Distinct rows that tie, as equal rows would share a score."""
+    X = np.column_stack([np.repeat(np.arange(n_points), n_items // n_points), np.arange(n_items)])
+    y = np.random.default_rng(0).permutation(np.arange(n_items) % n_classes)
+    return Neighbors.from_data(X, "hamming"), y
 
 
 def told_by(ask):
