@@ -7,12 +7,13 @@ these functions. They work on floats and on Fractions.
 - `_position_weights` gives the probabilities of the positions where the K nearest training samples end.
 - `_tied_groups` finds groups of tied samples that contain several classes.
 - `_fixed_size` averages over the orders of tied samples in designs with one training size.
-- `_stratified` does the same in stratified designs.
+- `_stratified` does the same in stratified designs, by random times of tied samples (`_group_times`).
 """
 
 from __future__ import annotations
 
 from ._fixed_size import group_rate, mark_group, score_fixed_size
+from ._group_times import is_rounded
 from ._position_weights import (
     PositionWeights,
     ThinningRates,
@@ -51,6 +52,7 @@ __all__ = [
     "group_rate",
     "has_mixed_group",
     "is_mixed",
+    "is_rounded",
     "mark_group",
     "plurality_probability",
     "position_weights",

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernel import ZERO, jit
 from ..sampling import tie_times
+from ._group_times import LARGE_GROUP, RARE, degree_for, is_rounded, last_time, mix_over_times
 from ._tied_groups import is_mixed
 from ._vote_scores import VoteDistributions, score_votes
 
@@ -52,6 +53,7 @@ def score_stratified(order, labels, target, constraints, rule):
             tested += rows[own_class, level, 0] * distributions.marks[level]
         if tested == 0:  # always in the training set
             return zero
+    tested_without = rows[own_class, 0, 0]
     score = zero
     start = 0
     same_class_end = 0  # end of the last group of one class, whose samples are passed one by one
@@ -77,7 +79,9 @@ def score_stratified(order, labels, target, constraints, rule):
                 for s in range(n_seen):
                     if distributions.seen_classes[s] == classes[items[i]]:
                         members[s] += 1
-            score += _mixed_group(members, distributions, own_class, available, n_train, unit, k, rule)
+            score += _mixed_group(
+                members, distributions, own_class, available, n_train, tested_without, unit, k, rule
+            )
         start = end
     return score / tested
 
@@ -147,12 +151,13 @@ def _advance_class(distributions, passed, c, available, n_train, unit):
 
 
 @jit
-def _mixed_group(members, distributions, own_class, available, n_train, unit, k, rule):
+def _mixed_group(members, distributions, own_class, available, n_train, tested_without, unit, k, rule):
     """Expected score where the K-th nearest training sample is in the group; then the group is passed.
 
     ``members[s]`` of its samples are of class ``seen_classes[s]``. Every sample has a random time. At time
     x, j of the t samples of a class are before it with binomial probability, and the class's distribution
-    is that after j more samples; the sample itself is one of t.
+    is that after j more samples; the sample itself is one of t. O(b^2) for b samples; a large group costs
+    O(b) and about sqrt(b) votes.
     """
     rows, max_marks, max_votes = distributions.rows, distributions.max_marks, distributions.max_votes
     seen_classes = distributions.seen_classes
@@ -174,21 +179,30 @@ def _mixed_group(members, distributions, own_class, available, n_train, unit, k,
     at_item = np.full((n_seen, n_levels, n_votes), unit * 0)
     before = max_votes.copy()
     score = unit * 0
-    times, weights = tie_times(members.sum(), unit)
+    size = members.sum()
+    degree = size
+    end = unit * 1
+    rare = 0.0
+    if size > LARGE_GROUP and is_rounded(unit):
+        end = last_time(rows, seen_classes, members, after, first, tested_without, unit)
+        degree = degree_for(size, end) if end > 0 else 0
+        rare = RARE
+    times, weights = tie_times(degree, unit)
     for at in range(len(times)):
         for s in range(n_seen):
             if members[s] > 0:
                 c = seen_classes[s]
                 rows[c] = 0
                 at_item[s] = 0
-                _mix_over_times(
+                mix_over_times(
                     rows[c],
                     at_item[s],
                     after[first[s] : first[s + 1]],
-                    times[at],
+                    times[at] * end,
                     available[c] - before[c],
                     n_train[c],
                     max_marks[c] + 1,
+                    rare,
                     unit,
                 )
                 max_votes[c] = before[c] + members[s]
@@ -200,7 +214,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, unit, k,
                 max_marks[last_row] = max_marks[c]
                 max_votes[last_row] = min(max_votes[c], n_train[c] + max_marks[c], k)
                 now += score_votes(distributions, n_seen, c, own_class, k, rule)
-        score += now * weights[at]
+        score += now * weights[at] * end
     for s in range(n_seen):
         if members[s] > 0:
             _copy(after, first[s + 1] - 1, rows, seen_classes[s])
@@ -213,31 +227,3 @@ def _copy(sources, source, rows, row):
     for level in range(sources.shape[1]):
         for b in range(sources.shape[2]):
             rows[row, level, b] = sources[source, level, b]
-
-
-@jit
-def _mix_over_times(row, at_item, after, time, left, n_train, n_levels, unit):
-    """Add a class's distribution at a time, and that given a sample of the class at exactly this time."""
-    members = len(after) - 1
-    probabilities = np.full(members + 1, unit * 0)  # of j members with an earlier time
-    mode = int(members * time)
-    probabilities[mode] = unit
-    total = unit * 1
-    for j in range(mode, members):
-        probabilities[j + 1] = probabilities[j] * (members - j) / (j + 1) * time / (1 - time)
-        total += probabilities[j + 1]
-    for j in range(mode, 0, -1):
-        probabilities[j - 1] = probabilities[j] * j / (members - j + 1) * (1 - time) / time
-        total += probabilities[j - 1]
-    for j in range(members + 1):
-        probability = probabilities[j] / total
-        for level in range(n_levels):
-            for b in range(row.shape[1]):
-                row[level, b] += probability * after[j, level, b]
-        if j < members:
-            # The next one has the time: t Bin(t - 1, x)(j) = Bin(t, x)(j) (t - j) / (1 - x).
-            now = probability * (members - j) / (1 - time) / (left - j)
-            for level in range(n_levels):
-                for b in range(1, row.shape[1]):
-                    more = max(n_train + level - b + 1, 0)
-                    at_item[level, b] += now * after[j, level, b - 1] * more

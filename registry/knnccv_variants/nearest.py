@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from knnccv._typing import Kernel
-from knnccv.kernel import Constraints, Tables, Task, Variant, jit
+from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
-from knnccv.voting import PLURALITY, VotingRule, score_stratified
+from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
+
+LARGE_GROUP = 256
+"""Tied samples from which `score_stratified` is faster."""
 
 
 @jit
@@ -38,15 +41,17 @@ def nn_fixed(order, labels, target, constraints):
 @jit
 def nn_stratified(order, labels, target, constraints):
     """ICML eq. 8 (TR eq. 7) with a running product; O(1) a step, O(b^2) for b tied samples."""
-    if constraints.n_extra > 0:
-        rule = VotingRule(PLURALITY, 0, constraints.numbers, constraints.table)
-        return score_stratified(order, labels, target, constraints, rule)
-    return nn_strata(order, labels, target, constraints)
+    if constraints.n_extra == 0:
+        score = nn_strata(order, labels, target, constraints)
+        if score != NOT_SERVED:
+            return score
+    rule = VotingRule(PLURALITY, 0, constraints.numbers, constraints.table)
+    return score_stratified(order, labels, target, constraints, rule)
 
 
 @jit
 def nn_strata(order, labels, target, constraints):
-    """The light kernel of `nn_stratified`: no ``constraints.extra``."""
+    """The light kernel of `nn_stratified`: no ``constraints.extra``, no large tied groups."""
     own_class = labels.classes[target]
     depth = len(order.items)
     left = np.empty_like(constraints.counts)  # of the seen classes
@@ -80,6 +85,8 @@ def nn_strata(order, labels, target, constraints):
                 score += p_none * constraints.n_train[c] / left[c] * first
                 p_none = p_none * (left[c] - constraints.n_train[c]) / left[c]
                 left[c] -= 1
+        elif end - start > LARGE_GROUP and is_rounded(constraints.unit):
+            return NOT_SERVED
         else:
             gain, stay = _tied_group(order.items[start:end], labels, own_class, left, constraints)
             score += p_none * gain
