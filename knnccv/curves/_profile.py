@@ -114,7 +114,7 @@ class LaneRows(NamedTuple):
 
 
 @jit
-def add_profile(items, lengths, owns, weights, spec, out):
+def add_profile(items, lengths, owns, weights, inside, spec, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
     O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). Several
@@ -126,6 +126,8 @@ def add_profile(items, lengths, owns, weights, spec, out):
         Neighbor lists, filled up to `lengths`, int64 (n_rows,).
     owns, weights : int64 and float64 (n_rows,)
         Class and weight of every row; rows of one class are adjacent.
+    inside : bool (n_rows, depth + 1), or (n_rows, 0)
+        Positions that a row leaves out.
     spec : ProfileSpec
     out : float64 (2, depth + 1, max_k + 1)
         At ``[0, i, K]`` rows whose list goes on for this K, at ``[1, i, K]`` rows where it ends at i.
@@ -179,6 +181,7 @@ def add_profile(items, lengths, owns, weights, spec, out):
                     lengths[rows],
                     owns[groups[g]],
                     weights[rows],
+                    inside[rows],
                     start,
                     end,
                     spec,
@@ -196,7 +199,7 @@ def add_profile(items, lengths, owns, weights, spec, out):
 
 
 @jit
-def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out):
+def _add_span(items, lengths, own_class, weights, inside, start, end, spec, arrays, out):
     """One group from position `start` to before `end`; rows whose lists go on are added to the sums."""
     own, rest, others, counts = arrays.own, arrays.rest, arrays.others, arrays.counts
     wins, work, sums = arrays.wins, arrays.work, arrays.sums
@@ -235,10 +238,14 @@ def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out)
             hits[1, lane] = rate * (code < n_others)
             hits[2, lane] = rate * (code == 0)
             hits[3, lane] = rate * (code == 1)
-        if i >= shortest:
+        counted = True
+        if i >= shortest or inside.shape[1] > 0:
+            counted = False
             for lane in range(n_rows):
-                going[0, lane] = weights[lane] if i < lengths[lane] else 0.0
-                going[1, lane] = weights[lane] if i == lengths[lane] else 0.0
+                here = inside.shape[1] == 0 or not inside[lane, i]
+                going[0, lane] = weights[lane] if here and i < lengths[lane] else 0.0
+                going[1, lane] = weights[lane] if here and i == lengths[lane] else 0.0
+                counted = counted or (here and i <= lengths[lane])
         advance(own, 0, high + 1, load(hits, 0))
         advance(rest, 0, min(rest_length, i + 1), load(hits, 1))
         if n_classes == 3:
@@ -246,7 +253,7 @@ def _add_span(items, lengths, own_class, weights, start, end, spec, arrays, out)
             advance(others, length, min(length, i + 1), load(hits, 3))
         elif n_classes > 3:
             advance_many(others, length, codes, rate, counts, arrays.lane_counts)
-        if low > high:
+        if low > high or not counted:
             continue
         if spec.ranked:
             for k in range(low, high + 1):

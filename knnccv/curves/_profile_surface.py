@@ -9,7 +9,7 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..driver import ScoringProblem, usable_lengths
+from ..driver import ScoringProblem, one_of_alike, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import expected_position, fixed_tail, rounding_allowance
@@ -29,7 +29,10 @@ def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
 
 @dataclass(frozen=True)
 class ProfilePass(ChunkPass):
-    """The pass over chunks that makes the profile; the remarks are the lengths of the lists."""
+    """The pass over chunks that makes the profile; the remarks are the lengths of the lists.
+
+    ``weights`` (n_items,) are those of the samples.
+    """
 
     weights: Array
     spec: ProfileSpec
@@ -44,17 +47,23 @@ class ProfilePass(ChunkPass):
         known = np.concatenate([usable_lengths(part, self.neighbors, self.average_ties) for part in parts])
         profile = np.zeros((2, self.depth + 1, self.spec.max_k + 1))
         lengths = np.minimum(known, self.depth)
+        votes = self.average_ties and not self.spec.ranked and self.spec.n_classes > 2
+        inside = np.zeros((len(chunk), self.depth + 1 if votes else 0), bool)
         if self.average_ties:
             cut = (known < self.depth) & lists.may_tie_beyond
-            lengths[cut] = self._add_deeper_ties(chunk[cut], profile)
-            self._add_ties(lists, np.where(cut, 0, known), chunk, profile)
+            lengths[cut], inside[cut] = self._add_deeper_ties(chunk[cut], inside.shape[1], profile)
+            self._add_ties(lists, np.where(cut, 0, known), chunk, inside, profile)
         owns = self.spec.classes[chunk]
-        add_profile(lists.items, lengths, owns, self.weights[owns], self.spec, profile)
+        add_profile(lists.items, lengths, owns, self.weights[chunk], inside, self.spec, profile)
         return lists, profile, lengths
 
-    def _add_deeper_ties(self, rows: Array, profile: Array) -> Array:
-        """Add tied groups beyond the depth, from lists that show their end; return the lengths."""
+    def _add_deeper_ties(self, rows: Array, width: int, profile: Array) -> tuple[Array, Array]:
+        """Add tied groups beyond the depth, from lists that show their end.
+
+        Returns the lengths, and the positions inside of groups, if `width` is not 0.
+        """
         lengths = np.zeros(len(rows), np.int64)
+        inside = np.zeros((len(rows), width), bool)
         depth = self.depth
         waiting = np.arange(len(rows))
         while len(waiting):
@@ -66,30 +75,34 @@ class ProfilePass(ChunkPass):
                 lists = self.neighbors.search(rows[block], depth)
                 known = usable_lengths(lists, self.neighbors, average_ties=True)
                 done = (known >= self.depth) | ~lists.may_tie_beyond | (depth == self.neighbors.max_depth)
+                cut = np.zeros((int(done.sum()), width), bool)
                 self._add_ties(
-                    lists.cut(np.flatnonzero(done), depth), known[done], rows[block[done]], profile
+                    lists.cut(np.flatnonzero(done), depth), known[done], rows[block[done]], cut, profile
                 )
+                inside[block[done]] = cut
                 lengths[block[done]] = np.minimum(known[done], self.depth)
                 left.append(block[~done])
             waiting = np.concatenate(left)
-        return lengths
+        return lengths, inside
 
-    def _add_ties(self, lists: NeighborLists, known: Array, rows: Array, profile: Array) -> None:
+    def _add_ties(
+        self, lists: NeighborLists, known: Array, rows: Array, inside: Array, profile: Array
+    ) -> None:
         from ..voting import ANY_RIGHT, PLURALITY
         from ._profile_ties import add_ties
 
         owns = self.spec.classes[rows]
         rule = ANY_RIGHT if self.spec.ranked else PLURALITY
-        weights = self.weights[owns]
         add_ties(
             lists.items,
             lists.values,
             known,
             owns,
-            weights,
+            self.weights[rows],
             self.spec,
             self.nearest,
             rule,
+            inside,
             profile,
             stop_flag(),
         )
@@ -109,7 +122,7 @@ def profile_surface(
     first = _smallest_k(grid, n_available, tol, neighbors.max_depth)
     depth = len(first) - 2
     max_k = int(grid.nearest.max())
-    weights = np.array([float(weight) for weight in problem.item_weights[0]])
+    weights = np.array([float(weight) for weight in problem.item_weights[0]])[codes]
     spec = ProfileSpec(
         max_k,
         len(problem.labels.classes),
@@ -121,7 +134,10 @@ def profile_surface(
     if how.executor is None:
         neighbors.search_all(depth, n_jobs=how.n_jobs, progress=how.progress)
     # Sums are taken in this order, in which samples of one class are adjacent.
-    near = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
+    rows, copies = one_of_alike(problem, neighbors)
+    if len(rows) < neighbors.n_items:
+        how, weights = how._replace(keep=False), weights * copies
+    near = neighbors.visiting_order(rows, depth)
     rows = near[np.argsort(codes[near], kind="stable")]
     work = ProfilePass(
         neighbors, rows, depth, problem.ties == "random", weights, spec, np.unique(grid.nearest)
@@ -131,7 +147,7 @@ def profile_surface(
 
     def collect(chunk: Array, share: Array, lengths: Array) -> None:
         np.add(profile, share, out=profile)
-        np.add.at(ended, lengths, weights[codes[chunk]])
+        np.add.at(ended, lengths, weights[chunk])
 
     run_chunks(work, problem, how, collect)
     scores, bounds = np.empty((2, *grid.nearest.shape))

@@ -1,36 +1,27 @@
 """Corrections of the profile (`knnccv.curves._profile`) for tied samples in random order.
 
-The profile is first made along the order of the data. The mean over all orders differs only within a tied
-group of several labels: there the first i samples are the nearer ones and a random part of the group.
+The profile is made along the order of the data. The mean over all orders differs only within a tied group
+of several labels: there the first i samples are the nearer ones and a random part of the group.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import ZERO, jit
+from ..kernel import jit
 from ..sampling import step_by_thinning
-from ..voting import (
-    PLURALITY,
-    UNKNOWN,
-    VoteDistributions,
-    VotingRule,
-    group_rate,
-    is_mixed,
-    mark_group,
-    plurality_probability,
-    score_votes,
-)
+from ..voting import PLURALITY, group_rate, is_mixed
 
 NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
 
 @jit
-def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop):
+def add_ties(items, values, lengths, owns, weights, spec, ks, rule, inside, out, stop):
     """Add the change of the rows' weighted P_x(K, i) by the mean over all orders of tied samples.
 
-    O(depth), and O(b^1.5 K) for b tied samples if each sample is only right or wrong. Otherwise a vote is
-    computed for every K and every number of votes from the group.
+    O(depth), and O(b^1.5 K) for b tied samples if each sample is only right or wrong. For a vote of several
+    classes O(b K^2), and at most O(classes * K^5) for the votes; there the positions within the groups are
+    marked for `add_profile`, which leaves them out.
 
     Parameters
     ----------
@@ -41,6 +32,8 @@ def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop):
         The K, ascending.
     rule : int
         PLURALITY or ANY_RIGHT.
+    inside : bool (n_rows, depth + 1)
+        Filled for a vote of several classes: the positions that cut a group of several classes.
     stop : bool (1,)
         Once set, the pass ends early.
     """
@@ -63,7 +56,7 @@ def add_ties(items, values, lengths, owns, weights, spec, ks, rule, out, stop):
                     _add_group(items[r], start, end, length, owns[r], weights[r], rule, spec, right, out)
             start = end
         if tied and rule == PLURALITY and spec.n_classes > 2:
-            _add_votes(items[r], values[r], known, length, owns[r], weights[r], ks, spec, out)
+            _add_votes(items[r], values[r], known, length, owns[r], weights[r], ks, spec, inside[r], out)
 
 
 @jit
@@ -148,109 +141,127 @@ def _fill_right(right, i, g, own_class, rule):
 
 
 @jit
-def _add_votes(items, values, known, length, own_class, weight, ks, spec, out):
-    """Add the change of a row, for a vote of several classes.
+def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside, out):
+    """Add a row's P_x(K, i) at the positions within its mixed groups, for a vote of several classes.
 
-    As `score_fixed_size`, for each position: if j samples of a mixed group are among the first i, h of the
-    K voters belong to the group with a hypergeometric probability.
+    If j samples of a mixed group are among the first i, h of the K voters belong to the group with a
+    hypergeometric probability, and the vote depends on h alone. ``inside[i]`` is set for these positions.
     """
     classes, n_classes, first = spec.classes, spec.n_classes, spec.first
     max_k = ks[-1]
     p_take = min(0.5, max_k / (length + 1))
     p_skip = 1 - p_take
-    others = n_classes
-    near = np.zeros((n_classes + 2, 1, max_k + 1))
-    flat = near.reshape(n_classes + 2, max_k + 1)
-    flat[:, 0] = 1.0
+    others = n_classes  # one row for all classes other than the tested sample's
+    near = np.zeros((n_classes + 1, max_k + 1))
+    near[:, 0] = 1.0
     totals = np.zeros((2, max_k + 1))  # of all samples so far, and of j samples of the group
     totals[0, 0] = 1.0
-    product = np.zeros((2 * (max_k + 1), max_k + 1))
-    passed = np.zeros(n_classes + 2, np.int64)
+    passed = np.zeros(n_classes + 1, np.int64)
+    members = np.zeros(n_classes + 1, np.int64)
     seen_classes = np.empty(n_classes, np.int64)
-    seen_classes[0] = own_class
-    n_seen_classes = ZERO + 1
-    plurality = VotingRule(PLURALITY, 0, np.zeros(0), np.zeros((0, 0)))
+    n_seen_classes = 0
     start = 0
     while start < length and first[start + 1] <= max_k:
         end = start + 1
         while end < known and values[end] == values[start]:
             end += 1
+        members[:] = 0
         for i in range(start, end):
             c = classes[items[i]]
-            met = False
-            for s in range(n_seen_classes):
-                met = met or seen_classes[s] == c
-            if not met:
+            if passed[c] == 0 and members[c] == 0 and c != own_class:
                 seen_classes[n_seen_classes] = c
                 n_seen_classes += 1
+            members[c] += 1
+            if c != own_class:
+                members[others] += 1
         size = end - start
-        mixed = size > 1 and is_mixed(items, classes, start, end)
-        if mixed:
-            members = np.zeros(n_classes + 2, np.int64)
-            for i in range(start, end):
-                members[classes[items[i]]] += 1
-            rows = np.zeros((n_classes + 2, min(size, max_k) + 1, max_k + 1))
-            for s in range(n_seen_classes):
-                mark_group(
-                    rows, seen_classes[s], near, members[seen_classes[s]], size, max_k, p_skip, p_take
-                )
-            after = passed + members
+        if size > 1 and members[classes[items[start]]] < size:
+            rates = group_rate(size, max_k, p_skip, p_take)
+            seen = seen_classes[:n_seen_classes]
+            votes = _votes_by_members(near, passed, members, seen, own_class, start, size, ks, spec, rates)
             before = totals[0].copy()
-            for k in ks:
-                if first[start + 1] > k or end - 1 < k:
-                    continue
-                top = min(size, k)
-                votes = np.zeros(top + 1)
-                group_p_skip, group_p_take = group_rate(size, max_k, p_skip, p_take)
-                totals[1, :] = 0.0
-                totals[1, 0] = 1.0
-                for _ in range(size):
-                    step_by_thinning(totals, 1, top, group_p_skip, group_p_take)
-                for h in range(max(0, k - start), top + 1):
-                    marks = np.zeros(top + 1)
-                    marks[h] = 1 / totals[1, h]
-                    distributions = VoteDistributions(rows, members, after, seen_classes, marks, product)
-                    votes[h] = score_votes(distributions, n_seen_classes, UNKNOWN, own_class, k, plurality)
-                totals[0] = before
-                totals[1, :] = 0.0
-                totals[1, 0] = 1.0
-                for j in range(1, size):
-                    step_by_thinning(totals, 1, top, p_skip, p_take)
-                    step_by_thinning(totals, 0, max_k, p_skip, p_take)
-                    i = start + j
-                    if k <= i <= length and first[i] <= k and totals[0, k] > 0:
+            top = votes.shape[1] - 1
+            totals[1, :] = 0.0
+            totals[1, 0] = 1.0
+            for j in range(1, size):
+                i = start + j
+                if i > length or first[i] > max_k:
+                    break
+                step_by_thinning(totals, 1, top, p_skip, p_take)
+                step_by_thinning(totals, 0, max_k, p_skip, p_take)
+                inside[i] = True
+                for k in ks:
+                    if first[i] <= k <= i and totals[0, k] > 0:
                         total = 0.0
-                        for h in range(top + 1):
-                            total += totals[1, h] * votes[h]
+                        for h in range(max(0, k - start), min(j, k) + 1):
+                            total += totals[1, h] * votes[k, h]
                         ends_here = 1 if i == length or first[i + 1] > k else 0
                         out[ends_here, i, k] += weight * total / totals[0, k]
             totals[0] = before
         for i in range(start, end):
             c = classes[items[i]]
-            step_by_thinning(flat, c, max_k, p_skip, p_take)
+            step_by_thinning(near, c, max_k, p_skip, p_take)
             passed[c] += 1
             if c != own_class:
-                step_by_thinning(flat, others, max_k, p_skip, p_take)
+                step_by_thinning(near, others, max_k, p_skip, p_take)
                 passed[others] += 1
             step_by_thinning(totals, 0, max_k, p_skip, p_take)
-            if mixed and i + 1 < min(end, length + 1):
-                for k in ks:
-                    if i + 1 >= k and first[i + 1] <= k and totals[0, k] > 0:
-                        total = 0.0
-                        for own_votes in range(k // 2 + 1, min(k, passed[own_class]) + 1):
-                            total += flat[own_class, own_votes] * flat[others, k - own_votes]
-                        if passed[own_class] > 0:
-                            total += plurality_probability(
-                                flat,
-                                passed,
-                                seen_classes,
-                                n_seen_classes,
-                                UNKNOWN,
-                                own_class,
-                                k,
-                                False,
-                                product[0],
-                            )
-                        ends_here = 1 if i + 1 == length or first[i + 2] > k else 0
-                        out[ends_here, i + 1, k] -= weight * total / totals[0, k]
         start = end
+
+
+@jit
+def _votes_by_members(near, passed, members, seen_classes, own_class, start, size, ks, spec, rates):
+    """``votes[k, h]`` = P(k votes are right, h of them from the group) / weight of h of its samples.
+
+    ``near[c]`` is the distribution of the votes of class c from before the group, ``passed[c]`` and
+    ``members[c]`` its samples there and in the group; the last entries belong to all classes but the tested
+    sample's. The h of the votes are a second exponent of the distributions. A product over the classes, cut
+    before they beat t votes, serves all k.
+    """
+    max_k = len(near[0]) - 1
+    others = len(near) - 1
+    top = min(size, max_k)
+    taken = np.zeros((others + 2, top + 1))  # h of the group's samples of every class; of all its samples
+    taken[:, 0] = 1.0
+    for _ in range(size):
+        step_by_thinning(taken, others + 1, top, rates[0], rates[1])
+    for c in range(others + 1):
+        for _ in range(members[c]):
+            step_by_thinning(taken, c, min(top, members[c]), rates[0], rates[1])
+    votes = np.zeros((max_k + 1, top + 1))
+    for k in ks:
+        if spec.first[start + 1] > k or start + size - 1 < k:
+            continue
+        for t in range(k // 2 + 1, min(k, passed[own_class] + members[own_class]) + 1):
+            for g in range(max(0, t - passed[own_class]), min(t, members[own_class]) + 1):
+                own = near[own_class, t - g] * taken[own_class, g]
+                for f in range(max(0, k - t - passed[others]), min(k - t, members[others], top - g) + 1):
+                    votes[k, g + f] += own * near[others, k - t - f] * taken[others, f]
+    product = np.zeros((max_k + 1, top + 1))
+    for t in range(1, min(max_k // 2, passed[own_class] + members[own_class]) + 1):
+        product[:] = 0.0
+        product[0, 0] = 1.0
+        reached = 0
+        for c in seen_classes:
+            limit = min(t if own_class < c else t - 1, passed[c] + members[c])
+            none = near[c, 0] * taken[c, 0]
+            reached = min(reached + limit, max_k - t)
+            for d in range(reached, 0, -1):
+                for h in range(min(d, top), -1, -1):
+                    value = product[d, h] * none
+                    for b in range(1, min(d, limit) + 1):
+                        for g in range(max(0, b - passed[c], h - d + b), min(b, members[c], h) + 1):
+                            value += product[d - b, h - g] * near[c, b - g] * taken[c, g]
+                    product[d, h] = value
+            product[0, 0] *= none
+        for k in ks:
+            if k < 2 * t or k - t > reached or spec.first[start + 1] > k or start + size - 1 < k:
+                continue
+            for g in range(max(0, t - passed[own_class]), min(t, members[own_class]) + 1):
+                own = near[own_class, t - g] * taken[own_class, g]
+                for f in range(min(k - t, top - g) + 1):
+                    votes[k, g + f] += own * product[k - t, f]
+    for k in ks:
+        for h in range(top + 1):
+            votes[k, h] /= taken[others + 1, h]
+    return votes

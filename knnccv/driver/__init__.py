@@ -14,11 +14,13 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
+- `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
 
 from __future__ import annotations
 
+from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
@@ -46,6 +48,7 @@ __all__ = [
     "light_kernels",
     "not_served",
     "of_many",
+    "one_of_alike",
     "score_rows",
     "usable_lengths",
     "validate_problem",

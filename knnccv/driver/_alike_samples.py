@@ -38,3 +38,11 @@ def alike_samples(problem: ScoringProblem, neighbors: Neighbors) -> Array | None
         return None
     first = np.unique(alike, return_index=True)[1]
     return np.asarray(first[alike], dtype=np.int64)
+
+
+def one_of_alike(problem: ScoringProblem, neighbors: Neighbors) -> tuple[Array, Array]:
+    """Samples of which one is in every set of `alike_samples`, and the size of the set for every sample."""
+    alike = alike_samples(problem, neighbors)
+    if alike is None:
+        return np.arange(neighbors.n_items), np.ones(neighbors.n_items, np.int64)
+    return np.unique(alike), np.bincount(alike, minlength=neighbors.n_items)
