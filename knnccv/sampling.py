@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -222,6 +222,40 @@ def position_law(n_available: int, n_train: int, k: int, number: type = float) -
     law = np.zeros(n_available)
     _fill_position_law(law, n_available, n_train, k, 1.0)
     return law / law.sum()  # type: ignore[no-any-return]
+
+
+class Inclusion(NamedTuple):
+    """Two probabilities of every position.
+
+    ``single``
+        P(the sample at the position is among the K nearest of T).
+    ``with_nearer``
+        P(it and a given nearer sample both are). It depends on the farther sample only.
+    """
+
+    single: Array
+    with_nearer: Array
+
+
+def inclusion_law(n_available: int, n_train: int, k: int, number: type = float) -> Inclusion:
+    """The probabilities that samples, and pairs, are among the K nearest; arguments as for `position_law`.
+
+    Given that the K-th nearest is at position p, the K - 1 others are a uniform subset of the p - 1 nearer
+    samples, so both are sums of positive terms over p.
+    """
+    law = position_law(n_available, n_train, k, number)
+    nearer = np.arange(n_available)  # samples before position p
+    if number is Fraction:
+        nearer = np.array([int(n) for n in nearer], dtype=object)
+    one = law * (k - 1) / np.maximum(nearer, 1)
+    two = one * (k - 2) / np.maximum(nearer - 1, 1) if k > 1 else one * 0
+    return Inclusion(law + _after(one), one + _after(two))
+
+
+def _after(terms: Array) -> Array:
+    """At i the sum of the terms at the positions after it."""
+    sums = np.cumsum(terms[::-1])[::-1]
+    return np.concatenate([sums[1:], sums[:1] * 0])
 
 
 def fixed_tail(n_available: int, n_train: int, nearest: int) -> Array:

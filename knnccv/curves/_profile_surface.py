@@ -21,7 +21,7 @@ from ._profile import MAX_NEIGHBORS, ProfileSpec, add_profile, pascal_scales, we
 def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
     """Return True if this pass serves the rule, its parameters and the design."""
     return (
-        bool(profile_of(problem.variant, problem.parameters))
+        profile_of(problem.variant, problem.parameters) in ("votes", "rank")
         and not problem.training_sets[0].stratified
         and max(grid.values) <= MAX_NEIGHBORS
     )

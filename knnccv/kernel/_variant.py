@@ -115,8 +115,10 @@ class Variant(ABC):
         """The profile of the data from which `knnccv.surface` can compute the score without the kernels.
 
         "votes": a plurality of K votes, ties to the smallest label. "rank": correct if the class is among
-        the R nearest. "" (the default): none; a surface calls the kernels. Subclasses do not inherit it:
-        the kernels of a subclass are called unless it defines `profile` itself.
+        the R nearest. "error": the squared error of the mean of K targets, summed over the outputs.
+        "share": the share of the K votes for the class. "brier": the Brier score of the shares. "" (the
+        default): none; a surface calls the kernels. Subclasses do not inherit it: the kernels of a subclass
+        are called unless it defines `profile` itself.
         """
         return ""
 

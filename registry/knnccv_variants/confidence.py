@@ -104,6 +104,10 @@ class Confidence(Variant):
     fixed = confidence_fixed
     stratified = confidence_stratified
 
+    def profile(self, **parameters: Any) -> str:
+        """`Variant.profile`."""
+        return str(parameters["score"])
+
     def n_nearest(self, **parameters: Any) -> int:
         """K."""
         return int(parameters["n_neighbors"])

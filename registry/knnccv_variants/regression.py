@@ -108,6 +108,10 @@ class Regression(Variant):
     fields = RegressionFields
     fixed = regression_fixed
 
+    def profile(self, **parameters: Any) -> str:
+        """`Variant.profile`."""
+        return "error" if parameters["part"] == "error" else ""
+
     def n_nearest(self, **parameters: Any) -> int:
         """K."""
         return int(parameters["n_neighbors"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
-from knnccv.curves import _profile_surface
+from knnccv.curves import _profile_surface, _surface
 
 
 def cells(near, y, counts, sizes, rule, **arguments):
@@ -63,3 +63,38 @@ def test_equal_rows_are_counted(monkeypatch, variant, average):
     assert len(rows) == 90
     np.testing.assert_allclose(result.scores, expected.scores, rtol=1e-12)
     np.testing.assert_allclose(result.error_bound, expected.error_bound, rtol=1e-9)
+
+
+PAIRS = [("regression", {}), ("confidence", {}), ("confidence", {"score": "brier"})]
+
+
+@pytest.mark.parametrize(("rule", "parameters"), PAIRS)
+@pytest.mark.parametrize("average", ["pooled", "class"])
+@pytest.mark.parametrize("ties", ["random", "index"])
+@pytest.mark.parametrize("n_values", [2, 1000])
+def test_sums_over_pairs(monkeypatch, rule, parameters, average, ties, n_values):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, n_values, (60, 2)).astype(float)
+    y = rng.integers(0, 4, 60)
+    if rule == "regression":
+        if average == "class":
+            pytest.skip("no classes")
+        y = rng.normal(size=(60, 2)).round(1) + 50
+    for near in (Neighbors.from_data(X), Neighbors.from_data(X, n_neighbors=25)):
+        counts, sizes = [1, 2, 5, 9], [9, 30, 59]
+        arguments = {"average": average, "ties": ties} | parameters
+        monkeypatch.setattr(_surface, "sums_over_pairs", lambda _: False)
+        expected = surface(near, y, counts, sizes, rule, tol=0, **arguments)
+        monkeypatch.undo()
+        result = surface(near, y, counts, sizes, rule, tol=0, **arguments)
+        np.testing.assert_allclose(result.scores, expected.scores, rtol=1e-11)
+        np.testing.assert_allclose(result.error_bound, expected.error_bound, rtol=1e-9, atol=1e-11)
+        coarse = surface(near, y, counts, sizes, rule, tol=1e-3, **arguments)
+        assert (np.abs(coarse.scores - expected.scores) <= coarse.error_bound + expected.error_bound).all()
+
+
+def test_sums_over_pairs_do_not_depend_on_threads():
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 9, (700, 2)).astype(float), rng.normal(size=700)
+    one, two = (surface(X, y, [1, 7], [50, 600], "regression", n_jobs=n) for n in (1, 2))
+    assert one.scores.tobytes() == two.scores.tobytes()
