@@ -183,7 +183,7 @@ def _by_groups(request: ScoreRequest, rule: Rule, measure: Measure, law: GroupLa
         n_classes = len(labels.classes)
         values = np.eye(n_classes)[labels.codes] if measure.kind == "brier" else np.empty((0, 0))
         target = Target(labels.codes, n_classes, values)
-    mean, bound = score_splits(rule, measure, target, law.splits(), request.pooled)
+    mean, bound = score_splits(rule, measure, target, law, request.pooled)
     if measure.kind == "brier":  # a sum over the classes; `score_splits` returns their mean
         mean, bound = mean * target.n_classes, bound * target.n_classes
     how = f"{_of_splits(request, str(law.n_splits), law.every)}, each of them computed"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -14,11 +13,11 @@ from ..kernel import jit
 from ..neighbors import Neighbors
 from ._estimators import InexactError, Rule
 from ._scoring import Measure
-from ._splitters import Split
+from ._splitters import GroupLaw
 
 ROWS = 512
-SPLITS = 2048
-MAX_CELLS = 2**22  # samples times splits of one pass
+SPLITS = 2**15
+MAX_CELLS = 2**20  # samples times splits of one pass
 
 
 @dataclass(frozen=True)
@@ -31,29 +30,35 @@ class Target:
 
 
 @jit
-def _costs_of_splits(items, values, lengths, rows, train, test, k, by_distance, codes, costs, targets, out):
+def _costs_of_splits(
+    items, values, lengths, rows, groups, train, test, k, by_distance, codes, costs, targets, out
+):
     """Compute the cost of each row's prediction in every split that tests it; O(list positions read).
 
-    ``train`` and ``test`` (n_splits, n_items) are flags. ``costs`` has shape (n_classes, n_classes), or
-    (0, 0) for the squared error of predicting the mean of ``targets``. The cost is 0 in splits that do not
-    test the row, and NaN if the list is too short.
+    ``train`` and ``test`` (n_splits, n_groups) are flags of the groups, ``groups`` (n_items,) those of the
+    samples. ``costs`` has shape (n_classes, n_classes), or (0, 0) for the squared error of predicting the
+    mean of ``targets``. The cost is 0 in splits that do not test the row, and NaN if the list is too short.
     """
     n_outputs = targets.shape[1]
     votes = np.zeros(max(len(costs), 1), np.int64)
     means = np.zeros(n_outputs)
+    groups_of = np.empty(items.shape[1], np.int64)
     for r in range(len(rows)):
+        own_group = groups[rows[r]]
+        for i in range(lengths[r]):
+            groups_of[i] = groups[items[r, i]]
         for split in range(len(train)):
             out[r, split] = 0.0
-            if not test[split, rows[r]]:
+            if not test[split, own_group]:
                 continue
             votes[:] = 0
             means[:] = 0.0
             found = 0
             first = 0
             for i in range(lengths[r]):
-                item = items[r, i]
-                if not train[split, item]:
+                if not train[split, groups_of[i]]:
                     continue
+                item = items[r, i]
                 if by_distance and found == 1 and values[r, i] > values[r, first]:
                     found = k  # of two neighbors, the farther has the smaller weight
                     break
@@ -80,10 +85,10 @@ def score_splits(
     rule: Rule,
     measure: Measure,
     target: Target,
-    splits: Iterator[tuple[Fraction, Split]],
+    law: GroupLaw,
     pooled: bool,
 ) -> tuple[float, float]:
-    """Compute the mean score of splits with given probabilities, and a bound of its rounding error.
+    """Compute the mean score of all splits of a law, and a bound of its rounding error.
 
     The mean of the splits' scores or, with `pooled`, the mean over all their classifications.
 
@@ -94,16 +99,19 @@ def score_splits(
     """
     costs = _cost_table(measure, target)
     n_items = rule.neighbors.n_items
-    chunk = max(min(MAX_CELLS // n_items, SPLITS), 1)
+    splits = law.group_splits()
+    members = np.zeros((len(law.sizes), target.n_classes), np.int64)  # of every class in every group
+    np.add.at(members, (law.codes, target.codes), 1)
     total, weight = 0.0, 0.0
-    while part := list(islice(splits, chunk)):
-        rule.check_size(min(len(train) for _, (train, _) in part))
-        train, test = (_flags([split[side] for _, split in part], n_items) for side in (0, 1))
-        by_class = _class_weights(test, measure, target, pooled)
-        scores = _scores(rule, target, costs, train, test, by_class)
+    while part := list(islice(splits, SPLITS)):
+        train, test = (_flags([split[side] for _, split in part], len(members)) for side in (0, 1))
+        n_train, tested = (train @ members).sum(axis=1), test @ members
+        rule.check_size(int(n_train.min()))
+        by_class = _class_weights(tested, measure, target, pooled)
+        scores = _scores(rule, target, costs, law.codes, train, test, int(n_train.min()), by_class)
         shares = np.array([float(probability) for probability, _ in part])
         total += float(shares @ scores)
-        weight += float(shares @ (test.sum(axis=1) / n_items if pooled else np.ones(len(shares))))
+        weight += float(shares @ (tested.sum(axis=1) / n_items if pooled else np.ones(len(shares))))
     largest = float(np.abs(costs).max() if len(costs) else np.ptp(target.values, axis=0).max() ** 2)
     steps = n_items + rule.n_neighbors + 16
     return total / weight, float(steps * np.finfo(float).eps * max(largest, 1.0))
@@ -115,23 +123,25 @@ def _cost_table(measure: Measure, target: Target) -> Array:
     return np.eye(target.n_classes) if measure.costs is None else measure.costs
 
 
-def _flags(parts: Sequence[Array], n_items: int) -> Array:
-    flags = np.zeros((len(parts), n_items), bool)
+def _flags(parts: Sequence[tuple[int, ...]], n_groups: int) -> Array:
+    flags = np.zeros((len(parts), n_groups), bool)
     for row, part in zip(flags, parts, strict=True):
-        row[part] = True
+        row[list(part)] = True
     return flags
 
 
-def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) -> Array:
-    """Return a tested sample's weight in its split's score by its class, shape (n_splits, n_classes)."""
-    n_items = test.shape[1]
+def _class_weights(counts: Array, measure: Measure, target: Target, pooled: bool) -> Array:
+    """Return a tested sample's weight in its split's score by its class, shape (n_splits, n_classes).
+
+    `counts` (n_splits, n_classes) are the tested samples of every class.
+    """
+    n_items = len(target.codes)
     if pooled:  # every sample is tested equally often
-        counts = np.bincount(target.codes, minlength=target.n_classes)
-        each = 1.0 / (counts * target.n_classes) if measure.kind == "balanced" else 1.0 / n_items
-        return np.full((len(test), target.n_classes), each)
+        of_all = np.bincount(target.codes, minlength=target.n_classes)
+        each = 1.0 / (of_all * target.n_classes) if measure.kind == "balanced" else 1.0 / n_items
+        return np.full((len(counts), target.n_classes), each)
     if measure.kind != "balanced":
-        return np.repeat(1.0 / test.sum(axis=1, keepdims=True), target.n_classes, axis=1)
-    counts = np.array([np.bincount(target.codes[row], minlength=target.n_classes) for row in test])
+        return np.repeat(1.0 / counts.sum(axis=1, keepdims=True), target.n_classes, axis=1)
     if measure.every_class and not counts.all():
         msg = f"{measure.name} has no closed form if a test set has no sample of some class"
         raise InexactError(msg)
@@ -139,18 +149,28 @@ def _class_weights(test: Array, measure: Measure, target: Target, pooled: bool) 
     return np.where(counts > 0, each, 0.0)
 
 
-def _scores(rule: Rule, target: Target, costs: Array, train: Array, test: Array, by_class: Array) -> Array:
+def _scores(
+    rule: Rule,
+    target: Target,
+    costs: Array,
+    groups: Array,
+    train: Array,
+    test: Array,
+    n_train: int,
+    by_class: Array,
+) -> Array:
     """Compute every split's score, the weighted sum over its test samples."""
     near: Neighbors = rule.neighbors
     scores = np.zeros(len(train))
-    per_training_item = near.n_items / max(int(train.sum(axis=1).min()), 1)
+    per_training_item = near.n_items / max(n_train, 1)
     depth = min(int(4 * rule.n_neighbors * per_training_item) + 16, near.max_depth)
-    rows = np.flatnonzero(test.any(axis=0))
+    rows = np.flatnonzero(test.any(axis=0)[groups])
+    size = min(max(MAX_CELLS // len(train), 1), ROWS)
     while len(rows):
         near.prepare(depth)
         short: list[Array] = []
-        for start in range(0, len(rows), ROWS):
-            block = rows[start : start + ROWS]
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
             lists = near.search(block, depth)
             out = np.empty((len(block), len(train)))
             _costs_of_splits(
@@ -158,6 +178,7 @@ def _scores(rule: Rule, target: Target, costs: Array, train: Array, test: Array,
                 lists.values,
                 lists.lengths,
                 block,
+                groups,
                 train,
                 test,
                 rule.n_neighbors,

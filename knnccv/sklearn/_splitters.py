@@ -87,18 +87,21 @@ class GroupLaw:
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
-    def splits(self) -> Iterator[tuple[Fraction, Split]]:
-        """Yield all splits with their probabilities."""
+    def group_splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
+        """Yield all splits, as training groups and tested groups, with their probabilities."""
         n_groups = len(self.sizes)
         for probability, n_train, n_test in self.parts:
             number = math.comb(n_groups, n_test) * math.comb(n_groups - n_test, n_train)
             for tested in combinations(range(n_groups), n_test):
                 rest = [group for group in range(n_groups) if group not in tested]
                 for trained in combinations(rest, n_train):
-                    train, test = (
-                        np.flatnonzero(np.isin(self.codes, chosen)) for chosen in (trained, tested)
-                    )
-                    yield probability / number, (train, test)
+                    yield probability / number, (trained, tested)
+
+    def splits(self) -> Iterator[tuple[Fraction, Split]]:
+        """Yield all splits with their probabilities."""
+        for probability, parts in self.group_splits():
+            train, test = (np.flatnonzero(np.isin(self.codes, chosen)) for chosen in parts)
+            yield probability, (train, test)
 
 
 @dataclass(frozen=True)
