@@ -171,11 +171,13 @@ def float_scores(
     cache = neighbors.room(depth) if keep and same is None else None
     with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
+        tried = 0  # number of rows of the last forecast
         while len(rows):
             # In a later round a tied group may go on to the end of the list.
             reach = depth if depth == deepest else neighbors.max_depth
             deepest = depth
-            if not announced and may_be_long(problem, reach, len(rows)):
+            if not announced and len(rows) != tried and may_be_long(problem, reach, len(rows)):
+                tried = len(rows)
                 announced = announce_scores(scorer, problem, rows, depth, tol, workers.n_workers)
             if hardest(problem, depth) > HARD:
                 workers.stand_apart()
