@@ -4,9 +4,10 @@
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
   sum. `_vote_counts` counts the votes, `_profile_ties` adds tied samples, `kernel.simd` has the vector
   operations, and `_profile_surface` makes the surface.
+- `_pair_profile` and `_pair_surface` do the same for squared errors, shares of votes and Brier scores.
 - `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
   `_rank_surface` makes the surface.
-- `_chunks` runs either pass over chunks of samples.
+- `_chunks` runs each pass over chunks of samples.
 - `_loo` has the leave-one-out curves for all K at once.
 """
 

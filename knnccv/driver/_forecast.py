@@ -1,7 +1,7 @@
 """Forecast of the run time if large tied groups dominate it, and the warning about it.
 
-In large tied groups a list must reach the end of the group, and in stratified designs a group of b samples
-of several classes costs O(b^2): a run of a second may become one of hours. Only the data show which. So a
+In large tied groups a list must reach the end of the group, and in stratified designs a group of several
+classes costs many votes: a run of a second may become one of hours. Only the data show which. So a
 few samples, spread over all, are tried before the run. The list of each is deepened as far as necessary,
 and the kernel is timed on growing parts of it while that is fast. The rest is extrapolated by the observed
 power of the length. Processor time is measured, so that other programs on the machine do not matter.

@@ -164,7 +164,8 @@ def _scores(
     scores = np.zeros(len(train))
     per_training_item = near.n_items / max(n_train, 1)
     depth = min(int(4 * rule.n_neighbors * per_training_item) + 16, near.max_depth)
-    rows = np.flatnonzero(test.any(axis=0)[groups])
+    tested: Array = np.asarray(test.any(axis=0))
+    rows = np.flatnonzero(tested[groups])
     size = min(max(MAX_CELLS // len(train), 1), ROWS)
     while len(rows):
         near.prepare(depth)
