@@ -166,9 +166,10 @@ def float_scores(
     tails = np.empty((n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     same = None if tie_order else alike_samples(problem, neighbors)
-    rows = np.arange(n_items) if same is None else np.unique(same)
     deepest = depth
-    cache = neighbors.room(depth) if keep and same is None else None
+    cache = neighbors.room(depth) if keep else None
+    # Lists that are kept must be those of all samples.
+    rows = np.arange(n_items) if same is None or cache is not None else np.unique(same)
     with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
         tried = 0  # number of rows of the last forecast
@@ -176,9 +177,10 @@ def float_scores(
             # In a later round a tied group may go on to the end of the list.
             reach = depth if depth == deepest else neighbors.max_depth
             deepest = depth
-            if not announced and len(rows) != tried and may_be_long(problem, reach, len(rows)):
-                tried = len(rows)
-                announced = announce_scores(scorer, problem, rows, depth, tol, workers.n_workers)
+            hard = rows if same is None else rows[same[rows] == rows]
+            if not announced and len(hard) != tried and may_be_long(problem, reach, len(hard)):
+                tried = len(hard)
+                announced = announce_scores(scorer, problem, hard, depth, tol, workers.n_workers)
             if hardest(problem, depth) > HARD:
                 workers.stand_apart()
             neighbors.prepare(depth)
@@ -197,6 +199,8 @@ def float_scores(
             if depth >= neighbors.max_depth:
                 break
             rows = rows[(tails[:, rows] > tol / 2).any(axis=0)]
+            if same is not None:
+                rows = rows[same[rows] == rows]
             depth = min(2 * depth, neighbors.max_depth)
     if same is not None:
         scores, tails, tied = scores[:, same], tails[:, same], tied[same]

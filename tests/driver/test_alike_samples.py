@@ -108,10 +108,26 @@ def test_metrics(monkeypatch, scored, metric):
     X = np.column_stack([X, X[:, ::-1] * [1, -1] + 1])
     params = {"V": np.diag([1.0, 2.0, 3.0, 4.0])} if metric == "mahalanobis" else None
     near = Neighbors.from_data(X.astype(np.float32), metric, metric_params=params)
-    result = complete_cv(near, y, "knn", 5, n_neighbors=3)
+    complete_cv(near, y, "knn", 5, n_neighbors=3)
+    scored.clear()
+    result = complete_cv(near, y, "knn", 5, n_neighbors=3)  # from lists that were kept
     assert len(set(scored)) <= 27
     expected = each_by_itself(monkeypatch, near, y, "knn", 5, n_neighbors=3)
     np.testing.assert_allclose(result.per_item, expected.per_item, rtol=1e-12, atol=1e-13)
+
+
+def test_lists_are_kept_for_all_samples(scored):
+    """Once, at the first depth; farther neighbors are searched for one sample of those that are alike."""
+    X, y = copies(400, 8)
+    near = Neighbors.from_data(X)
+    first = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
+    assert len(set(scored[:400])) == 400
+    assert len(scored) < 600
+    assert near.serves_cheaply(20)
+    scored.clear()
+    again = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
+    assert len(scored) < 200
+    np.testing.assert_allclose(again.per_item, first.per_item, rtol=1e-12)
 
 
 def test_real_targets_must_be_equal_too(scored):

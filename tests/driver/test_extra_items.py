@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from knnccv import complete_cv
+from knnccv import Neighbors, complete_cv
 from knnccv.kernel import Variant, jit
 from knnccv.sklearn._designs import Shares, StratifiedShuffle
 
@@ -103,3 +103,18 @@ def test_a_rule_that_does_not_heed_it_is_refused():
     X, y, train, n_test = next(problem(seed) for seed in range(40) if problem(seed)[2].extra)
     with pytest.raises(ValueError, match="one extra training sample at random"):
         complete_cv(X, y, Half, StratifiedShuffle("", train, n_test))
+
+
+@pytest.mark.parametrize("base", [(60, 40, 12, 3), (2, 3, 1, 1), (119, 79, 59, 38)])
+def test_large_tied_groups(base):
+    """The time at which the K nearest have come counts the classes without the additional sample."""
+    counts = (120, 80, 60, 40)
+    y = np.repeat(np.arange(4), counts)
+    near = Neighbors.from_distances(np.random.default_rng(0).choice([1.0, 2.0], (300, 300), p=[0.3, 0.7]))
+    train = Shares(base, (0, 1, 3), 2)
+    n_test = sum(counts) - sum(base) - 2
+    for variant, setting in (("knn", {"n_neighbors": 3}), ("nn", {})):
+        many = complete_cv(near, y, variant, OneByOne("one by one", train, n_test), tol=0, **setting)
+        once = complete_cv(near, y, variant, StratifiedShuffle("at once", train, n_test), tol=0, **setting)
+        assert once.kinds[0].n_extra == 2
+        np.testing.assert_allclose(once.per_item, many.per_item, rtol=1e-12)
