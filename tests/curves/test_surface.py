@@ -357,7 +357,7 @@ def test_fair_ties(n_classes, variant, axis):
 
 
 @pytest.mark.parametrize("variant", ["regression", "confidence"])
-def test_other_rules_go_cell_by_cell(variant):
+def test_other_rules_are_complete_cv(variant):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
     found = surface(X, y, [1, 4], [10, 30], variant)
