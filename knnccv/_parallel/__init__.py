@@ -3,21 +3,26 @@
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
 - `threads` has daemon threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
-- `dask_backend` serves dask clusters.
+- `dask_backend` serves dask clusters; `parts` has data that travel with the tasks that need them.
 """
 
 from __future__ import annotations
 
 from .blas import one_blas_thread
+from .dask_backend import is_client
+from .parts import Parts, held_part
 from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
 from .threads import aside, stop_flag
 
 __all__ = [
     "ExecutorLike",
+    "Parts",
     "WorkerPool",
     "aside",
     "check_pool",
     "for_each",
+    "held_part",
+    "is_client",
     "n_workers",
     "one_blas_thread",
     "stop_flag",

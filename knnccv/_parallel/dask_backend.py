@@ -3,6 +3,9 @@
 A function that only one worker holds, or that dask's memory manager has reduced to one copy, is lost with
 that worker. Dask then cancels the tasks that need it. They are submitted again with the function, which is
 scattered again from the caller's process.
+
+Data in parts are not scattered. A part is computed on the cluster for the tasks that need it, is freed
+after the last of them, and is computed again if its worker dies.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
+from .parts import Parts
 from .shipping import BlockFunction, Pending, ShippedFunction, run_remote
 
 LOSSES = 3  # number of times that the function may be lost
@@ -43,8 +47,11 @@ def check_client(client: Any) -> None:
 class DaskBackend:
     """Submits tasks to a `dask.distributed.Client`."""
 
-    def __init__(self, client: Any, function: BlockFunction) -> None:
+    def __init__(self, client: Any, function: BlockFunction, parts: Parts | None = None) -> None:
         self._client = client
+        self._parts = parts
+        self._bounds = (0, 0)  # of the last part
+        self._part: Any = None
         self._shipped = ShippedFunction(function)
         self._losses = 0
         self._n_tasks = 0
@@ -67,11 +74,20 @@ class DaskBackend:
         return self._width
 
     def submit(self, *task: Any) -> Pending:
-        """Submit a task."""
+        """Submit a task, with the part that its rows belong to."""
+        if self._parts is not None:
+            task = (*task, self._part_of(int(task[0][0])))
         future = self._submit(task)
         pending = Pending(task, future, self._losses)
         self._submitted.append(pending)
         return pending
+
+    def _part_of(self, row: int) -> Any:
+        assert self._parts is not None
+        if not self._bounds[0] <= row < self._bounds[1]:
+            self._bounds = self._parts.bounds(row)
+            self._part = self._client.compute(self._parts.part(row))
+        return self._part
 
     def _submit(self, task: tuple[Any, ...]) -> Any:
         if self._scattered.status in ("lost", "cancelled"):
@@ -105,4 +121,5 @@ class DaskBackend:
         with suppress(Exception):  # a lost cluster must not hide the original error
             if self._submitted:
                 self._client.cancel([pending.future for pending in self._submitted])
+            self._part = None
             self._scattered.release()

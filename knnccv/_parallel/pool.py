@@ -20,6 +20,7 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from .blas import one_blas_thread
 from .dask_backend import DaskBackend, check_client, is_client
+from .parts import Parts
 from .shipping import BlockFunction, FunctionReference, Pending, ShippedFunction, run_blocks, run_remote
 from .threads import Stop, Threads, patience
 
@@ -87,6 +88,9 @@ class WorkerPool:
         As in `complete_cv`.
     unit : str, default "item"
         The progress bar's name for a row. Rows with other names are assumed to take long.
+    parts : Parts, optional
+        Data that a dask cluster's workers get with each task. Then this process computes no rows, and no
+        task has rows of two parts.
     """
 
     def __init__(
@@ -97,14 +101,16 @@ class WorkerPool:
         executor: ExecutorLike | None = None,
         progress: bool = False,
         unit: str = "item",
+        parts: Parts | None = None,
     ) -> None:
         self._function = function
+        self._parts = parts
         self._unit = unit
         self._executor = executor
         self._n_threads = n_workers(n_jobs)
         self._target = SECONDS if executor is None else SECONDS_AWAY
         self._sizer = self._new_sizer()
-        self._apart = False
+        self._apart = parts is not None
         self._threads: Threads | None = None
         self._backend: Any = None
         self._waiting: deque[tuple[Array, Any]] = deque()
@@ -167,13 +173,21 @@ class WorkerPool:
             backend = self._open()
             width = backend.width
             while start < len(rows) and len(self._waiting) < AT_ONCE * width:
-                task = self._sizer.cut(rows[start:], size, width)
+                task = self._within_part(self._sizer.cut(rows[start:], size, width))
                 start += len(task)
                 self._waiting.append((task, backend.submit(task, size, arguments)))
             task, pending = self._waiting[0]
             done = backend.result(pending)
             self._waiting.popleft()
             yield from self._results(task, size, done)
+
+    def _within_part(self, task: Array) -> Array:
+        """The first rows of a task, up to the end of their part."""
+        if self._parts is None:
+            return task
+        start, end = self._parts.bounds(int(task[0]))
+        outside = (task < start) | (task >= end)
+        return task[: int(np.argmax(outside))] if outside.any() else task
 
     def _announce(self, n_items: int) -> None:
         if self._bar is not None:
@@ -209,7 +223,7 @@ class WorkerPool:
         if self._backend is None:
             self._limit_blas()
             if is_client(self._executor):
-                self._backend = DaskBackend(self._executor, self._function)
+                self._backend = DaskBackend(self._executor, self._function, self._parts)
             elif self._executor is not None:
                 self._backend = ExecutorBackend(self._executor, self._function, _width(self._executor))
             else:

@@ -29,6 +29,7 @@ from numba.core.dispatcher import Dispatcher
 from .._typing import Array, Kernel
 from .._version import __version__
 from .blas import one_blas_thread
+from .parts import holding
 from .threads import Stop, heeding
 
 KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller
@@ -159,16 +160,20 @@ def _receive(token: str, shipped: ShippedFunction | None) -> ShippedFunction | N
 
 
 def run_remote(
-    at: FunctionReference | ShippedFunction | None, rows: Array, size: int, arguments: tuple[Any, ...]
+    at: FunctionReference | ShippedFunction | None,
+    rows: Array,
+    size: int,
+    arguments: tuple[Any, ...],
+    part: Any = None,
 ) -> tuple[list[Any], float] | None:
-    """Run a task by `run_blocks`; None if the function is not known here."""
+    """Run a task by `run_blocks`; None if the function is not known here. `part` came with the task."""
     if at is None:
         return None
     if isinstance(at, FunctionReference):  # within the caller's process, which limits BLAS
         with heeding(at.stop):
             return run_blocks(at.shipped.open(), rows, size, arguments, at.stop)
     function = at.open()
-    with one_blas_thread():
+    with one_blas_thread(), holding(part):
         return run_blocks(function, rows, size, arguments)
 
 

@@ -159,8 +159,10 @@ def float_scores(
     depth = first_depth(
         problem, neighbors, tol, scorer.fixed_tails if isinstance(scorer, BlockScorer) else None
     )
+    parts = neighbors.parts(executor)
+    here = scorer
     if executor is not None:
-        scorer = replace(scorer, neighbors=neighbors.for_workers(depth))
+        scorer = replace(scorer, neighbors=neighbors.for_workers(depth, executor))
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
@@ -170,7 +172,7 @@ def float_scores(
     cache = neighbors.room(depth) if keep else None
     # Lists that are kept must be those of all samples.
     rows = np.arange(n_items) if same is None or cache is not None else np.unique(same)
-    with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
+    with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress, parts=parts) as workers:
         announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
         tried = 0  # number of rows of the last forecast
         while len(rows):
@@ -180,7 +182,7 @@ def float_scores(
             hard = rows if same is None else rows[same[rows] == rows]
             if not announced and len(hard) != tried and may_be_long(problem, reach, len(hard)):
                 tried = len(hard)
-                announced = announce_scores(scorer, problem, hard, depth, tol, workers.n_workers)
+                announced = announce_scores(here, problem, hard, depth, tol, workers.n_workers)
             if hardest(problem, depth) > HARD:
                 workers.stand_apart()
             neighbors.prepare(depth)

@@ -343,15 +343,17 @@ def _run(
 ) -> tuple[Array, float]:
     depth = first_depth(question, plan.neighbors, TOLERANCE)
     neighbors = plan.neighbors
+    parts = neighbors.parts(executor)
+    here = plan
     if executor is None:
         neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
     else:
-        plan = replace(plan, neighbors=neighbors.for_workers(depth))
+        plan = replace(plan, neighbors=neighbors.for_workers(depth, executor))
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     added = np.empty((len(rows), len(plan.fold_of)))
     unknown = np.empty(len(rows))
-    with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress) as workers:
-        announce_trials(plan, question, rows, depth, workers.n_workers)
+    with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress, parts=parts) as workers:
+        announce_trials(here, question, rows, depth, workers.n_workers)
         if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
             workers.stand_apart()
         for block, found in workers.map(rows, neighbors.rows_at_once(depth), depth):

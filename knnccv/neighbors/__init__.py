@@ -14,11 +14,12 @@ and every variant.
 
 from __future__ import annotations
 
+from ._argument import as_neighbors
 from ._distinct_rows import distinct_rows
 from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
-from ._neighbors import Neighbors, as_neighbors
+from ._neighbors import Neighbors
 from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, longest_short_list
 
 __all__ = [

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool, for_each
+from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
 from ._engines.engine import Engine
 from ._engines.stored_lists import StoredLists
-from ._inputs import lists_of_graph, lists_of_indices
+from ._given_lists import source_of_lists
+from ._inputs import lists_of_graph
 from ._lists import NeighborLists
 from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, GivenLists, Source
@@ -211,13 +212,8 @@ class Neighbors:
         """
         check_bool("approximate", approximate)
         check_bool("drop_self", drop_self)
-        items, values, lengths = lists_of_indices(
-            indices, distances, approximate=approximate, drop_self=drop_self
-        )
-        n_items = len(items)
-        may_tie_beyond = lengths < n_items - 1 if distances is not None else np.zeros(n_items, bool)
-        lists = NeighborLists(items, values, lengths, may_tie_beyond)
-        return cls(GivenLists(lists, "lists"), approximate=approximate)
+        source = source_of_lists(indices, distances, approximate=approximate, drop_self=drop_self)
+        return cls(source, approximate=approximate)
 
     @classmethod
     def from_graph(cls, graph: Any, *, approximate: bool = False) -> Neighbors:
@@ -336,10 +332,9 @@ class Neighbors:
     def room(self, depth: int) -> NeighborLists | None:
         """Empty lists of all samples, to be filled and passed to `store`; None if they are not needed.
 
-        They are not needed if stored lists serve this depth, or if they would take too much memory.
+        They are not needed if given or stored lists serve this depth, or would take too much memory.
         """
-        given = isinstance(self._engine(depth), StoredLists)
-        if given or self.n_items * depth * 12 > CACHE_BYTES:
+        if self._engine(depth).holds_lists or self.n_items * depth * 12 > CACHE_BYTES:
             return None
         return NeighborLists.empty(self.n_items, depth)
 
@@ -351,17 +346,35 @@ class Neighbors:
         for engine in self._engines:
             engine.release()
 
-    def for_workers(self, depth: int) -> Neighbors:
-        """The same neighbors, without stored lists that are too short for this depth."""
-        if self._stored is None or self._stored.serves(depth):
+    def parts(self, executor: Any) -> Parts | None:
+        """Given lists in parts that are sent with the tasks to this executor, or None."""
+        return self._source.parts() if is_client(executor) else None
+
+    def for_workers(self, depth: int, executor: Any = None) -> Neighbors:
+        """The same neighbors without what the executor's workers do not need.
+
+        These are stored lists that are too short for this depth, and lists of which `parts` are sent.
+
+        Raises
+        ------
+        TypeError
+            If the workers could not read given lists.
+        """
+        in_parts = self.parts(executor) is not None
+        if not in_parts:
+            self._source.check_sendable()
+        if not in_parts and (self._stored is None or self._stored.serves(depth)):
             return self
         light = copy(self)
         light._stored = None
+        if in_parts:
+            light._source = self._source.without_parts()
+            light._engines = tuple(light._source.engines())
         return light
 
     def serves_cheaply(self, depth: int) -> bool:
         """Return True if lists of this depth are stored, or cost less than a comparison of all pairs."""
-        return isinstance(self._engine(depth), StoredLists) or DEEP * depth <= self.n_items
+        return self._engine(depth).holds_lists or DEEP * depth <= self.n_items
 
     @property
     def sees_all(self) -> bool:
@@ -379,22 +392,3 @@ class Neighbors:
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""
         return self._source.compare(rows)
-
-
-def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
-    """Neighbors of the argument `X` of public functions: `Neighbors`, dissimilarities, or features."""
-    if isinstance(X, Neighbors):
-        if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
-            msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
-            raise ValueError(msg)
-        return X
-    if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
-        msg = f"X is {X!r}, a distance; pass the neighbors of its fitted samples, {type(X).__name__}(...)"
-        msg += ".fit(X, y).neighbors()"
-        raise TypeError(msg)
-    if isinstance(metric, str) and metric == "precomputed":
-        if metric_params:
-            msg = "metric 'precomputed' takes no metric_params"
-            raise TypeError(msg)
-        return Neighbors.from_distances(X)
-    return Neighbors.from_data(X, metric, metric_params=metric_params)

@@ -12,11 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._parallel import Parts
 from .._typing import Array
 from ._distinct_rows import distinct_rows
 from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine
 from ._engines.stored_lists import StoredLists
+from ._engines.streamed_lists import HeldLists, Reader, StreamedLists
+from ._given_rows import ListFormat
 from ._lists import NeighborLists
 from ._metrics import Metric, PreparedMetric, ranking
 
@@ -70,6 +73,17 @@ class Source(ABC):
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return None
+
+    def parts(self) -> Parts | None:
+        """The data in parts that travel with the tasks of a cluster, or None."""
+        return None
+
+    def without_parts(self) -> Source:
+        """The source for workers to which those parts are sent."""
+        return self
+
+    def check_sendable(self) -> None:  # noqa: B027
+        """Raise TypeError if workers to which no parts are sent cannot read the data."""
 
 
 class FeatureTable(Source):
@@ -198,6 +212,40 @@ class GivenLists(Source):
     def engines(self) -> Sequence[Engine]:
         """The lists themselves at every depth."""
         return (StoredLists(self.lists, self.n_items),)
+
+
+class ListsInParts(Source):
+    """Neighbor lists that another program has found, and that are read as they are needed.
+
+    Parameters
+    ----------
+    reader : MappedLists or DaskLists
+    how : ListFormat
+    """
+
+    ordered_by_index = False
+    compares_all = False
+    description = "lists"
+
+    def __init__(self, reader: Reader, how: ListFormat) -> None:
+        self.n_items, self.max_depth = how.n_items, how.max_depth
+        self._reader, self._how = reader, how
+
+    def engines(self) -> Sequence[Engine]:
+        """The reader of the lists at every depth."""
+        return (StreamedLists(self._reader, self._how),)
+
+    def parts(self) -> Parts | None:
+        """The chunks of dask arrays."""
+        return self._reader.parts
+
+    def without_parts(self) -> Source:
+        """The same lists for a worker, which reads the chunk that comes with its task."""
+        return ListsInParts(HeldLists(), self._how)
+
+    def check_sendable(self) -> None:
+        """Raise TypeError if the dask arrays are held by a cluster."""
+        self._reader.check_sendable()
 
 
 def check_comparison(values: Array, rows: Array, metric: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ..._typing import Array
 from .._lists import NeighborLists
@@ -22,9 +22,12 @@ class Engine(ABC):
     max_depth : int
         Longest lists that the engine serves. An engine sets this to 0 if `prepare` finds that it does not
         suit the data.
+    holds_lists : bool
+        Whether the lists exist already, so that there is no gain in keeping them.
     """
 
     max_depth: int
+    holds_lists: ClassVar[bool] = False
 
     def serves(self, depth: int) -> bool:
         """Return True if the engine finds lists of this depth."""

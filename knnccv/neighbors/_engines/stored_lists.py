@@ -20,6 +20,8 @@ class StoredLists(Engine):
         Default: the depth of the lists. Deeper searches return the whole lists.
     """
 
+    holds_lists = True
+
     def __init__(self, lists: NeighborLists, max_depth: int | None = None) -> None:
         self.lists = lists
         self.depth = lists.items.shape[1]

@@ -1,0 +1,180 @@
+"""Given neighbor lists in dask arrays: chunks of rows are computed where they are read, one per thread."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ._given_rows import ListFormat, spread_rows, take_rows
+
+
+def is_dask_array(array: Any) -> bool:
+    """Return True if the argument is a dask array; dask is not imported."""
+    dask_array = sys.modules.get("dask.array")
+    return dask_array is not None and isinstance(array, dask_array.Array)
+
+
+@dataclass(eq=False)
+class ListChunk:
+    """The rows from ``start`` on: indices, and distances if there are any."""
+
+    start: int
+    indices: Array
+    distances: Array | None
+
+    def read(self, rows: Array) -> tuple[Array, Array | None]:
+        """The indices of some rows, and their distances."""
+        at = rows - self.start
+        if len(at) and not 0 <= at.min() <= at.max() < len(self.indices):
+            msg = f"a task for samples {rows.min()} to {rows.max()} came with the lists of others"
+            raise RuntimeError(msg)
+        return take_rows(self.indices, at), None if self.distances is None else take_rows(
+            self.distances, at
+        )
+
+
+def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distances: Any = None) -> ListChunk:
+    """A chunk, if it is what the dask arrays promise; its rows are checked when they are packed.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the shape or the type is wrong, entries are masked, or distances decrease along all lists.
+    """
+    for name, given, kinds in (("indices", indices, "iu"), ("distances", distances, "fiu")):
+        if given is None:
+            continue
+        if np.ma.is_masked(given):
+            msg = f"there are masked entries in {name}[{start}:{stop}]; every value is needed"
+            raise ValueError(msg)
+        if given.shape != (stop - start, how.width) or given.dtype.kind not in kinds:
+            msg = (
+                f"the chunk {name}[{start}:{stop}] must have shape {(stop - start, how.width)} and the "
+                f"type of the dask array, got shape {given.shape} and dtype {given.dtype}"
+            )
+            raise ValueError(msg)
+    chunk = ListChunk(start, np.asarray(indices), None if distances is None else np.asarray(distances))
+    if how.may_be_similarities:
+        rows = spread_rows(start, stop)
+        _, rises, falls = how.pack(rows, *chunk.read(rows))
+        how.refuse_similarities(rises, falls, f"all lists of the chunk [{start}:{stop}]")
+    return chunk
+
+
+class DaskLists:
+    """Reads given lists from dask arrays with the same chunks of rows.
+
+    A chunk is kept as long as a thread reads it, so that there are no more of them than threads.
+    """
+
+    def __init__(self, indices: Any, distances: Any, how: ListFormat) -> None:
+        self._indices = indices
+        self._distances = distances
+        self._how = how
+        self._starts = np.concatenate([[0], np.cumsum(indices.chunks[0])])
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: dict[int, threading.Lock] = {}
+        self._known: weakref.WeakValueDictionary[int, ListChunk] = weakref.WeakValueDictionary()
+        self._here = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("_indices", "_distances", "_how", "_starts")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    @property
+    def parts(self) -> DaskLists:
+        """The chunks, for workers that get one with each task."""
+        return self
+
+    def check_sendable(self) -> None:
+        """Raise TypeError if a worker cannot compute the chunks by itself."""
+        distributed = sys.modules.get("distributed")
+        if distributed is not None and distributed.futures_of([self._indices, self._distances]):
+            msg = (
+                "these lists are dask arrays whose chunks a cluster holds, and this computation reads "
+                "several chunks in each task; omit executor, or pass arrays that are read from files"
+            )
+            raise TypeError(msg)
+
+    def bounds(self, row: int) -> tuple[int, int]:
+        """The first row of the chunk that holds a row, and the one past its last row."""
+        at = self._number(row)
+        return int(self._starts[at]), int(self._starts[at + 1])
+
+    def part(self, row: int) -> Any:
+        """The chunk that holds a row, a `ListChunk` that is not computed yet."""
+        from dask.delayed import delayed
+
+        at = self._number(row)
+        arrays = [array for array in (self._indices, self._distances) if array is not None]
+        blocks = [array.blocks[at].to_delayed().item() for array in arrays]
+        return delayed(checked_chunk, pure=False)(*self.bounds(row), self._how, *blocks)
+
+    def read(self, rows: Array) -> tuple[Array, Array | None]:
+        """The indices of some rows, and their distances, if there are any."""
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        if len(rows) and (numbers == numbers[0]).all():
+            return self._chunk(int(numbers[0])).read(rows)
+        indices = np.empty((len(rows), self._how.width), self._indices.dtype)
+        distances = None
+        if self._distances is not None:
+            distances = np.empty(indices.shape, self._distances.dtype)
+        for number in np.unique(numbers):
+            at = np.flatnonzero(numbers == number)
+            some, values = self._chunk(int(number)).read(rows[at])
+            indices[at] = some
+            if distances is not None:
+                distances[at] = values
+        return indices, distances
+
+    def _number(self, row: int) -> int:
+        return int(np.searchsorted(self._starts, row, side="right")) - 1
+
+    def _chunk(self, number: int) -> ListChunk:
+        """A chunk; other threads wait for the one that computes it."""
+        mine: tuple[int, ListChunk] | None = getattr(self._here, "chunk", None)
+        if mine is not None and mine[0] == number:
+            return mine[1]
+        mine = self._here.chunk = None  # freed before the next one is computed
+        with self._lock:
+            lock = self._locks.setdefault(number, threading.Lock())
+        with lock:
+            found = self._known.get(number)
+            if found is None:
+                found = self._known[number] = self._computed(number)
+        self._here.chunk = number, found
+        return found
+
+    def _computed(self, number: int) -> ListChunk:
+        part = self.part(int(self._starts[number]))
+        # In this thread, unless another scheduler was chosen: arrays on a cluster need their client.
+        here = {} if _has_scheduler() else {"scheduler": "synchronous"}
+        chunk: ListChunk = part.compute(**here)
+        return chunk
+
+
+def _has_scheduler() -> bool:
+    """Return True if the caller has chosen a scheduler of dask, for example by creating a client."""
+    from dask.base import get_scheduler
+
+    distributed = sys.modules.get("distributed")
+    if distributed is not None:
+        try:
+            distributed.get_worker()
+        except ValueError:
+            pass
+        else:  # tasks of a cluster that wait for others can block all its threads
+            return False
+    return get_scheduler() is not None

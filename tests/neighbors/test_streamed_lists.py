@@ -1,0 +1,303 @@
+"""Lists that are not in memory: memory-mapped files and dask arrays give the same bits as arrays."""
+
+import pickle
+import sys
+import threading
+import weakref
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
+from knnccv.neighbors._dask_lists import DaskLists
+from knnccv.neighbors._given_rows import SAMPLED, spread_rows
+from knnccv.neighbors._mapped_lists import MappedRows
+
+N_ITEMS, DEPTH = 600, 30
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, N_ITEMS)
+    X = (rng.normal(size=(N_ITEMS, 2)) + y[:, None]).round(1)  # with ties
+    return Neighbors.from_data(X, "sqeuclidean").kneighbors(DEPTH), y
+
+
+(ITEMS, DISTANCES), Y = problem()
+WITH_SELF = np.column_stack([np.arange(N_ITEMS), ITEMS])
+ZERO_FIRST = np.column_stack([np.zeros(N_ITEMS), DISTANCES])
+SHORT = np.arange(DEPTH) >= np.arange(N_ITEMS)[:, None] % 9 + DEPTH - 9
+GIVEN = {
+    "int32-float32": (ITEMS, DISTANCES.astype(np.float32), {}),
+    "int64-float64": (ITEMS.astype(np.int64), DISTANCES, {}),
+    "int32": (ITEMS, None, {}),
+    "integers": (ITEMS.astype(np.uint16), np.rint(100 * DISTANCES).astype(np.int64), {}),
+    "fortran": (np.asfortranarray(ITEMS), np.asfortranarray(DISTANCES), {}),
+    "unsorted": (ITEMS[:, ::-1], DISTANCES[:, ::-1], {}),
+    "drop_self": (WITH_SELF, ZERO_FIRST, {"drop_self": True}),
+    "approximate": (np.where(SHORT, -1, ITEMS), np.where(SHORT, np.inf, DISTANCES), {"approximate": True}),
+}
+
+
+def mapped(folder, array, name):
+    if array is None:
+        return None
+    np.save(folder / f"{name}.npy", array)
+    return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+
+def in_dask(array, rows):
+    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+    return None if array is None else dask_array.from_array(array, chunks=(rows, -1))
+
+
+def streamed(how, folder, items, distances, **options):
+    if how == "mapped":
+        return Neighbors.from_lists(
+            mapped(folder, items, "items"), mapped(folder, distances, "distances"), **options
+        )
+    return Neighbors.from_lists(in_dask(items, 250), in_dask(distances, 101), **options)
+
+
+def assert_same(found, expected):
+    assert found.per_item.tobytes() == expected.per_item.tobytes()
+    assert (found.score, found.tied) == (expected.score, expected.tied)
+    # Without reading all rows, the longest list is known only if none is shorter than the array.
+    assert expected.depth <= found.depth <= expected.depth + expected.depth // 10
+    assert found.error_bound == expected.error_bound
+
+
+@pytest.mark.parametrize("how", ["mapped", "dask"])
+@pytest.mark.parametrize("given", GIVEN)
+def test_the_same_bits_as_lists_in_memory(how, given, tmp_path):
+    items, distances, options = GIVEN[given]
+    near = streamed(how, tmp_path, items, distances, **options)
+    expected = Neighbors.from_lists(items, distances, **options)
+    assert near.n_items == N_ITEMS
+    assert repr(near).startswith(f"<Neighbors of {N_ITEMS} samples (lists")
+    for design, ties, n_jobs in ((KFold(5), "random", 2), (Subsample(0.3), "index", 1)):
+        assert_same(
+            complete_cv(near, Y, "knn", design, ties=ties, n_jobs=n_jobs),
+            complete_cv(expected, Y, "knn", design, ties=ties),
+        )
+    rows = np.array([7, 3, 300, 599])
+    for depth in (1, 20):
+        found, wanted = near.search(rows, depth), expected.search(rows, depth)
+        np.testing.assert_array_equal(found.lengths, wanted.lengths)
+        np.testing.assert_array_equal(found.may_tie_beyond, wanted.may_tie_beyond)
+        np.testing.assert_array_equal(found.items, wanted.items)
+        np.testing.assert_array_equal(found.values, wanted.values)
+        assert found.items.dtype == wanted.items.dtype
+
+
+@pytest.mark.parametrize("how", ["mapped", "dask"])
+def test_all_computations_read_them(how, tmp_path):
+    near, expected = streamed(how, tmp_path, ITEMS, DISTANCES), Neighbors.from_lists(ITEMS, DISTANCES)
+    for lists in zip(near.kneighbors(9), expected.kneighbors(9), strict=True):
+        np.testing.assert_array_equal(*lists)
+    assert_same(
+        complete_cv(near, Y, "knn", StratifiedKFold(5)), complete_cv(expected, Y, "knn", StratifiedKFold(5))
+    )
+    runs = [
+        monte_carlo_cv(one, Y, "knn", 5, n_repeats=3, random_state=0).scores for one in (near, expected)
+    ]
+    np.testing.assert_array_equal(*runs)
+    grids = [surface(one, Y, [1, 3], [0.5, 0.8]).scores for one in (near, expected)]
+    np.testing.assert_array_equal(*grids)
+    confusions = [complete_cv(one, Y, "knn", KFold(5)).confusion() for one in (near, expected)]
+    np.testing.assert_array_equal(*confusions)
+
+
+@pytest.mark.slow
+def test_in_processes_as_well(tmp_path):
+    """A file is opened by its path; the chunks of a dask array are computed in the worker."""
+    expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        for how in ("mapped", "dask"):
+            near = streamed(how, tmp_path, ITEMS, DISTANCES)
+            assert_same(complete_cv(near, Y, "knn", KFold(5), executor=pool), expected)
+
+
+BAD = int(np.setdiff1d(np.arange(400, N_ITEMS), spread_rows(0, N_ITEMS))[0])  # not seen at once
+
+
+def changed(array, at, value):
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+MISTAKES = {
+    "beyond": (
+        changed(ITEMS, (BAD, 3), 600),
+        DISTANCES,
+        {},
+        rf"indices\[{BAD}, 3\] is 600; it must be between",
+    ),
+    "itself": (changed(ITEMS, (BAD, 3), BAD), DISTANCES, {}, rf"indices\[{BAD}\] holds the sample itself"),
+    "twice": (
+        changed(ITEMS, (BAD, 3), ITEMS[BAD, 9]),
+        DISTANCES,
+        {},
+        rf"indices\[{BAD}\] holds sample {ITEMS[BAD, 9]} twice",
+    ),
+    "nan": (ITEMS, changed(DISTANCES, (BAD, 3), np.nan), {}, rf"distances\[{BAD}, 3\] is nan"),
+    "inf": (ITEMS, changed(DISTANCES, (BAD, 3), np.inf), {}, rf"distances\[{BAD}, 3\] is inf"),
+    "inexact": (
+        ITEMS,
+        changed(ITEMS.astype(np.int64), (BAD, 3), 2**53 + 1),
+        {},
+        rf"distances\[{BAD}, 3\] is 9007199254740993; integers beyond",
+    ),
+    "gap": (
+        changed(ITEMS, (BAD, 3), -1),
+        DISTANCES,
+        {"approximate": True},
+        rf"indices\[{BAD}\] continues after indices\[{BAD}, 3\] = -1",
+    ),
+    "empty": (
+        changed(ITEMS, BAD, -1),
+        DISTANCES,
+        {"approximate": True},
+        rf"indices\[{BAD}\] holds no neighbor",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ["mapped", "dask"])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_found_when_the_row_is_read(how, mistake, tmp_path):
+    items, distances, options, message = MISTAKES[mistake]
+    near = streamed(how, tmp_path, items, distances, **options)
+    near.search(np.arange(200), 5)
+    with pytest.raises(ValueError, match=message):
+        complete_cv(near, Y, "knn", KFold(5))
+    if mistake != "inexact":
+        with pytest.raises(ValueError, match=message):
+            Neighbors.from_lists(items, distances, **options)
+
+
+def test_usual_mistakes_in_a_file_are_found_at_once(tmp_path):
+    with pytest.raises(ValueError, match=r"indices\[0\] holds the sample itself"):
+        streamed("mapped", tmp_path, WITH_SELF, ZERO_FIRST)
+    with pytest.raises(ValueError, match="distances decrease along all lists, as similarities do"):
+        streamed("mapped", tmp_path, ITEMS, -DISTANCES, approximate=True)
+    near = streamed("dask", tmp_path, ITEMS, -DISTANCES, approximate=True)
+    with pytest.raises(ValueError, match=r"decrease along all lists of the chunk \[0:250\], as simil"):
+        complete_cv(near, Y, "knn", KFold(5), n_jobs=1)
+    items, distances = mapped(tmp_path, ITEMS, "items"), mapped(tmp_path, DISTANCES, "distances")
+    with pytest.raises(ValueError, match=r"distances must have the shape of indices"):
+        Neighbors.from_lists(items, distances[:, 1:])
+    with pytest.raises(TypeError, match="distances must be real numbers, got dtype complex128"):
+        Neighbors.from_lists(items, mapped(tmp_path, DISTANCES + 1j, "complex"))
+    with pytest.raises(TypeError, match="indices must be integers, got dtype float64"):
+        Neighbors.from_lists(distances)
+
+
+def test_files_and_arrays_mix(tmp_path):
+    expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
+    items, distances = mapped(tmp_path, ITEMS, "items"), mapped(tmp_path, DISTANCES, "distances")
+    for given in ((items, DISTANCES.tolist()), (ITEMS.tolist(), distances), (np.asarray(items), DISTANCES)):
+        assert_same(complete_cv(Neighbors.from_lists(*given), Y, "knn", KFold(5)), expected)
+    wide = mapped(tmp_path, np.repeat(np.vstack([ITEMS, ITEMS]), 2, axis=1), "wide")[N_ITEMS:, ::2]
+    assert_same(complete_cv(Neighbors.from_lists(wide, distances), Y, "knn", KFold(5)), expected)
+    with pytest.raises(ValueError, match="masked entries"):
+        Neighbors.from_lists(items, np.ma.masked_array(DISTANCES, DISTANCES < 0.1))
+
+
+def resident(path):
+    """Bytes of a mapped file that count as memory of this process."""
+    found, inside = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split()[0]:
+            inside = line.endswith(str(path))
+        elif inside and line.startswith("Rss:"):
+            found += 1024 * int(line.split()[1])
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_a_file_is_read_once_and_takes_no_memory(tmp_path, monkeypatch):
+    n_items, depth = 20_000, 40
+    items = ((np.arange(n_items)[:, None] + np.arange(1, depth + 1)) % n_items).astype(np.int32)
+    path = tmp_path / "items.npy"
+    given = mapped(tmp_path, items, "items")
+    read = []
+    take = MappedRows.take
+    monkeypatch.setattr(MappedRows, "take", lambda self, rows: read.append(rows) or take(self, rows))
+    near = Neighbors.from_lists(given)
+    assert sum(map(len, read)) == SAMPLED
+    read.clear()
+    complete_cv(near, np.arange(n_items) % 2, "knn", KFold(5))
+    np.testing.assert_array_equal(np.sort(np.concatenate(read)), np.arange(n_items))
+    assert near.room(depth) is None, "lists that were given are not kept again"
+    assert near._stored is None
+    assert resident(path) < items.nbytes / 4
+
+
+def test_a_file_is_pickled_by_its_path(tmp_path):
+    near = streamed("mapped", tmp_path, ITEMS, DISTANCES)
+    message = pickle.dumps(near)
+    assert len(message) < 5000
+    np.testing.assert_array_equal(pickle.loads(message).kneighbors(9)[1], near.kneighbors(9)[1])
+    np.save(tmp_path / "distances.npy", DISTANCES[:50])
+    with pytest.raises(ValueError, match=r"under the same path.* has \d+ bytes, not \d+"):
+        pickle.loads(message)
+    (tmp_path / "items.npy").unlink()
+    with pytest.raises(ValueError, match="must see the file of the given lists under the same path"):
+        pickle.loads(message)
+    own = np.load(tmp_path / "distances.npy", mmap_mode="c")  # changes of this process are not in the file
+    own[:] = 7.0
+    assert (pickle.loads(pickle.dumps(MappedRows(own))).take(np.arange(50)) == 7.0).all()
+    MappedRows(own).take(np.arange(50))
+    assert (own == 7.0).all()
+
+
+def test_a_thread_keeps_one_chunk(monkeypatch):
+    alive, most = set(), 0
+    lock = threading.Lock()
+    computed = DaskLists._computed
+
+    def counting(self, number):
+        nonlocal most
+        chunk = computed(self, number)
+        with lock:
+            alive.add(number)
+            most = max(most, len(alive))
+        weakref.finalize(chunk, alive.discard, number)
+        return chunk
+
+    monkeypatch.setattr(DaskLists, "_computed", counting)
+    near = Neighbors.from_lists(in_dask(ITEMS, 20), in_dask(DISTANCES, 20))
+    complete_cv(near, Y, "knn", KFold(5), n_jobs=2)
+    assert 1 <= most <= 3  # two threads and the caller's
+
+
+def test_dask_arrays_that_cannot_be_lists_are_refused():
+    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+    items, distances = in_dask(ITEMS, 100), in_dask(DISTANCES, 100)
+    with pytest.raises(TypeError, match="must both be dask arrays, got ndarray for distances"):
+        Neighbors.from_lists(items, DISTANCES)
+    with pytest.raises(ValueError, match=r"chunks of indices have unknown sizes; .*compute_chunk_sizes"):
+        Neighbors.from_lists(items[items[:, 0] >= 0])
+    with pytest.raises(ValueError, match="distances must have the shape of indices"):
+        Neighbors.from_lists(items, distances[1:])
+    with pytest.raises(TypeError, match="indices must be integers, got dtype float64"):
+        Neighbors.from_lists(distances)
+    wrong = items.map_blocks(lambda block: block[1:], dtype=items.dtype, meta=np.empty((0, 0), np.int32))
+    with pytest.raises(ValueError, match=r"chunk indices\[0:100\] must have shape \(100, 30\)"):
+        Neighbors.from_lists(wrong).search(np.arange(5), 3)
+    holes = dask_array.ma.masked_equal(items, int(ITEMS[0, 0]))
+    with pytest.raises(ValueError, match=r"masked entries in indices\[0:100\]"):
+        Neighbors.from_lists(holes).search(np.arange(5), 3)
+
+
+def test_the_largest_index_of_a_short_type_is_a_sample():
+    """Of 65,536 samples, 65,535 is the last one, though it marks missing neighbors of fewer samples."""
+    items = np.full((2**16, 1), 2**16 - 1, np.uint16)
+    items[-1] = 0
+    near = Neighbors.from_lists(items, approximate=True)
+    assert near.kneighbors(1)[0][0, 0] == 2**16 - 1
