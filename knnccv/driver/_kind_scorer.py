@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,10 @@ class KindScorer:
     n_nearest: int
     fixed_tail: Array | None
     untested: Array
+
+    def up_to(self, depth: int) -> KindScorer:
+        """The same scorer for lists up to this depth, without tails that they do not reach."""
+        return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
 
     def scores(
         self, lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, average_ties: bool

@@ -163,6 +163,8 @@ def float_scores(
     here = scorer
     if executor is not None:
         scorer = replace(scorer, neighbors=neighbors.for_workers(depth, executor))
+        if isinstance(scorer, BlockScorer):
+            scorer = replace(scorer, kinds=tuple(kind.up_to(neighbors.max_depth) for kind in scorer.kinds))
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items
     scores = np.empty((n_kinds, n_items))
     tails = np.empty((n_kinds, n_items))
