@@ -31,6 +31,7 @@ AT_ONCE = 4  # tasks per worker that are submitted at a time
 SHORT = 0.005  # seconds of work for which threads do not pay
 SECONDS = 0.25  # target length of a task in a thread
 SECONDS_AWAY = 0.5  # target length of a task in another process
+SECONDS_WITH_PART = 5.0  # the same if a part comes with it: tasks for one part may be on different workers
 RETURNS = 100  # number of times that workers may return a task because they do not know the function
 WIDTH = 64  # assumed number of workers of an executor that does not report it
 
@@ -108,7 +109,8 @@ class WorkerPool:
         self._unit = unit
         self._executor = executor
         self._n_threads = n_workers(n_jobs)
-        self._target = SECONDS if executor is None else SECONDS_AWAY
+        away = SECONDS_AWAY if parts is None else SECONDS_WITH_PART
+        self._target = SECONDS if executor is None else away
         self._sizer = self._new_sizer()
         self._apart = parts is not None
         self._threads: Threads | None = None

@@ -13,6 +13,8 @@ import numpy as np
 from .._typing import Array
 from ._given_rows import ListFormat, spread_rows, take_rows
 
+FEW = 16  # rows
+
 
 def is_dask_array(array: Any) -> bool:
     """Return True if the argument is a dask array; dask is not imported."""
@@ -126,14 +128,14 @@ class DaskLists:
         """The indices of some rows, and their distances, if there are any."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         if len(rows) and (numbers == numbers[0]).all():
-            return self._chunk(int(numbers[0])).read(rows)
+            return self._read_chunk(int(numbers[0]), rows)
         indices = np.empty((len(rows), self._how.width), self._indices.dtype)
         distances = None
         if self._distances is not None:
             distances = np.empty(indices.shape, self._distances.dtype)
         for number in np.unique(numbers):
             at = np.flatnonzero(numbers == number)
-            some, values = self._chunk(int(number)).read(rows[at])
+            some, values = self._read_chunk(int(number), rows[at])
             indices[at] = some
             if distances is not None:
                 distances[at] = values
@@ -141,6 +143,16 @@ class DaskLists:
 
     def _number(self, row: int) -> int:
         return int(np.searchsorted(self._starts, row, side="right")) - 1
+
+    def _read_chunk(self, number: int, rows: Array) -> tuple[Array, Array | None]:
+        """Rows of one chunk; of a chunk that a cluster computes, a few are sent without the others."""
+        if len(rows) <= FEW and number not in self._known and _has_scheduler():
+            from dask.delayed import delayed
+
+            some = delayed(ListChunk.read, pure=False)(self.part(int(self._starts[number])), rows)
+            found: tuple[Array, Array | None] = some.compute()
+            return found
+        return self._chunk(number).read(rows)
 
     def _chunk(self, number: int) -> ListChunk:
         """A chunk; other threads wait for the one that computes it."""

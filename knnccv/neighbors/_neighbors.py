@@ -173,12 +173,12 @@ class Neighbors:
 
         Parameters
         ----------
-        indices : integer array of shape (n_items, depth)
+        indices : integer array or dask array of shape (n_items, depth)
             Neighbors of every sample, without the sample itself unless `drop_self` is set. With
             `approximate`, -1 (as unsigned integers: their largest value) marks the end of a shorter list.
             C-contiguous int32 indices alone are not copied: do not change them while the neighbors are in
             use.
-        distances : array of shape (n_items, depth), optional
+        distances : array or dask array of shape (n_items, depth), optional
             Their distances, small = near; equal distances are ties. Without them the order of `indices` is
             kept, and no samples tie.
         approximate : bool, default False
@@ -191,6 +191,9 @@ class Neighbors:
 
         Notes
         -----
+        Rows of memory-mapped and of dask arrays are read, checked and freed block by block, each time that
+        they are needed. Their `max_depth` is the width of the arrays; see ``docs/guide/hundred_million.md``.
+
         Lists that are too short increase the result's ``error_bound``. Since a sample beyond the list may
         tie the last one in it, the last tied group counts as unknown, unless the list is complete. Equal
         distances are sorted in the order of the samples. Euclidean distances of `kneighbors` may tie where

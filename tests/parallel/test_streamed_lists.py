@@ -118,7 +118,8 @@ def test_workers_may_die(cluster, where, n_killed, tmp_path, monkeypatch):
     """By SIGKILL, half-way; their chunks are computed again."""
     near = in_dask(100) if where == "dask" else in_files(tmp_path)
     expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
-    monkeypatch.setattr(knnccv._parallel.pool, "SECONDS_AWAY", 0.005)
+    for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
+        monkeypatch.setattr(knnccv._parallel.pool, name, 0.005)
     cluster.wait_for_workers(2)
     victims = list(cluster.run(os.getpid).values())[:n_killed]
     n_done = 0
