@@ -32,6 +32,7 @@ SHORT = 0.005  # seconds of work for which threads do not pay
 SECONDS = 0.25  # target length of a task in a thread
 SECONDS_AWAY = 0.5  # target length of a task in another process
 SECONDS_WITH_PART = 5.0  # the same if a part comes with it: tasks for one part may be on different workers
+WHOLE = 2**62
 RETURNS = 100  # number of times that workers may return a task because they do not know the function
 WIDTH = 64  # assumed number of workers of an executor that does not report it
 
@@ -147,6 +148,8 @@ class WorkerPool:
         self._sizer = self._new_sizer()
 
     def _new_sizer(self) -> TaskSizer:
+        if self._parts is not None:  # parts bound the tasks; the last ones are not cut any further
+            return TaskSizer(self._target, WHOLE)
         if self._unit == "item":
             return TaskSizer(self._target, FIRST_TASK_ITEMS)
         sizer = TaskSizer(self._target, 1)
