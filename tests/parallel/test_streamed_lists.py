@@ -76,25 +76,23 @@ def test_a_task_brings_its_chunk_and_the_function_no_lists(cluster, monkeypatch)
 
 @pytest.mark.slow
 def test_everything_on_a_cluster(cluster, tmp_path):
-    expected = Neighbors.from_lists(ITEMS, DISTANCES)
+    memory = Neighbors.from_lists(ITEMS, DISTANCES)
     held = Neighbors.from_lists(
         *(cluster.persist(da.from_array(each, chunks=(700, 7))) for each in (ITEMS, DISTANCES))
     )
+    score = complete_cv(memory, Y, "knn", KFold(5))
+    runs = monte_carlo_cv(memory, Y, "knn", 5, n_repeats=3, random_state=0).scores
+    grid = surface(memory, Y, [1, 3], [0.5, 0.8]).scores
     for near in (in_dask(), in_files(tmp_path), held):
-        for design in (KFold(5), StratifiedKFold(5)):
-            assert_same(
-                complete_cv(near, Y, "knn", design, executor=cluster),
-                complete_cv(expected, Y, "knn", design),
-            )
-        assert_same(complete_cv(near, Y, "knn", KFold(5)), complete_cv(expected, Y, "knn", KFold(5)))
-        runs = [
-            monte_carlo_cv(one, Y, "knn", 5, n_repeats=3, random_state=0, executor=executor).scores
-            for one, executor in ((near, cluster), (expected, None))
-        ]
-        np.testing.assert_array_equal(*runs)
+        for executor in (cluster, None):
+            assert_same(complete_cv(near, Y, "knn", KFold(5), executor=executor), score)
+        found = monte_carlo_cv(near, Y, "knn", 5, n_repeats=3, random_state=0, executor=cluster).scores
+        np.testing.assert_array_equal(found, runs)
         if near is not held:
-            grid = surface(near, Y, [1, 3], [0.5, 0.8], executor=cluster).scores
-            np.testing.assert_array_equal(grid, surface(expected, Y, [1, 3], [0.5, 0.8]).scores)
+            found = surface(near, Y, [1, 3], [0.5, 0.8], executor=cluster).scores
+            np.testing.assert_array_equal(found, grid)
+    stratified = complete_cv(in_dask(), Y, "knn", StratifiedKFold(5), executor=cluster)
+    assert_same(stratified, complete_cv(memory, Y, "knn", StratifiedKFold(5)))
     with pytest.raises(TypeError, match=r"dask arrays whose chunks a cluster holds.* omit executor"):
         surface(held, Y, [1, 3], [0.5, 0.8], executor=cluster)
 
