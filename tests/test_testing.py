@@ -91,7 +91,7 @@ RATIONAL = [
     ],
 )
 def test_the_built_in_variants_are_right(name, score, parameters):
-    assert check_variant(name, score, parameters=[parameters], n_cases=6, seed=4) > 50
+    assert check_variant(name, score, parameters=[parameters], n_cases=4, seed=4) > 30
 
 
 def test_no_built_in_variant_is_left_out():

@@ -24,7 +24,7 @@ from knnccv.driver._problem import AVERAGES
 from knnccv.kernel import Tables, Variant, jit
 from knnccv.variants import get_variant
 
-N_PROBLEMS = 100
+N_PROBLEMS = 80
 
 
 def compare(seed, case, variant, setting, design, listed, ties, average):

@@ -15,7 +15,7 @@ from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant
 from knnccv._labels import encode_labels
 from knnccv.driver._problem import AVERAGES
 
-N_PROBLEMS = 100
+N_PROBLEMS = 60
 
 
 def groups_of(case, seed):

@@ -54,14 +54,14 @@ def test_it_equals_the_enumeration(seed):
 @pytest.mark.parametrize(
     ("n_items", "n_classes", "k", "design"),
     [
-        (300, 10, 51, KFold(5)),
-        (300, 100, 51, KFold(7)),
-        (120, 3, 60, Subsample(0.8)),
-        (500, 30, 200, LeaveOut(1)),
-        (400, 20, 90, KFold(2)),
+        (100, 10, 51, KFold(5)),
+        (120, 60, 31, KFold(7)),
+        (100, 3, 40, Subsample(0.8)),
+        (150, 30, 60, LeaveOut(1)),
+        (120, 20, 40, KFold(2)),
         (80, 4, 62, Subsample(63)),
         (80, 4, 16, LeaveOut(60)),
-        (2000, 5, 30, Subsample(40)),
+        (800, 5, 20, Subsample(40)),
     ],
 )
 @pytest.mark.parametrize("spread", [0.3, 2.0])
