@@ -100,6 +100,7 @@ def test_hvdm_says_where_its_score_is_optimistic(run, write, design, cv, optimis
     assert max(map(len, out.splitlines()[1:])) <= 100
 
 
+@pytest.mark.slow
 def test_heom_of_regression_groups_and_confusion(run, write):
     features = [row[1:] for row in PATIENTS[4:]]
     rows = text().splitlines()

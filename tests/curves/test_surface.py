@@ -320,6 +320,7 @@ def test_names_are_functions_however_they_are_imported():
     assert knnccv.Surface is type(surface(X3, Y3, 1, 20))
 
 
+@pytest.mark.slow
 def test_short_lists_show_in_the_regret_of_the_best():
     near = Neighbors.from_data(X3)
     short = surface(Neighbors.from_lists(*near.kneighbors(12)), Y3, [1, 9], [9, 80])

@@ -108,6 +108,7 @@ def test_values_that_are_not_finite_are_found_in_single_precision_and_in_large_d
         Neighbors.from_data(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["smooth", "integers", "heaps"])
 def test_all_pairs_at_once_give_the_lists_of_single_blocks_for_any_number_of_threads(kind, monkeypatch):
     monkeypatch.setattr(matrix_product, "BLOCK", 200)  # blocks of which the last is short

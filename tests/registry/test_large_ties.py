@@ -87,6 +87,7 @@ def test_behind_nearer_samples(seed):
             np.testing.assert_allclose(result.per_item, expected.per_item, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_nearest_of_many_classes(seed):
     """By generating functions, which count no times."""

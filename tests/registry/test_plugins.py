@@ -195,6 +195,7 @@ def enumerate_unanimous(design, distances, y, k):
     return answers
 
 
+@pytest.mark.slow
 def test_an_installed_variant_equals_enumeration(python):
     distances, y = small_problem()
     designs = {

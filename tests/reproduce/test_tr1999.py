@@ -34,6 +34,7 @@ def test_the_exact_column_of_the_technical_report(report):
     assert found == pytest.approx([60.694, 96.328, 88.826, 94.116], abs=0.001)
 
 
+@pytest.mark.slow
 def test_verdicts_follow_from_the_numbers(report):
     table = list(csv.DictReader(io.StringIO(report[0].to_csv())))
     assert len(table) == 16

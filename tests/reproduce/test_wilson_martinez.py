@@ -127,6 +127,7 @@ def test_the_report_of_wm_table1(wm_report):
     assert len(table) == 2 + 30 + 2
 
 
+@pytest.mark.slow
 def test_a_set_without_data_leaves_the_others(data_folder, monkeypatch, capsys, tmp_path):
     healthy = local.folder(data_folder)
 

@@ -501,6 +501,7 @@ def test_a_function_that_mixes_rows_is_detected():
         expected_score(centered, X, y, cv=FOLDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", [StandardScaler(), PCA(2), VarianceThreshold(), PolynomialFeatures()], ids=str
 )

@@ -98,6 +98,7 @@ BRIER = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize(
     ("counts", "n_splits", "scorings"),
