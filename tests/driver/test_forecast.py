@@ -84,8 +84,8 @@ def test_ctrl_c_ends_a_long_question(what, n_jobs):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Call a few milliseconds of work long."""
-    monkeypatch.setattr(_forecast, "LONG", 0.002)
+    """Call a little work long."""
+    monkeypatch.setattr(_forecast, "LONG", 1e-5)
 
 
 def tied(n_items=200, n_classes=4, n_points=1):
