@@ -96,10 +96,14 @@ def tied(n_items=200, n_classes=4, n_points=1):
 
 
 def told_by(ask):
-    """The only warning, and the answer."""
-    with pytest.warns(SlowComputationWarning) as caught:
-        answer = ask()
-    assert len(caught) == 1
+    """The only warning, and the answer; asked again if other work disturbs the times compared."""
+    for _ in range(5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            answer = ask()
+        if caught:
+            break
+    assert [each.category for each in caught] == [SlowComputationWarning]
     assert caught[0].filename == __file__
     return str(caught[0].message), answer
 
