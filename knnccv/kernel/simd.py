@@ -91,33 +91,28 @@ def _product(typing_context, a, b):
     return _LANES(a, b), generate
 
 
+def _fold(builder: Any, x: Any, combine: Any) -> Any:
+    """Combine one half of the lanes with the other, until one number is left."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        mask = ir.VectorType(_INDEX, width)
+        low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
+        high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
+        x = combine(low, high)
+    return builder.extract_element(x, ir.Constant(_INDEX, 0))
+
+
 def _largest(typing_context, a):
     """The largest of the lanes."""
 
     def generate(context, builder, signature, args):
-        x = args[0]
-        width = LANES
-        while width > 1:
-            width //= 2
-            mask = ir.VectorType(_INDEX, width)
-            low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
-            high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
-            x = builder.select(builder.fcmp_ordered(">", low, high), low, high)
-        return builder.extract_element(x, ir.Constant(_INDEX, 0))
+        def larger(low, high):
+            return builder.select(builder.fcmp_ordered(">", low, high), low, high)
+
+        return _fold(builder, args[0], larger)
 
     return types.float64(a), generate
-
-
-def _number_at(typing_context, numbers, i):
-    """``numbers[i]`` of a C-contiguous float64 array of shape (n,), in all lanes; i is not checked."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(numbers)(context, builder, args[0]).data
-        number = builder.load(builder.gep(data, [context.cast(builder, args[1], i, types.intp)]))
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INDEX, 0))
-        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
-
-    return _LANES(numbers, i), generate
 
 
 def _everywhere(typing_context, value):
@@ -135,15 +130,7 @@ def _sum_of_products(typing_context, a, b):
     """Sum of ``a * b`` over the lanes, halves added to halves."""
 
     def generate(context, builder, signature, args):
-        x = builder.fmul(args[0], args[1])
-        width = LANES
-        while width > 1:
-            width //= 2
-            mask = ir.VectorType(_INDEX, width)
-            low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
-            high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
-            x = builder.fadd(low, high)
-        return builder.extract_element(x, ir.Constant(_INDEX, 0))
+        return _fold(builder, builder.fmul(args[0], args[1]), builder.fadd)
 
     return types.float64(a, b), generate
 
@@ -172,10 +159,6 @@ def _plain_largest(a):
     return a.max()
 
 
-def _plain_number_at(numbers, i):
-    return np.full(LANES, numbers[i])
-
-
 def _plain_everywhere(value):
     return np.full(LANES, float(value))
 
@@ -193,32 +176,31 @@ add_product: Any
 subtract_product: Any
 product: Any
 largest: Any
-number_at: Any
 everywhere: Any
 sum_of_products: Any
 if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
     load, store, add_product = _plain_load, _plain_store, _plain_add_product
     everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
     subtract_product, product = _plain_subtract_product, _plain_product
-    largest, number_at = _plain_largest, _plain_number_at
+    largest = _plain_largest
 else:
     load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
     everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
     subtract_product, product = intrinsic(_subtract_product), intrinsic(_product)
-    largest, number_at = intrinsic(_largest), intrinsic(_number_at)
-
-
-@jit
-def new_rows(n_rows):
-    """Zeros of shape (n_rows, LANES), aligned to cache lines: lanes across two lines take twice as long."""
-    room = np.zeros((n_rows + 1) * LANES)
-    skip = -(room.ctypes.data // 8) % 8
-    return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)
+    largest = intrinsic(_largest)
 
 
 @jit
 def raw_rows(n_rows):
-    """Rows of lanes that hold any values, aligned as those of `new_rows`."""
+    """Rows of lanes with any values, aligned to cache lines: lanes across two lines take twice as long."""
     room = np.empty((n_rows + 1) * LANES)
     skip = -(room.ctypes.data // 8) % 8
     return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)
+
+
+@jit
+def new_rows(n_rows):
+    """Zeros of shape (n_rows, LANES), aligned as those of `raw_rows`."""
+    rows = raw_rows(n_rows)
+    rows[:] = 0.0
+    return rows
