@@ -12,7 +12,7 @@ these functions. They work on floats and on Fractions.
 
 from __future__ import annotations
 
-from ._fixed_size import group_rate, mark_group, score_fixed_size
+from ._fixed_size import group_rate, score_fixed_size
 from ._group_times import is_rounded
 from ._position_weights import (
     PositionWeights,
@@ -29,12 +29,9 @@ from ._vote_scores import (
     ANY_RIGHT,
     BRIER,
     PLURALITY,
-    UNKNOWN,
     VOTE_SHARE,
-    VoteDistributions,
     VotingRule,
     plurality_probability,
-    score_votes,
     tie_quadrature,
 )
 
@@ -42,25 +39,21 @@ __all__ = [
     "ANY_RIGHT",
     "BRIER",
     "PLURALITY",
-    "UNKNOWN",
     "VOTE_SHARE",
     "PositionWeights",
     "ThinningRates",
-    "VoteDistributions",
     "VotingRule",
     "counted_weights",
     "group_rate",
     "has_mixed_group",
     "is_mixed",
     "is_rounded",
-    "mark_group",
     "plurality_probability",
     "position_weights",
     "position_weights_at",
     "scaled_position_weights",
     "score_fixed_size",
     "score_stratified",
-    "score_votes",
     "thinning_rates",
     "tie_quadrature",
 ]
