@@ -16,7 +16,6 @@ from ..kernel import (
     LABELS,
     Constraints,
     Labels,
-    Order,
     Task,
     compile_driver,
     compile_joint_kernel,
@@ -27,7 +26,7 @@ from ..kernel.simd import LANES
 from ..neighbors import NeighborLists
 from ._light_kernels import belong_together
 from ._problem import ScoringProblem
-from ._rows import DISTANCES, INTEGERS, ITEMS, fill_group_ends
+from ._rows import DISTANCES, INTEGERS, ITEMS, order_of
 
 
 @jit
@@ -41,12 +40,7 @@ def score_jointly(
     for r in range(len(targets)):
         if stop[0]:
             break
-        length = int(lengths[r])
-        for i in range(length):
-            order[i] = int(items[r, i])
-        if average_ties:
-            fill_group_ends(values[r], length, group_end)
-        near = Order(order[:length], group_end[:length])
+        near = order_of(order, group_end, items[r], values[r], int(lengths[r]), average_ties)
         served[r] = kernel(near, labels, targets[r], constraints, scores[r], tails[r])
 
 

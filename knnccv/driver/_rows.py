@@ -26,6 +26,16 @@ def fill_group_ends(values, length, group_end):
 
 
 @jit
+def order_of(order, group_end, items, values, length, average_ties):
+    """The neighbor order of a row, in the first `length` entries of `order` and `group_end`."""
+    for i in range(length):
+        order[i] = int(items[i])
+    if average_ties:
+        fill_group_ends(values, length, group_end)
+    return Order(order[:length], group_end[:length])
+
+
+@jit
 def score_rows(kernel, items, values, lengths, targets, average_ties, labels, constraints, out, stop):
     """A_x of every row by the kernel; ends early once ``stop[0]`` is set."""
     depth = items.shape[1]
@@ -34,12 +44,8 @@ def score_rows(kernel, items, values, lengths, targets, average_ties, labels, co
     for r in range(len(targets)):
         if stop[0]:
             break
-        length = int(lengths[r])
-        for i in range(length):
-            order[i] = int(items[r, i])
-        if average_ties:
-            fill_group_ends(values[r], length, group_end)
-        out[r] = kernel(Order(order[:length], group_end[:length]), labels, targets[r], constraints)
+        near = order_of(order, group_end, items[r], values[r], int(lengths[r]), average_ties)
+        out[r] = kernel(near, labels, targets[r], constraints)
 
 
 SCORE_ROWS = types.void(
