@@ -8,9 +8,9 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..kernel import Constraints, Labels, compile_kernel
+from ..kernel import Constraints, Labels, compile_driver, compile_kernel
 from ..neighbors import NeighborLists
-from ..sampling import stratified_tails
+from ..sampling import STRATIFIED_TAILS, stratified_tails
 from ._light_kernels import first_kernel, not_served
 from ._rows import score_rows
 
@@ -94,7 +94,8 @@ class KindScorer:
             known: Array = self.fixed_tail[lengths]
             return known
         tails = np.empty(len(rows))
-        stratified_tails(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)
+        fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
 
     def _run(

@@ -92,24 +92,22 @@ class BlockScorer:
 
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
-        if any(tail is None for tail in self.fixed_tails):
-            compile_driver(stratified_tails, STRATIFIED_TAILS)
         return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
 
     def _scores_and_tails(
         self, lists: NeighborLists, lengths: Array, rows: Array, mixed: Array
     ) -> tuple[Array, Array]:
-        """Scores and tails; the joint kernels get the rows without mixed groups, if ties are averaged."""
+        """Scores and tails; the joint kernel gets the rows without mixed groups, if ties are averaged."""
         if self.joint is None:
             return self._by_kind(lists, lengths, rows), self.tails(lists, lengths, rows)
         at = np.flatnonzero(mixed < 0) if self.average_ties else np.arange(len(rows))
         some = lists if len(at) == len(rows) else lists.cut(at, lists.items.shape[1])
         scores, tails = np.empty((2, len(self.kinds), len(rows)))
-        found, beyond, served = self.joint(some, lengths[at], rows[at], self.labels, self.average_ties)
+        found, beyond = self.joint(some, lengths[at], rows[at], self.labels, self.average_ties)
         for found_one, beyond_one, kind in zip(found, beyond, self.kinds, strict=True):
             kind.leave_out_untested(found_one, beyond_one, rows[at], self.labels)
         scores[:, at], tails[:, at] = found, beyond
-        left = np.delete(np.arange(len(rows)), at[served])
+        left = np.delete(np.arange(len(rows)), at)
         if len(left):
             self._compile_kinds()
             rest = lists.cut(left, lists.items.shape[1])

@@ -107,5 +107,5 @@ KERNEL = types.FunctionType(SIGNATURE)
 ARGUMENTS = ("order", "labels", "target", "constraints")
 
 # A joint kernel: the scores and the tails, one for each kind of training sets, are its last two arguments.
-JOINT_SIGNATURE = types.boolean(ORDER, LABELS, types.int64, CONSTRAINTS, _floats, _floats)
+JOINT_SIGNATURE = types.void(ORDER, LABELS, types.int64, CONSTRAINTS, _floats, _floats)
 JOINT_KERNEL = types.FunctionType(JOINT_SIGNATURE)

@@ -172,16 +172,15 @@ class Variant(ABC):
         """
         return None
 
-    def joint_kernels(self, tasks: Sequence[Task], **parameters: Any) -> tuple[tuple[Kernel, Tables], ...]:
-        """Kernels that score all kinds of training sets of a design at once, each with its tables.
+    def joint_kernel(self, tasks: Sequence[Task], **parameters: Any) -> tuple[Kernel, Tables] | None:
+        """A kernel that scores all kinds of training sets of a design at once, and its tables, or None.
 
         ``kernel(order, labels, target, constraints, scores, tails)`` fills the scores, and the
-        probabilities that the listed samples do not decide, for every kind. If it returns False, the next
-        kernel is called for this sample, and in the end that of `kernel_for`. It is not called for samples
-        with tied groups of different labels, unless ties are ordered by index. It gets at most 8 tasks,
-        which differ in `n_train` alone.
+        probabilities that the listed samples do not decide, for every kind. It is not called for samples
+        with tied groups of different labels, unless ties are ordered by index: `kernel_for`'s are. It gets
+        at most 8 tasks, which differ in `n_train` alone.
         """
-        return ()
+        return None
 
     def __repr__(self) -> str:
         name = getattr(self, "name", None)

@@ -102,7 +102,6 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
     for kind in range(n_kinds):
         scores[kind] = cut[0, kind]
         tails[kind] = min(cut[1, kind], 1.0)
-    return True
 
 
 @jit

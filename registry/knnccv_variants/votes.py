@@ -185,13 +185,13 @@ class KNN(Variant):
             return contested_votes
         return counted_votes if fields.counted_depth > 0 else None
 
-    def joint_kernels(self, tasks: Sequence[Task], **parameters: Any) -> tuple[tuple[Kernel, Tables], ...]:
+    def joint_kernel(self, tasks: Sequence[Task], **parameters: Any) -> tuple[Kernel, Tables] | None:
         """The kernel for three classes or more."""
         plain = parameters["vote_ties"] == "smallest" and parameters["loss"] is None
         served = all(task.stratified and task.held_out and not task.n_extra for task in tasks)
         if not (plain and served and tasks[0].n_classes > 2):
-            return ()
-        return ((votes_in_lanes, lane_tables(tasks)),)
+            return None
+        return votes_in_lanes, lane_tables(tasks)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""
