@@ -11,7 +11,7 @@ import numpy as np
 
 from .._parallel import ExecutorLike, WorkerPool
 from .._typing import Array
-from ..driver import ScoringProblem, announce_profile
+from ..driver import ScoringProblem, announce_profile, one_of_alike
 from ..neighbors import NeighborLists, Neighbors
 
 CHUNK = 128
@@ -96,3 +96,37 @@ def run_chunks(
             collect(chunk, share, remarks)
     if cache is not None:
         neighbors.store(cache)
+
+
+def weigh_rows(
+    problem: ScoringProblem, neighbors: Neighbors, depth: int, how: Execution
+) -> tuple[Array, Array, Execution]:
+    """One sample of each set of alike ones, the weights of all samples, and how to pass over them.
+
+    All neighbors are searched, if this process does the work. Lists of some samples are not kept.
+    """
+    if how.executor is None:
+        neighbors.search_all(depth, n_jobs=how.n_jobs, progress=how.progress)
+    rows, copies = one_of_alike(problem, neighbors)
+    if len(rows) < neighbors.n_items:
+        how = how._replace(keep=False)
+    weights = np.array([float(weight) for weight in problem.item_weights[0]])[problem.labels.codes]
+    return rows, weights * copies, how
+
+
+def sum_profiles(
+    work: ChunkPass, shape: tuple[int, ...], weights: Array, problem: ScoringProblem, how: Execution
+) -> tuple[Array, Array]:
+    """The sum of all chunks' profiles of this shape, and the weight of the lists of each length.
+
+    The remarks of the pass are the lengths.
+    """
+    profile = np.zeros(shape)
+    ended = np.zeros(work.depth + 1)
+
+    def collect(chunk: Array, share: Array, lengths: Array) -> None:
+        np.add(profile, share, out=profile)
+        np.add.at(ended, lengths, weights[chunk])
+
+    run_chunks(work, problem, how, collect)
+    return profile, ended

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..driver import ScoringProblem, one_of_alike, usable_lengths
+from ..driver import ScoringProblem, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
-from ._chunks import ChunkPass, Execution, run_chunks
+from ._chunks import ChunkPass, Execution, sum_profiles, weigh_rows
 from ._grid import SurfaceGrid
 from ._pair_profile import BRIER, ERROR, SHARE, add_pair_profile
 
@@ -82,7 +82,6 @@ def pair_surface(
     problem: ScoringProblem, neighbors: Neighbors, grid: SurfaceGrid, tol: float, how: Execution
 ) -> tuple[Array, Array]:
     """Scores and bounds, shape (n_rows, n_columns)."""
-    codes = problem.labels.codes
     n_available = neighbors.n_items - 1
     kind = KINDS[profile_of(problem.variant, problem.parameters)]
     tails = {
@@ -92,12 +91,7 @@ def pair_surface(
     }
     enough = max(int(np.argmax(tail <= tol / 2)) if tol > 0 else n_available for tail in tails.values())
     depth = min(max(enough, 1), neighbors.max_depth)
-    if how.executor is None:
-        neighbors.search_all(depth, n_jobs=how.n_jobs, progress=how.progress)
-    rows, copies = one_of_alike(problem, neighbors)
-    if len(rows) < neighbors.n_items:
-        how = how._replace(keep=False)
-    weights = np.array([float(weight) for weight in problem.item_weights[0]])[codes] * copies
+    rows, weights, how = weigh_rows(problem, neighbors, depth, how)
     targets = problem.values if kind == ERROR else np.zeros((neighbors.n_items, 0))
     work = PairPass(
         neighbors,
@@ -106,17 +100,10 @@ def pair_surface(
         problem.ties == "random",
         weights,
         kind,
-        codes,
+        problem.labels.codes,
         np.ascontiguousarray(targets, dtype=float),
     )
-    profile = np.zeros((2, depth))
-    ended = np.zeros(depth + 1)
-
-    def collect(chunk: Array, share: Array, lengths: Array) -> None:
-        np.add(profile, share, out=profile)
-        np.add.at(ended, lengths, weights[chunk])
-
-    run_chunks(work, problem, how, collect)
+    profile, ended = sum_profiles(work, (2, depth), weights, problem, how)
     scores, bounds = np.empty((2, *grid.nearest.shape))
     for (row, column), k in np.ndenumerate(grid.nearest):
         k, size = int(k), grid.sizes[column]

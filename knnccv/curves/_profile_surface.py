@@ -9,11 +9,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..driver import ScoringProblem, one_of_alike, usable_lengths
+from ..driver import ScoringProblem, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import expected_position, fixed_tail, rounding_allowance
-from ._chunks import ChunkPass, Execution, run_chunks
+from ._chunks import ChunkPass, Execution, sum_profiles, weigh_rows
 from ._grid import SurfaceGrid
 from ._profile import MAX_NEIGHBORS, ProfileSpec, add_profile, pascal_scales, weigh_profile
 
@@ -122,7 +122,6 @@ def profile_surface(
     first = _smallest_k(grid, n_available, tol, neighbors.max_depth)
     depth = len(first) - 2
     max_k = int(grid.nearest.max())
-    weights = np.array([float(weight) for weight in problem.item_weights[0]])[codes]
     spec = ProfileSpec(
         max_k,
         len(problem.labels.classes),
@@ -131,25 +130,14 @@ def profile_surface(
         first,
         *pascal_scales(depth, max_k),
     )
-    if how.executor is None:
-        neighbors.search_all(depth, n_jobs=how.n_jobs, progress=how.progress)
+    rows, weights, how = weigh_rows(problem, neighbors, depth, how)
     # Sums are taken in this order, in which samples of one class are adjacent.
-    rows, copies = one_of_alike(problem, neighbors)
-    if len(rows) < neighbors.n_items:
-        how, weights = how._replace(keep=False), weights * copies
     near = neighbors.visiting_order(rows, depth)
     rows = near[np.argsort(codes[near], kind="stable")]
     work = ProfilePass(
         neighbors, rows, depth, problem.ties == "random", weights, spec, np.unique(grid.nearest)
     )
-    profile = np.zeros((2, depth + 1, max_k + 1))
-    ended = np.zeros(depth + 1)
-
-    def collect(chunk: Array, share: Array, lengths: Array) -> None:
-        np.add(profile, share, out=profile)
-        np.add.at(ended, lengths, weights[chunk])
-
-    run_chunks(work, problem, how, collect)
+    profile, ended = sum_profiles(work, (2, depth + 1, max_k + 1), weights, problem, how)
     scores, bounds = np.empty((2, *grid.nearest.shape))
     by_k, tails = np.empty((2, max_k + 1))
     for column, size in enumerate(grid.sizes):

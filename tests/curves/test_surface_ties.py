@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
-from knnccv.curves import _profile_surface, _surface
+from knnccv.curves import _chunks, _profile_surface, _surface
 
 
 def cells(near, y, counts, sizes, rule, **arguments):
@@ -58,7 +58,7 @@ def test_equal_rows_are_counted(monkeypatch, variant, average):
     assert len(rows) <= 24
     rows.clear()
     every = (np.arange(90), np.ones(90, np.int64))
-    monkeypatch.setattr(_profile_surface, "one_of_alike", lambda *_: every)
+    monkeypatch.setattr(_chunks, "one_of_alike", lambda *_: every)
     expected = surface(near, y, None if variant == "nn" else [1, 4], **arguments)
     assert len(rows) == 90
     np.testing.assert_allclose(result.scores, expected.scores, rtol=1e-12)
