@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import step_by_thinning
 from ..voting import PLURALITY, group_rate, is_mixed
 
@@ -45,7 +45,7 @@ def add_ties(items, values, lengths, owns, weights, spec, ks, rule, inside, out,
         known = lengths[r]
         length = min(known, out.shape[1] - 1)
         tied = False
-        start = 0
+        start = ZERO
         while start < length:
             end = start + 1
             while end < known and values[r, end] == values[r, start]:
@@ -160,7 +160,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside
     members = np.zeros(n_classes + 1, np.int64)
     seen_classes = np.empty(n_classes, np.int64)
     n_seen_classes = 0
-    start = 0
+    start = ZERO
     while start < length and first[start + 1] <= max_k:
         end = start + 1
         while end < known and values[end] == values[start]:

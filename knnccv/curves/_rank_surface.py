@@ -15,7 +15,7 @@ import numpy as np
 from .._parallel import stop_flag
 from .._typing import Array
 from ..driver import ScoringProblem, usable_lengths
-from ..kernel import ZERO, jit, profile_of
+from ..kernel import FALSE, TRUE, ZERO, jit, profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..neighbors._engines.count_nearer import (
     LEAST_SHIFT,
@@ -157,7 +157,7 @@ def _add_compared(values, scale, slacks, items, data, rows, members, starts, lim
                 stops.ahead,
                 stops.tied,
             )
-        _add_item(n_stops, stops, False, own_class, spec, True, one, out)
+        _add_item(n_stops, stops, FALSE, own_class, spec, TRUE, one, out)
 
 
 @dataclass(frozen=True)

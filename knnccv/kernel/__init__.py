@@ -23,6 +23,8 @@ from .._typing import Array as Array
 from .._typing import Kernel as Kernel
 from .._validation import check_choice as check_choice
 from .._validation import check_integer as check_integer
+from ._compile import FALSE as FALSE
+from ._compile import TRUE as TRUE
 from ._compile import ZERO as ZERO
 from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver

@@ -17,6 +17,9 @@ from ._signature import ARGUMENTS, JOINT_SIGNATURE, SIGNATURE
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
 literal 0 twice: for the literal, and for any integer."""
+TRUE: Any = np.bool_(True)
+FALSE: Any = np.bool_(False)
+"""Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
 _compiling = threading.Lock()
 
 
@@ -88,7 +91,7 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
 
 
 def compile_joint_kernel(kernel: Kernel) -> Kernel:
-    """Compile a kernel of `Variant.joint_kernels`, in the calling thread."""
+    """Compile a `Variant.joint_kernel`, in the calling thread."""
     if isinstance(kernel, Dispatcher):
         with _compiling:
             kernel.compile(JOINT_SIGNATURE)
