@@ -81,21 +81,21 @@ def test_a_first_score_says_that_it_compiles_and_a_second_one_does_not(capsys, m
 
 @needs_compiler
 def test_the_time_of_an_answer_has_no_compilation(run, monkeypatch):
-    """Half a second of pretended compiling, in an answer that takes some milliseconds."""
+    """Compilation that takes at least half a second, in an answer that says it took 1,000."""
     asked = score.complete_cv
 
     def slow(*args, **kwargs):
         found = asked(*args, **kwargs)
         with event.trigger_event("numba:compile"):
             time.sleep(0.5)
-        object.__setattr__(found, "seconds", found.seconds + 0.5)
+        object.__setattr__(found, "seconds", 1000.0)
         return found
 
     run("score", *QUICK)
     monkeypatch.setattr(score, "complete_cv", slow)
     monkeypatch.setattr(score, "_compile", lambda *_: None)
     _, out, _ = run("score", *QUICK, "--json")
-    assert 0 <= json.loads(out)["seconds"] < 0.4
+    assert 0 <= json.loads(out)["seconds"] <= 999.5
 
 
 @pytest.mark.parametrize("compiles", [False, pytest.param(True, marks=needs_compiler)])

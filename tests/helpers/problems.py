@@ -1,11 +1,12 @@
 """Small seeded problems, and the designs that suit them, in the library's words and in naive's."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import naive
 import numpy as np
 
-from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
 
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [
@@ -99,3 +100,29 @@ def plain(parameters):
     return {
         name: value.tolist() if hasattr(value, "tolist") else value for name, value in parameters.items()
     }
+
+
+def blobs(seed, n_items, n_classes, spread=1.0, uneven=False):
+    """Overlapping classes in three dimensions, each of two samples at least."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(n_classes)) if uneven else None
+    y = rng.choice(n_classes, size=n_items, p=shares)
+    y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
+    return rng.normal(size=(n_items, 3)) + spread * rng.normal(size=(n_classes, 3))[y], y
+
+
+def check_votes(seed, kinds):
+    """Compare votes of every number of neighbors with the enumeration, in designs of these kinds."""
+    case = problem(seed)
+    for design, listed in designs(case, seed):
+        if not isinstance(design, kinds):
+            continue
+        smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
+        for k in range(1, smallest + 1):
+            inputs = case.distances.tolist(), case.y.tolist(), "knn", listed, "pooled", "index"
+            expected = naive.complete(*inputs, n_neighbors=k)
+            found = complete_cv(
+                case.distances, case.y, "knn", design, metric="precomputed", ties="index", average="pooled",
+                n_neighbors=k,
+            )  # fmt: skip
+            assert abs(Fraction(found.score) - expected) <= found.error_bound

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,14 +18,14 @@ da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
 
 
+Y = np.random.default_rng(0).integers(0, 2, N_ITEMS)
+
+
+@cache
 def lists():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, N_ITEMS)
-    X = (rng.normal(size=(N_ITEMS, 2)) + y[:, None]).round(1)
-    return *Neighbors.from_data(X, "sqeuclidean").kneighbors(DEPTH), y
-
-
-ITEMS, DISTANCES, Y = lists()
+    """Items and distances."""
+    X = (np.random.default_rng(1).normal(size=(N_ITEMS, 2)) + Y[:, None]).round(1)
+    return Neighbors.from_data(X, "sqeuclidean").kneighbors(DEPTH)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +38,13 @@ def cluster():
 
 
 def in_dask(chunk=CHUNK):
-    return Neighbors.from_lists(*(da.from_array(each, chunks=(chunk, -1)) for each in (ITEMS, DISTANCES)))
+    return Neighbors.from_lists(*(da.from_array(each, chunks=(chunk, -1)) for each in lists()))
 
 
 def in_files(folder):
-    np.save(folder / "items.npy", ITEMS)
-    np.save(folder / "distances.npy", DISTANCES)
+    items, distances = lists()
+    np.save(folder / "items.npy", items)
+    np.save(folder / "distances.npy", distances)
     given = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("items", "distances"))
     return Neighbors.from_lists(*given)
 
@@ -67,18 +69,18 @@ def test_a_task_brings_its_chunk_and_the_function_no_lists(cluster, monkeypatch)
         "submit",
         lambda self, *task: tasks.append(task[0]) or submit(self, *task),
     )
-    expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
+    expected = complete_cv(Neighbors.from_lists(*lists()), Y, "knn", KFold(5))
     assert_same(complete_cv(in_dask(), Y, "knn", KFold(5), executor=cluster), expected)
-    assert max(sizes) < ITEMS.nbytes / 2
+    assert max(sizes) < lists()[0].nbytes / 2
     assert all(rows[0] // CHUNK == rows[-1] // CHUNK for rows in tasks)
     np.testing.assert_array_equal(np.concatenate(tasks), np.arange(N_ITEMS))
 
 
 @pytest.mark.slow
 def test_everything_on_a_cluster(cluster, tmp_path):
-    memory = Neighbors.from_lists(ITEMS, DISTANCES)
+    memory = Neighbors.from_lists(*lists())
     held = Neighbors.from_lists(
-        *(cluster.persist(da.from_array(each, chunks=(700, 7))) for each in (ITEMS, DISTANCES))
+        *(cluster.persist(da.from_array(each, chunks=(700, 7))) for each in lists())
     )
     score = complete_cv(memory, Y, "knn", KFold(5))
     runs = monte_carlo_cv(memory, Y, "knn", 5, n_repeats=3, random_state=0).scores
@@ -98,10 +100,10 @@ def test_everything_on_a_cluster(cluster, tmp_path):
 
 
 def test_a_cluster_in_this_process():
-    items = ITEMS.copy()
+    items = lists()[0].copy()
     items[1234, 5] = 1234
     wrong = Neighbors.from_lists(da.from_array(items, chunks=(CHUNK, -1)))
-    expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
+    expected = complete_cv(Neighbors.from_lists(*lists()), Y, "knn", KFold(5))
     with distributed.Client(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", set_as_default=False
     ) as client:
@@ -115,7 +117,7 @@ def test_a_cluster_in_this_process():
 def test_workers_may_die(cluster, where, n_killed, tmp_path, monkeypatch):
     """By SIGKILL, half-way; their chunks are computed again."""
     near = in_dask(100) if where == "dask" else in_files(tmp_path)
-    expected = complete_cv(Neighbors.from_lists(ITEMS, DISTANCES), Y, "knn", KFold(5))
+    expected = complete_cv(Neighbors.from_lists(*lists()), Y, "knn", KFold(5))
     for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
         monkeypatch.setattr(knnccv._parallel.pool, name, 0.005)
     cluster.wait_for_workers(2)

@@ -2,10 +2,9 @@
 
 from fractions import Fraction
 
-import naive
 import numpy as np
 import pytest
-from problems import designs, problem
+from problems import blobs, check_votes
 
 from knnccv import KFold, LeaveOut, Neighbors, Subsample, complete_cv
 from knnccv_variants import votes
@@ -19,13 +18,6 @@ def contested(monkeypatch):
     monkeypatch.setattr(votes, "MAX_COUNTED_NEIGHBORS", 0)
 
 
-def blobs(seed, n_items, n_classes, spread=1.0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_items)
-    y[:n_classes] = np.arange(n_classes)
-    return rng.normal(size=(n_items, 3)) + spread * rng.normal(size=(n_classes, 3))[y], y
-
-
 def by_the_general_kernel(monkeypatch, *arguments, **more):
     with monkeypatch.context() as patch:
         patch.setattr(votes, "contested_table", lambda *_: None)
@@ -36,19 +28,7 @@ def by_the_general_kernel(monkeypatch, *arguments, **more):
 @pytest.mark.usefixtures("contested")
 @pytest.mark.parametrize("seed", range(20))
 def test_it_equals_the_enumeration(seed):
-    case = problem(seed)
-    for design, listed in designs(case, seed):
-        if not isinstance(design, SIZES):
-            continue
-        smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
-        for k in range(1, smallest + 1):
-            inputs = case.distances.tolist(), case.y.tolist(), "knn", listed, "pooled", "index"
-            expected = naive.complete(*inputs, n_neighbors=k)
-            found = complete_cv(
-                case.distances, case.y, "knn", design, metric="precomputed", ties="index", average="pooled",
-                n_neighbors=k,
-            )  # fmt: skip
-            assert abs(Fraction(found.score) - expected) <= found.error_bound
+    check_votes(seed, SIZES)
 
 
 @pytest.mark.parametrize(

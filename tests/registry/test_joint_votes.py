@@ -2,10 +2,9 @@
 
 from fractions import Fraction
 
-import naive
 import numpy as np
 import pytest
-from problems import designs, problem
+from problems import blobs, check_votes
 
 from knnccv import Neighbors, StratifiedKFold, StratifiedSubsample, complete_cv
 from knnccv.kernel import Labels, Tables, Task, constraints_for, simd
@@ -15,35 +14,15 @@ from knnccv_variants import votes
 STRATIFIED = (StratifiedKFold, StratifiedSubsample)
 
 
-def blobs(seed, n_items, n_classes, spread=1.0, uneven=False):
-    rng = np.random.default_rng(seed)
-    shares = rng.dirichlet(np.ones(n_classes)) if uneven else None
-    y = rng.choice(n_classes, size=n_items, p=shares)
-    y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
-    return rng.normal(size=(n_items, 3)) + spread * rng.normal(size=(n_classes, 3))[y], y
-
-
 def kind_by_kind(monkeypatch, *arguments, **more):
     with monkeypatch.context() as patch:
-        patch.setattr(votes.KNN, "joint_kernels", lambda *_, **__: ())
+        patch.setattr(votes.KNN, "joint_kernel", lambda *_, **__: None)
         return complete_cv(*arguments, **more)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_equals_the_enumeration(seed):
-    case = problem(seed)
-    for design, listed in designs(case, seed):
-        if not isinstance(design, STRATIFIED):
-            continue
-        smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
-        for k in range(1, smallest + 1):
-            inputs = case.distances.tolist(), case.y.tolist(), "knn", listed, "pooled", "index"
-            expected = naive.complete(*inputs, n_neighbors=k)
-            found = complete_cv(
-                case.distances, case.y, "knn", design, metric="precomputed", ties="index", average="pooled",
-                n_neighbors=k,
-            )  # fmt: skip
-            assert abs(Fraction(found.score) - expected) <= found.error_bound
+    check_votes(seed, STRATIFIED)
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -127,7 +106,7 @@ def test_a_subclass_with_its_own_kernel_is_asked():
     plain = complete_cv(X, y, "knn", n_neighbors=3, ties="index")
     other = complete_cv(X, y, Other, n_neighbors=3, ties="index")
     assert other.score == pytest.approx(plain.score, abs=1e-13)
-    assert Other().joint_kernels  # inherited, and not called
+    assert Other().joint_kernel  # inherited, and not called
 
     class Refusing(votes.KNN):
         name = "refusing"
