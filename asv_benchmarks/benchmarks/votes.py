@@ -1,0 +1,56 @@
+"""Plurality votes over folds of one size or two: many neighbors and classes, neighbors found beforehand."""
+
+from functools import cache, partial
+
+from knnccv import KFold, Neighbors, complete_cv
+
+from .problems import gaussian
+
+N_ITEMS, N_FEATURES = 2000, 8
+COUNTS, CLASSES = [1, 5, 15, 51], [2, 10, 100]
+
+
+@cache
+def neighbors(n_classes):
+    """Return the neighbors, which keep the lists of the first score, and the labels."""
+    X, y = gaussian(N_ITEMS, N_FEATURES, n_classes)
+    return Neighbors.from_data(X), y
+
+
+@cache
+def prepared(n_neighbors, n_classes, cv, **options):
+    """Return a call that was made once: kernels are compiled, neighbors found."""
+    near, y = neighbors(n_classes)
+    call = partial(complete_cv, near, y, "knn", cv, n_neighbors=n_neighbors, n_jobs=1, **options)
+    call()
+    return call
+
+
+class Votes:
+    params = (COUNTS, CLASSES)
+    param_names = ("n_neighbors", "n_classes")
+    warmup_time = 0
+    repeat = (2, 7, 2.0)
+    timeout = 120
+
+    def setup(self, n_neighbors, n_classes):
+        self.call = prepared(n_neighbors, n_classes, KFold(5))
+
+    def time_score(self, n_neighbors, n_classes):
+        self.call()
+
+
+class TiedVotes:
+    """Votes that end in a tie are decided at random."""
+
+    params = ([5, 15], [2, 10])
+    param_names = ("n_neighbors", "n_classes")
+    warmup_time = 0
+    repeat = (2, 7, 2.0)
+    timeout = 120
+
+    def setup(self, n_neighbors, n_classes):
+        self.call = prepared(n_neighbors, n_classes, KFold(5), vote_ties="random")
+
+    def time_score(self, n_neighbors, n_classes):
+        self.call()
