@@ -23,10 +23,13 @@ def problem():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, N_ITEMS)
     X = (rng.normal(size=(N_ITEMS, 2)) + y[:, None]).round(1)  # with ties
-    return Neighbors.from_data(X, "sqeuclidean").kneighbors(DEPTH), y
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    items = np.argsort(distances, axis=1, kind="stable")[:, :DEPTH]
+    return items.astype(np.int32), np.take_along_axis(distances, items, axis=1), y
 
 
-(ITEMS, DISTANCES), Y = problem()
+ITEMS, DISTANCES, Y = problem()
 WITH_SELF = np.column_stack([np.arange(N_ITEMS), ITEMS])
 ZERO_FIRST = np.column_stack([np.zeros(N_ITEMS), DISTANCES])
 SHORT = np.arange(DEPTH) >= np.arange(N_ITEMS)[:, None] % 9 + DEPTH - 9
