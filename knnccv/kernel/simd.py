@@ -3,7 +3,7 @@
 
 Numba does not vectorize straight-line code (LLVM's pass for it is switched off), and checks for overlapping
 arrays before every inner loop that it does vectorize. So kernels that need it use explicit vectors, LLVM's
-``<8 x double>``, with load, store, ``x + a * b``, products, the largest and a sum. Additions and
+``<8 x double>``, with load, store, sums, differences, products, comparisons and folds. Additions and
 multiplications follow IEEE and are not fused: the results equal those of scalar code, on every processor.
 
 An array of lanes is a C-contiguous float64 array of shape (n_rows, 8). Row indices are not checked.
@@ -126,6 +126,41 @@ def _everywhere(typing_context, value):
     return _LANES(value), generate
 
 
+def _add(typing_context, a, b):
+
+    def generate(context, builder, signature, args):
+        return builder.fadd(*args)
+
+    return _LANES(a, b), generate
+
+
+def _subtract(typing_context, a, b):
+
+    def generate(context, builder, signature, args):
+        return builder.fsub(*args)
+
+    return _LANES(a, b), generate
+
+
+def _larger(typing_context, a, b):
+    """The larger of two numbers in every lane; that of `b` if one is NaN."""
+
+    def generate(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return _LANES(a, b), generate
+
+
+def _at_most(typing_context, a, b):
+    """An integer whose bit j is set if ``a <= b`` in lane j; NaN is not."""
+
+    def generate(context, builder, signature, args):
+        bits = builder.bitcast(builder.fcmp_ordered("<=", *args), ir.IntType(LANES))
+        return builder.zext(bits, ir.IntType(64))
+
+    return types.int64(a, b), generate
+
+
 def _sum_of_products(typing_context, a, b):
     """Sum of ``a * b`` over the lanes, halves added to halves."""
 
@@ -170,21 +205,37 @@ def _plain_sum_of_products(a, b):
     return x[0]
 
 
+def _plain_larger(a, b):
+    return np.where(a > b, a, b)
+
+
+def _plain_at_most(a, b):
+    return sum(1 << j for j in range(LANES) if a[j] <= b[j])
+
+
 load: Any
 store: Any
+add: Any
+subtract: Any
 add_product: Any
 subtract_product: Any
 product: Any
 largest: Any
+larger: Any
+at_most: Any
 everywhere: Any
 sum_of_products: Any
 if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
     load, store, add_product = _plain_load, _plain_store, _plain_add_product
+    add, subtract = np.add, np.subtract
+    larger, at_most = _plain_larger, _plain_at_most
     everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
     subtract_product, product = _plain_subtract_product, _plain_product
     largest = _plain_largest
 else:
     load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
+    add, subtract = intrinsic(_add), intrinsic(_subtract)
+    larger, at_most = intrinsic(_larger), intrinsic(_at_most)
     everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
     subtract_product, product = intrinsic(_subtract_product), intrinsic(_product)
     largest = intrinsic(_largest)

@@ -18,13 +18,29 @@ import numpy as np
 
 from ..._typing import Array
 from ...kernel import ZERO, jit
+from ...kernel.simd import (
+    LANES,
+    add,
+    add_product,
+    at_most,
+    everywhere,
+    larger,
+    load,
+    new_rows,
+    raw_rows,
+    store,
+    subtract,
+)
 from .._lists import NeighborLists
+from .bitmask import first_bit
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .engine import Engine, Lazy
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
-LEAF = 64
+LEAF = 32
 GROUP = 32
+PER_LEAF = LEAF // LANES
+PER_GROUP = GROUP // LANES
 _inlined = numba.njit(nogil=True, inline="always")  # a sixth faster than left to LLVM
 
 
@@ -41,8 +57,8 @@ class Tree(NamedTuple):
         The first leaf below every node.
     low, high : float64 ndarray of shape (n_nodes, n_features)
         The bounding box of a node's samples.
-    leaves : float64 ndarray of shape (n_leaves, n_features, LEAF)
-        The features of each leaf's samples.
+    leaves : float64 ndarray of shape (n_leaves * n_features * LEAF / 8, 8)
+        The features of each leaf's samples, feature by feature; NaN where the last leaf is not full.
     """
 
     order: Array
@@ -113,10 +129,12 @@ def _build(data):
         right[node] = node + 2 * in_left
         first[node + 1], after[node + 1] = first[node], split
         first[right[node]], after[right[node]] = split, after[node]
-    leaves = np.zeros((n_leaves, n_features, LEAF))
+    leaves = new_rows(n_leaves * n_features * PER_LEAF)
+    leaves[:] = np.nan
     for i in range(n):
+        at, j = divmod(i, LEAF)
         for f in range(n_features):
-            leaves[i // LEAF, f, i % LEAF] = data[order[i], f]
+            leaves[(at * n_features + f) * PER_LEAF + j // LANES, j % LANES] = data[order[i], f]
     return Tree(order, right, first, low, high, leaves)
 
 
@@ -133,43 +151,70 @@ def _add_gap(total, gap, kind):
 
 
 @_inlined
-def _to_box(low, high, node, others_low, others_high, other, kind):
-    """Smallest distance of a node's box to another box or point.
+def _add_gaps(total, gaps, kind):
+    if kind == 0:
+        return add_product(total, gaps, gaps)
+    if kind == 1:
+        return add(total, gaps)
+    return larger(total, gaps)
 
-    No distance from `_measure_leaf` is smaller: rounding is monotone, and both sums have the same order.
+
+@_inlined
+def _to_box(low, high, node, others_low, others_high, kind):
+    """Smallest distance of a node's box to another box.
+
+    No distance of their samples is smaller: rounding is monotone, and both sums have the same order.
     """
     total = 0.0
     for f in range(low.shape[1]):
-        gap = max(low[node, f] - others_high[other, f], others_low[other, f] - high[node, f], 0.0)
+        gap = max(low[node, f] - others_high[f], others_low[f] - high[node, f], 0.0)
         total = _add_gap(total, gap, kind)
     return total
 
 
 @jit
-def _off_center(low, high, node, others_low, others_high, other):
+def _off_center(low, high, node, others_low, others_high):
     """Distance of the centers of two boxes, times 2, which decides between boxes that overlap."""
     total = 0.0
     for f in range(low.shape[1]):
-        total += abs((low[node, f] + high[node, f]) - (others_low[other, f] + others_high[other, f]))
+        total += abs((low[node, f] + high[node, f]) - (others_low[f] + others_high[f]))
     return total
 
 
 @_inlined
-def _measure_leaf(leaves, at, points, r, kind, distances):
-    """Distances of a point to a leaf's samples, summed over the features in order."""
-    distances[:] = 0.0
-    for f in range(points.shape[1]):
-        value = points[r, f]
-        if kind == 0:  # outside the loops over the samples, which the compiler vectorizes
-            for j in range(LEAF):
-                difference = value - leaves[at, f, j]
-                distances[j] += difference * difference
-        elif kind == 1:
-            for j in range(LEAF):
-                distances[j] += abs(value - leaves[at, f, j])
-        else:
-            for j in range(LEAF):
-                distances[j] = max(distances[j], abs(value - leaves[at, f, j]))
+def _near_box(low, high, node, points, limits, kind):
+    """An integer whose bit r is set if the node's box is within the limit of tested sample r."""
+    near = ZERO
+    zeros = everywhere(0.0)
+    for v in range(PER_GROUP):
+        total = zeros
+        for f in range(low.shape[1]):
+            point = load(points, f * PER_GROUP + v)
+            below = subtract(everywhere(low[node, f]), point)
+            above = subtract(point, everywhere(high[node, f]))
+            total = _add_gaps(total, larger(larger(below, above), zeros), kind)
+        near |= at_most(total, load(limits, v)) << (LANES * v)
+    return near
+
+
+@_inlined
+def _near_samples(leaves, at, points, r, n_features, limit, kind, distances):
+    """Fill in the distances of a tested sample to a leaf's samples; bit j is set if j is within `limit`."""
+    near = ZERO
+    limits = everywhere(limit)
+    first = at * n_features * PER_LEAF
+    for v in range(PER_LEAF):
+        total = everywhere(0.0)
+        for f in range(n_features):
+            point = everywhere(points[f * PER_GROUP + r // LANES, r % LANES])
+            others = load(leaves, first + f * PER_LEAF + v)
+            gaps = subtract(point, others)
+            if kind != 0:
+                gaps = larger(gaps, subtract(others, point))
+            total = _add_gaps(total, gaps, kind)
+        store(distances, v, total)
+        near |= at_most(total, limits) << (LANES * v)
+    return near
 
 
 @jit
@@ -177,10 +222,11 @@ def _search(data, tree, rows, kind, values, items):
     """Fill the rows' lists, ascending."""
     order, right, first, low, high, leaves = tree
     n, n_features = data.shape
-    box_low = np.empty((1, n_features))
-    box_high = np.empty((1, n_features))
-    points = np.empty((GROUP, n_features))
-    distances = np.empty(LEAF)
+    box_low = np.empty(n_features)
+    box_high = np.empty(n_features)
+    points = raw_rows(n_features * PER_GROUP)
+    limits = raw_rows(PER_GROUP)
+    distances = raw_rows(PER_LEAF)
     waiting = np.empty(128, np.int64)  # twice the depth of any tree
     nearest = np.empty(128)
     last = place_of_largest(values.shape[1])
@@ -190,12 +236,14 @@ def _search(data, tree, rows, kind, values, items):
         end = min(start + GROUP, len(rows))
         box_low[:] = np.inf
         box_high[:] = -np.inf
-        for r in range(start, end):
+        limits[:] = -np.inf
+        for r in range(end - start):
+            limits[r // LANES, r % LANES] = np.inf
             for f in range(n_features):
-                value = np.float64(data[rows[r], f])
-                points[r - start, f] = value
-                box_low[0, f] = min(box_low[0, f], value)
-                box_high[0, f] = max(box_high[0, f], value)
+                value = np.float64(data[rows[start + r], f])
+                points[f * PER_GROUP + r // LANES, r % LANES] = value
+                box_low[f] = min(box_low[f], value)
+                box_high[f] = max(box_high[f], value)
         waiting[0] = 0
         nearest[0] = 0.0
         n_waiting = 1
@@ -206,32 +254,41 @@ def _search(data, tree, rows, kind, values, items):
             if nearest[n_waiting] > reach:
                 continue
             if right[node] == 0:
-                reach = 0.0
                 at = first[node]
-                count = min(LEAF, n - at * LEAF)
-                for r in range(start, end):
-                    largest = values[r, last]
-                    if _to_box(low, high, node, points, points, r - start, kind) <= largest:
-                        _measure_leaf(leaves, at, points, r - start, kind, distances)
-                        for j in range(count):
-                            if distances[j] <= largest:
-                                item = order[at * LEAF + j]
-                                if item != rows[r] and (distances[j] < largest or item < items[r, last]):
-                                    replace_largest(values, items, r, distances[j], item)
-                                    largest = values[r, last]
-                    reach = max(reach, largest)
+                near = _near_box(low, high, node, points, limits, kind)
+                changed = near != 0
+                while near != 0:
+                    r = first_bit(near)
+                    near &= near - 1
+                    largest = limits[r // LANES, r % LANES]
+                    hits = _near_samples(leaves, at, points, r, n_features, largest, kind, distances)
+                    while hits != 0:
+                        j = first_bit(hits)
+                        hits &= hits - 1
+                        distance = distances[j // LANES, j % LANES]
+                        if distance <= largest:
+                            item = order[at * LEAF + j]
+                            row = start + r
+                            if item != rows[row] and (distance < largest or item < items[row, last]):
+                                replace_largest(values, items, row, distance, item)
+                                largest = values[row, last]
+                    limits[r // LANES, r % LANES] = largest
+                if changed:
+                    reach = 0.0
+                    for r in range(end - start):
+                        reach = max(reach, limits[r // LANES, r % LANES])
                 continue
-            near, far = node + 1, right[node]
-            to_near = _to_box(low, high, near, box_low, box_high, 0, kind)
-            to_far = _to_box(low, high, far, box_low, box_high, 0, kind)
+            near_node, far_node = node + 1, right[node]
+            to_near = _to_box(low, high, near_node, box_low, box_high, kind)
+            to_far = _to_box(low, high, far_node, box_low, box_high, kind)
             swap = to_near > to_far
             if to_near == to_far:
-                off_near = _off_center(low, high, near, box_low, box_high, 0)
-                swap = off_near > _off_center(low, high, far, box_low, box_high, 0)
+                off_near = _off_center(low, high, near_node, box_low, box_high)
+                swap = off_near > _off_center(low, high, far_node, box_low, box_high)
             if swap:
-                near, far, to_near, to_far = far, near, to_far, to_near
-            waiting[n_waiting], nearest[n_waiting] = far, to_far
-            waiting[n_waiting + 1], nearest[n_waiting + 1] = near, to_near
+                near_node, far_node, to_near, to_far = far_node, near_node, to_far, to_near
+            waiting[n_waiting], nearest[n_waiting] = far_node, to_far
+            waiting[n_waiting + 1], nearest[n_waiting + 1] = near_node, to_near
             n_waiting += 2
     for r in range(len(rows)):
         sort_row(values, items, r)
