@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_users: list[threadpool_limits] = []
+_users: list[Any] = []  # the limits, once for every caller
+
+
+@lru_cache(1)
+def _controller(n_modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """The libraries with threads. They are looked for again, which takes 2 ms, after further imports."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -20,7 +29,7 @@ def one_blas_thread() -> Iterator[None]:
     belongs to the process, so separate limits of concurrent callers would restore one another's values.
     """
     with _lock:
-        limits = _users[0] if _users else threadpool_limits(1)
+        limits = _users[0] if _users else _controller(len(sys.modules)).limit(limits=1)
         _users.append(limits)
     try:
         yield

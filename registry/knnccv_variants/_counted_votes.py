@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
@@ -20,13 +21,9 @@ def max_counted_depth(task: Task, k: int) -> int:
     """The largest depth of lists whose K-subsets can be counted by integers of 64 bits; 0 if none."""
     if task.number is Fraction:
         return task.n_available
-    depth = k
-    while (
-        depth < min(task.n_available, MAX_COUNTED_DEPTH)
-        and math.comb(depth + 1, min(k, (depth + 1) // 2)) < 2**62
-    ):
-        depth += 1
-    return depth if math.comb(depth, min(k, depth // 2)) < 2**62 else 0
+    depths = range(k, max(min(task.n_available, MAX_COUNTED_DEPTH), k) + 1)
+    n_counted = bisect_left(depths, True, key=lambda depth: math.comb(depth, min(k, depth // 2)) >= 2**62)
+    return depths[n_counted - 1] if n_counted else 0
 
 
 @jit
