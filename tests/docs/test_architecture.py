@@ -125,6 +125,7 @@ def test_other_packages_import_from_packages_with_the_exceptions_on_the_page():
         ("curves", "knnccv/neighbors/_engines"),
         ("curves", "knnccv/kernel/simd"),
         ("driver", "knnccv/kernel/simd"),
+        ("neighbors", "knnccv/kernel/simd"),
         ("reproduce", "knnccv/plot/_canvas"),
         ("__main__", "knnccv/_cli/commands"),
     }
