@@ -1,6 +1,7 @@
 """Plurality votes over folds of one size or two: many neighbors and classes, neighbors found beforehand."""
 
 from functools import cache, partial
+from typing import ClassVar
 
 from knnccv import KFold, Neighbors, complete_cv
 
@@ -26,31 +27,30 @@ def prepared(n_neighbors, n_classes, cv, **options):
     return call
 
 
-class Votes:
+class _Votes:
+    """A score over the design `cv`."""
+
     params = (COUNTS, CLASSES)
     param_names = ("n_neighbors", "n_classes")
     warmup_time = 0
     repeat = (2, 7, 2.0)
     timeout = 120
+    options: ClassVar = {}
 
     def setup(self, n_neighbors, n_classes):
-        self.call = prepared(n_neighbors, n_classes, KFold(5))
+        self.call = prepared(n_neighbors, n_classes, self.cv, **self.options)
 
     def time_score(self, n_neighbors, n_classes):
         self.call()
 
 
-class TiedVotes:
+class Votes(_Votes):
+    cv = KFold(5)
+
+
+class TiedVotes(_Votes):
     """Votes that end in a tie are decided at random."""
 
     params = ([5, 15], [2, 10])
-    param_names = ("n_neighbors", "n_classes")
-    warmup_time = 0
-    repeat = (2, 7, 2.0)
-    timeout = 120
-
-    def setup(self, n_neighbors, n_classes):
-        self.call = prepared(n_neighbors, n_classes, KFold(5), vote_ties="random")
-
-    def time_score(self, n_neighbors, n_classes):
-        self.call()
+    cv = KFold(5)
+    options: ClassVar = {"vote_ties": "random"}

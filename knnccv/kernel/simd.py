@@ -11,6 +11,7 @@ An array of lanes is a C-contiguous float64 array of shape (n_rows, 8). Row indi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numba
@@ -103,14 +104,15 @@ def _fold(builder: Any, x: Any, combine: Any) -> Any:
     return builder.extract_element(x, ir.Constant(_INDEX, 0))
 
 
+def _select_larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
 def _largest(typing_context, a):
     """The largest of the lanes."""
 
     def generate(context, builder, signature, args):
-        def larger(low, high):
-            return builder.select(builder.fcmp_ordered(">", low, high), low, high)
-
-        return _fold(builder, args[0], larger)
+        return _fold(builder, args[0], partial(_select_larger, builder))
 
     return types.float64(a), generate
 
@@ -146,7 +148,7 @@ def _larger(typing_context, a, b):
     """The larger of two numbers in every lane; that of `b` if one is NaN."""
 
     def generate(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
+        return _select_larger(builder, *args)
 
     return _LANES(a, b), generate
 
@@ -186,10 +188,6 @@ def _plain_subtract_product(x, a, b):
     return x - a * b
 
 
-def _plain_product(a, b):
-    return a * b
-
-
 def _plain_largest(a):
     return a.max()
 
@@ -227,18 +225,16 @@ everywhere: Any
 sum_of_products: Any
 if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
     load, store, add_product = _plain_load, _plain_store, _plain_add_product
-    add, subtract = np.add, np.subtract
+    add, subtract, product = np.add, np.subtract, np.multiply
     larger, at_most = _plain_larger, _plain_at_most
     everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
-    subtract_product, product = _plain_subtract_product, _plain_product
-    largest = _plain_largest
+    subtract_product, largest = _plain_subtract_product, _plain_largest
 else:
     load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
-    add, subtract = intrinsic(_add), intrinsic(_subtract)
+    add, subtract, product = intrinsic(_add), intrinsic(_subtract), intrinsic(_product)
     larger, at_most = intrinsic(_larger), intrinsic(_at_most)
     everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
-    subtract_product, product = intrinsic(_subtract_product), intrinsic(_product)
-    largest = intrinsic(_largest)
+    subtract_product, largest = intrinsic(_subtract_product), intrinsic(_largest)
 
 
 @jit

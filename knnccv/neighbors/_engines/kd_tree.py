@@ -26,7 +26,6 @@ from ...kernel.simd import (
     everywhere,
     larger,
     load,
-    new_rows,
     raw_rows,
     store,
     subtract,
@@ -129,7 +128,7 @@ def _build(data):
         right[node] = node + 2 * in_left
         first[node + 1], after[node + 1] = first[node], split
         first[right[node]], after[right[node]] = split, after[node]
-    leaves = new_rows(n_leaves * n_features * PER_LEAF)
+    leaves = raw_rows(n_leaves * n_features * PER_LEAF)
     leaves[:] = np.nan
     for i in range(n):
         at, j = divmod(i, LEAF)
