@@ -37,8 +37,7 @@ def counted_votes(order, labels, target, constraints):
 
     ``rows[c, b]`` is the number of b-subsets of class c. A row below them holds, for t votes of the tested
     sample's class without a majority, the number of subsets of the others that do not outvote it. It is a
-    product over the other classes. When a sample joins a class, the class is divided out and multiplied in
-    again. This subtracts, which is safe for exact integers.
+    product over the other classes. This subtracts, which is safe for exact integers.
     """
     counted_depth = read_as(VoteFields, constraints.integers).counted_depth
     if counted_depth < len(order.items) or has_mixed_group(order, labels):
@@ -102,14 +101,19 @@ def _start_tight(rows, n_classes, own_class, votes, k):
 
 @jit
 def _extend_tight(rows, tight_row, c, limit, quotient_row, top):
-    """Let a sample join class c: the product without the class, times the gain of the class."""
-    for d in range(top):
-        total = rows[tight_row, d]
-        for b in range(1, min(limit, d) + 1):
-            total -= rows[c, b] * rows[quotient_row, d - b]
-        rows[quotient_row, d] = total
-    for d in range(1, top + 1):
-        total = rows[tight_row, d]
-        for b in range(min(limit, d)):
-            total += rows[c, b] * rows[quotient_row, d - 1 - b]
-        rows[tight_row, d] = total
+    """Let a sample join class c, whose row (1 + z)^g is cut at `limit`.
+
+    The cut row of g + 1 samples is that of g, times 1 + z, without its term of degree ``limit + 1``. So is
+    the product, where that term is multiplied by the product without the class.
+    """
+    beyond = rows[c, limit]
+    if beyond > 0:
+        for d in range(top - limit):
+            total = rows[tight_row, d]
+            for b in range(1, min(limit, d) + 1):
+                total -= rows[c, b] * rows[quotient_row, d - b]
+            rows[quotient_row, d] = total
+    for d in range(top, 0, -1):
+        rows[tight_row, d] += rows[tight_row, d - 1]
+        if beyond > 0 and d > limit:
+            rows[tight_row, d] -= beyond * rows[quotient_row, d - limit - 1]
