@@ -20,15 +20,19 @@ LEFT_OUT = 1e-16
 LOST_PER_PRODUCT = 1e-16
 """What may be lost for each of the K (K + 1) products of a vote, a small part of `rounding_allowance`."""
 MAX_CONTESTED_DEPTH = 1024
+MAX_OUTVOTING = 2**21
+"""Numbers in the table of outvoting classes; without it they are computed for every sample."""
 
 
 def contested_table(task: Task, k: int) -> Array | None:
     """The table of `contested_votes`, or None if it would be too large.
 
-    With L the depth it serves, its shape is (2 L + 3, L + 1). Row n holds the probabilities that b of n
+    With L the depth it serves, its rows have L + 1 numbers. Row n holds the probabilities that b of n
     samples are in the training set, in a binomial model. Row L + 1 + g, at n, holds the weight of more than
-    K / 2 votes among g samples of the tested class and n others. The last row holds the weights of the
-    positions, divided by the binomial probability that K samples so far are in the training set.
+    K / 2 votes among g samples of the tested class and n others. Row 2 L + 2 holds the weights of the
+    positions, divided by the binomial probability that K samples so far are in the training set. Row
+    2 L + 3 + t (L + 1) + n, at x, holds the weight of K - t votes among n samples, of which more than t are
+    among x of one class; these rows are missing where they would be too many.
     """
     if task.number is Fraction or task.train_size <= k:
         return None
@@ -37,7 +41,9 @@ def contested_table(task: Task, k: int) -> Array | None:
     if depth > MAX_CONTESTED_DEPTH or depth < k:
         return None
     weights = position_weights(task, k, depth).next_known
-    table = np.zeros((2 * depth + 3, depth + 1))
+    n_outvoting = (k // 2 + 1) * (depth + 1)
+    n_rows = 2 * depth + 3 + (n_outvoting if n_outvoting * (depth + 1) <= MAX_OUTVOTING else 0)
+    table = np.zeros((n_rows, depth + 1))
     rate = task.train_size / task.n_available
     _fill_contested(table, k, 1.0 - rate, rate, weights)
     return table if np.isfinite(table).all() else None
@@ -60,6 +66,21 @@ def _fill_contested(table, k, p_skip, p_take, weights):
     for i in range(k, depth + 1):
         if weights[i - 1] > 0.0:
             table[2 * depth + 2, i] = weights[i - 1] / table[i, k]
+    if len(table) > 2 * depth + 3:
+        for t in range(1, k // 2 + 1):
+            for n in range(k - t, depth):
+                row = 2 * depth + 3 + t * (depth + 1) + n
+                for x in range(t + 1, n + 1):
+                    table[row, x] = _outvoting(table, x, t + 1, n, k - t)
+
+
+@jit
+def _outvoting(table, x, least, n, votes):
+    """The weight of that many votes among n samples, `least` or more of them among x of one class."""
+    total = 0.0
+    for a in range(np.uint64(least), np.uint64(min(x, votes) + 1)):
+        total += table[np.uint64(x), a] * table[np.uint64(n - x), np.uint64(votes) - a]
+    return total
 
 
 @jit
@@ -90,6 +111,7 @@ def contested_votes(order, labels, target, constraints):
     table = constraints.table
     own_class = labels.classes[target]
     depth = min(len(order.items), max_depth)
+    is_known = len(table) > 2 * max_depth + 3
     # At the end of the list the position of the next training sample is not known.
     left = constraints.counts[0] - constraints.held_out
     beyond = (left - depth) / (constraints.n_train[0] - k)
@@ -97,7 +119,7 @@ def contested_votes(order, labels, target, constraints):
     n_with = np.zeros((2, depth + 1), np.int64)  # classes that lose or win ties, by their samples
     contenders = np.empty((2 * depth + 2, 3), np.int64)  # samples, wins ties, number of such classes
     outvotes = np.empty(2 * depth + 2)
-    product = np.empty(k + 1)
+    product, grown = np.empty((2, k + 1))
     n_own = ZERO
     largest = ZERO
     score = 0.0
@@ -138,10 +160,13 @@ def contested_votes(order, labels, target, constraints):
                 if x < t:
                     break
                 n_able = e + 1
-                outvotes[e] = 0.0
-                for a in range(t - wins_ties + 1, min(x, k - t) + 1):
-                    outvotes[e] += table[x, a] * table[n - x, k - t - a]
-                outvotes[e] *= own
+                if is_known:
+                    more = table[2 * max_depth + 3 + t * (max_depth + 1) + n, x]
+                else:
+                    more = _outvoting(table, x, t + 1, n, k - t)
+                if wins_ties:
+                    more += table[x, t] * table[n - x, k - 2 * t]
+                outvotes[e] = own * more
                 first_sum += count * outvotes[e]
                 squares += count * outvotes[e] * outvotes[e]
                 for _ in range(count):
@@ -165,7 +190,7 @@ def contested_votes(order, labels, target, constraints):
                         lost += count * together
                         continue
                     for _ in range(count):
-                        degree = _multiply_cut(product, degree, table[x], t - wins_ties, k - t)
+                        degree = _multiply_cut(product, grown, degree, table, x, t - wins_ties, k - t)
                         rest -= x
                 total = 0.0
                 for d in range(max(0, k - t - rest), degree + 1):
@@ -175,12 +200,16 @@ def contested_votes(order, labels, target, constraints):
 
 
 @jit
-def _multiply_cut(product, degree, row, limit, top):
-    """Multiply `product` of this degree by ``row[: limit + 1]``, up to degree `top`; its new degree."""
+def _multiply_cut(product, grown, degree, table, x, limit, top):
+    """Multiply `product` of this degree by ``table[x, : limit + 1]``, up to degree `top`; its new degree.
+
+    The indices are unsigned: the tests for negative ones would keep the loop from being vectorized.
+    """
     reached = min(degree + limit, top)
-    for d in range(reached, -1, -1):
-        total = 0.0
-        for a in range(max(0, d - degree), min(limit, d) + 1):
-            total += row[a] * product[d - a]
-        product[d] = total
+    grown[: reached + 1] = 0.0
+    for a in range(np.uint64(limit + 1)):
+        share = table[np.uint64(x), a]
+        for d in range(np.uint64(min(degree, reached - np.int64(a)) + 1)):
+            grown[a + d] += share * product[d]
+    product[: reached + 1] = grown[: reached + 1]
     return reached

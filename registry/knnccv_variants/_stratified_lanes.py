@@ -21,6 +21,9 @@ from knnccv.kernel.simd import (
     subtract_product,
 )
 
+NEGLIGIBLE = 1e-20
+"""Probabilities of t own votes below this are left out; all together they are far below a rounding."""
+
 
 class LaneFields(NamedTuple):
     """The integers of `votes_in_lanes`; its table is (n_classes, LANES), the training samples."""
@@ -39,144 +42,193 @@ def lane_tables(tasks: Sequence[Task]) -> Tables:
     return Tables(integers=LaneFields(len(tasks)), table=training_samples(tasks))
 
 
+class _Others(NamedTuple):
+    """The other classes so far, and the products of their votes.
+
+    A class is known by its *slot*, its number in the order of appearance; the tested class is slot 0.
+
+    Attributes
+    ----------
+    by_size : int64 ndarray of shape (n_slots,)
+        The slots, the class with the smallest size first.
+    sizes : int64 ndarray of shape (n_slots,)
+        By slot: samples so far, and one more if the class wins ties. It can outvote fewer votes than that.
+    wins : int64 ndarray of shape (n_slots,)
+        By slot: 1 if the class wins ties, else 0.
+    degrees : int64 ndarray of shape (n_slots,)
+        The degrees of the products of the first classes of `by_size`, by their number.
+    known : int64 ndarray of shape (1,)
+        The largest number of classes whose product is known.
+    """
+
+    by_size: Array
+    sizes: Array
+    wins: Array
+    degrees: Array
+    known: Array
+
+
 @jit
 def votes_in_lanes(order, labels, target, constraints, scores, tails):
     """A joint kernel of "knn": as `knn_stratified_untied`, with one lane for each kind of training sets.
 
-    For t votes of the tested class, a class with too few samples so far to outvote t is not cut. The
-    product of these classes serves all larger t as well.
+    For t votes of the tested class, the smallest classes cannot outvote it. Their product serves all larger
+    t as well, and the next positions, until one of them gets a sample. The other classes are cut before
+    they outvote t.
+
+    All vectors are in one array, in parts of K + 1: the votes of every slot; those of the class of the last
+    sample, given that the sample is in the training set; the product of the m smallest classes, for every
+    m; and the product that is cut.
     """
     k = constraints.n_nearest
     n_kinds = read_as(LaneFields, constraints.integers).n_kinds
     classes, items, counts = labels.classes, order.items, constraints.counts
     own_class = classes[target]
-    n_classes = constraints.n_classes
-    n_train = constraints.table
-    width = k + 1
-    zero, unit = everywhere(0.0), everywhere(1.0)
-    passed = np.zeros(n_classes, np.int64)
-    slot = np.full(n_classes, -1)
-    seen_classes = np.empty(min(n_classes, len(items)) + 1, np.int64)
-    seen_classes[0] = own_class
+    slot = np.full(constraints.n_classes, -1)
     slot[own_class] = 0
-    n_seen = ZERO + 1
+    n_slots = ZERO + 1
     for i in range(len(items)):
         c = classes[items[i]]
         if slot[c] < 0:
-            slot[c] = n_seen
-            seen_classes[n_seen] = c
-            n_seen += 1
-    laws = raw_rows((n_seen + 1) * width)
-    uncut, cut = raw_rows(width), raw_rows(width)
-    for m in range(n_seen):
-        store(laws, m * width, unit)
-    last_first = n_seen * width
+            slot[c] = n_slots
+            n_slots += 1
+    by_size, sizes, wins, degrees, passed = np.zeros((5, n_slots), np.int64)
+    others = _Others(by_size, sizes, wins, degrees, np.zeros(1, np.int64))
+    n_others = ZERO
+    width = k + 1
+    last, products, cut = n_slots * width, (n_slots + 1) * width, (2 * n_slots + 1) * width
+    rows = raw_rows(cut + max(width, 2))
+    zero, unit = everywhere(0.0), everywhere(1.0)
+    for m in range(n_slots):
+        store(rows, m * width, unit)
+    store(rows, products, unit)
     score = zero
     for i in range(len(items)):
         c = classes[items[i]]
-        g = passed[c]
-        first = slot[c] * width
-        left = counts[c] - g - (constraints.held_out if c == own_class else 0)
-        share, chosen = everywhere(1.0 / left), load(n_train, c)
+        m = slot[c]
+        g = passed[m]
+        left = counts[c] - g - (constraints.held_out if m == 0 else 0)
+        share, chosen = everywhere(1.0 / left), load(constraints.table, c)
         # This sample is in the training set, with b - 1 of its class before it.
-        n_last = min(g + 1, k)
-        store(laws, last_first, zero)
-        for b in range(1, n_last + 1):
+        store(rows, last, zero)
+        for b in range(1, min(g + 1, k) + 1):
             chance = product(subtract_product(chosen, everywhere(b - 1.0), unit), share)
-            store(laws, last_first + b, product(load(laws, first + b - 1), chance))
-        if i + 1 >= k and (passed[own_class] > 0 or c == own_class):
-            passed[c] += 1
-            score = _add_wins(score, laws, uncut, cut, seen_classes, n_seen, passed, c, last_first, k)
-            passed[c] -= 1
-        pass_sample(laws, first, g, k, left, chosen)
-        passed[c] += 1
-    store(uncut, 0, unit)
+            store(rows, last + b, product(load(rows, m * width + b - 1), chance))
+        place = ZERO
+        if m > 0:
+            if g == 0:
+                wins[m] = sizes[m] = int(c < own_class)
+                n_others += 1
+            place = _move_up(others, n_others, m, g == 0)
+        passed[m] += 1
+        if i + 1 >= k and passed[0] > 0:
+            score = _add_wins(score, rows, others, n_others, min(passed[0], k), m, k)
+        if m > 0:  # the product had the last sample in the training set
+            others.known[0] = min(others.known[0], place)
+        pass_sample(rows, m * width, g, k, left, chosen)
+    store(rows, cut, unit)
     degree = ZERO
-    for m in range(n_seen):
-        degree = multiply_votes(uncut, degree, laws, m * width, passed[seen_classes[m]], k - 1, ZERO)
+    for m in range(n_slots):
+        degree = multiply_votes(rows, cut, cut, degree, m * width, passed[m], k - 1, ZERO)
     fewer = zero
     for votes in range(degree + 1):
-        fewer = add_product(fewer, load(uncut, votes), unit)
-    store(cut, 0, score)
-    store(cut, 1, fewer)
+        fewer = add_product(fewer, load(rows, cut + votes), unit)
+    store(rows, cut, score)
+    store(rows, cut + 1, fewer)
     for kind in range(n_kinds):
-        scores[kind] = cut[0, kind]
-        tails[kind] = min(cut[1, kind], 1.0)
+        scores[kind] = rows[cut, kind]
+        tails[kind] = min(rows[cut + 1, kind], 1.0)
 
 
 @jit
-def _add_wins(score, laws, uncut, cut, seen_classes, n_seen, passed, last_class, last_first, k):
-    """Add the probabilities that the tested class, `seen_classes[0]`, wins with t votes, over all t."""
-    width = k + 1
-    own_class = seen_classes[0]
-    own_first = last_first if last_class == own_class else ZERO
-    n_own = min(passed[own_class], k)
-    half = k // 2
-    store(uncut, 0, everywhere(1.0))
-    degree = ZERO
-    t_before = -1
-    for t in range(1, min(n_own, half) + 1):
-        # The classes that are cut no more are multiplied once.
-        for m in range(1, n_seen):
-            c = seen_classes[m]
-            g = passed[c]
-            most = t - int(c < own_class)
-            if 0 < g <= most and (t_before < 0 or g > t_before - int(c < own_class)):
-                first = last_first if c == last_class else m * width
-                degree = multiply_votes(uncut, degree, laws, first, g, k - 1, ZERO)
-        t_before = t
-        own = load(laws, own_first + t)
-        if largest(own) <= 0.0:
-            continue
+def _move_up(others, n_others, m, is_new):
+    """Let the class of slot m have one more sample; its new place among the sizes."""
+    by_size, sizes = others.by_size, others.sizes
+    place = ZERO
+    if is_new:
+        for e in range(n_others - 1, 0, -1):
+            by_size[e] = by_size[e - 1]
+    else:
+        while by_size[place] != m:
+            place += 1
+    others.known[0] = min(others.known[0], place)
+    sizes[m] += 1
+    while place + 1 < n_others and sizes[by_size[place + 1]] < sizes[m]:
+        by_size[place] = by_size[place + 1]
+        place += 1
+    by_size[place] = m
+    return place
+
+
+@jit
+def _add_wins(score, rows, others, n_others, n_own, last_slot, k):
+    """Add the probabilities that the tested class wins with t votes, over all t."""
+    by_size, sizes, wins, degrees, known = others
+    width, half = k + 1, k // 2
+    last, products, cut = len(sizes) * width, (len(sizes) + 1) * width, (2 * len(sizes) + 1) * width
+    own = last if last_slot == 0 else ZERO
+    n_uncut = ZERO  # classes that cannot outvote t
+    n_wins = ZERO  # of the classes that can
+    for e in range(n_others):
+        n_wins += wins[by_size[e]]
+    for t in range(1, n_own + 1):
+        while n_uncut < n_others and (t > half or sizes[by_size[n_uncut]] <= t):
+            m = by_size[n_uncut]
+            if known[0] == n_uncut:
+                of = products + n_uncut * width
+                first = last if m == last_slot else m * width
+                degrees[n_uncut + 1] = multiply_votes(
+                    rows, of + width, of, degrees[n_uncut], first, sizes[m] - wins[m], k - 1, ZERO
+                )
+                known[0] += 1
+            n_wins -= wins[m]
+            n_uncut += 1
         top = k - t
-        to_come = ZERO  # the most votes of the classes that are cut
-        for m in range(1, n_seen):
-            c = seen_classes[m]
-            most = t - int(c < own_class)
-            if passed[c] > most:
-                to_come += most
-        reached = min(degree, top)
-        for d in range(max(0, top - to_come), reached + 1):
-            store(cut, d, load(uncut, d))
-        for m in range(1, n_seen):
-            c = seen_classes[m]
-            most = t - int(c < own_class)
-            if passed[c] > most:
-                to_come -= most
-                first = last_first if c == last_class else m * width
-                lowest = max(0, top - to_come)
-                reached = multiply_votes(cut, reached, laws, first, most, top, lowest)
-        if reached == top:
-            score = add_product(score, own, load(cut, top))
-    if n_own > half:
-        for m in range(1, n_seen):
-            c = seen_classes[m]
-            g = passed[c]
-            if g > 0 and (t_before < 0 or g > t_before - int(c < own_class)):
-                first = last_first if c == last_class else m * width
-                degree = multiply_votes(uncut, degree, laws, first, g, k - 1, ZERO)
-        for t in range(max(half + 1, k - degree), n_own + 1):
-            score = add_product(score, load(laws, own_first + t), load(uncut, k - t))
+        to_come = (n_others - n_uncut) * t - n_wins  # the most votes of the classes that are cut
+        reached = min(degrees[n_uncut], top)
+        chance = load(rows, own + t)
+        if reached + to_come < top or largest(chance) < NEGLIGIBLE:
+            continue
+        of = products + n_uncut * width
+        for e in range(n_uncut, n_others):
+            m = by_size[e]
+            most = t - wins[m]
+            to_come -= most
+            first = last if m == last_slot else m * width
+            reached = multiply_votes(rows, cut, of, reached, first, most, top, max(0, top - to_come))
+            of = cut
+        score = add_product(score, chance, load(rows, of + top))
     return score
 
 
 @jit
-def multiply_votes(out, degree, laws, first, limit, top, lowest):
-    """Multiply the votes `out` of this degree by those of a class, up to `limit` votes of it.
+def multiply_votes(rows, to, of, degree, first, limit, top, lowest):
+    """Multiply the votes at `of`, of this degree, by those of a class at `first`, up to `limit` of it.
 
-    Only ``out[lowest : top + 1]`` is computed. Returns the degree.
+    The product is stored at `to`, which may be `of`: votes `lowest` to `top` of it. Returns its degree.
     """
     reached = min(degree + limit, top)
-    if limit == 0:
-        none = load(laws, first)
-        for d in range(lowest, reached + 1):
-            store(out, d, product(load(out, d), none))
-        return reached
-    for d in range(reached, lowest - 1, -1):
-        total = everywhere(0.0)
-        for a in range(max(0, d - degree), min(limit, d) + 1):
-            total = add_product(total, load(laws, first + a), load(out, d - a))
-        store(out, d, total)
+    d = reached
+    while d >= lowest:
+        if d <= degree and d - 3 >= max(lowest, limit):  # four at a time, which do not wait for each other
+            x0, x1, x2, x3 = everywhere(0.0), everywhere(0.0), everywhere(0.0), everywhere(0.0)
+            for a in range(limit + 1):
+                chance = load(rows, first + a)
+                x0 = add_product(x0, chance, load(rows, of + d - a))
+                x1 = add_product(x1, chance, load(rows, of + d - 1 - a))
+                x2 = add_product(x2, chance, load(rows, of + d - 2 - a))
+                x3 = add_product(x3, chance, load(rows, of + d - 3 - a))
+            store(rows, to + d, x0)
+            store(rows, to + d - 1, x1)
+            store(rows, to + d - 2, x2)
+            store(rows, to + d - 3, x3)
+            d -= 4
+        else:
+            total = everywhere(0.0)
+            for a in range(max(0, d - degree), min(limit, d) + 1):
+                total = add_product(total, load(rows, first + a), load(rows, of + d - a))
+            store(rows, to + d, total)
+            d -= 1
     return reached
 
 
