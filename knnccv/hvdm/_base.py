@@ -20,6 +20,7 @@ from ..neighbors._engines.brute_force import BruteForce, nearest_of
 from ..neighbors._engines.engine import Engine
 from ..neighbors._engines.matrix_product import MatrixProduct
 from ._embedding import embedded, measured
+from ._overlap_search import OverlapSearch
 from ._statistics import Statistics, squared_distances
 from ._tables import Schema, Table, learn, read
 
@@ -47,7 +48,17 @@ class MixedTable(Source):
         self.description = description
 
     def engines(self) -> tuple[Engine, ...]:
-        """Matrix products for short lists if the table has an embedding, and brute force."""
+        """Matrix products for short lists if the table has an embedding, and brute force.
+
+        Counts of differing columns serve purely nominal tables whose distance looks at no classes.
+        """
+        codes = self.table.codes
+        if (
+            not len(self.table.numbers)
+            and not self.statistics.counts.size
+            and OverlapSearch.serves_codes(codes)
+        ):
+            return (OverlapSearch(codes),)
         brute_force = BruteForce(self.n_items, self.compare)
         short = longest_short_list(self.n_items)
         if not short:

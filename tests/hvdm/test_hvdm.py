@@ -14,6 +14,8 @@ from features import by_brute_force, engine
 
 from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
+from knnccv.hvdm._overlap_search import OverlapSearch
+from knnccv.neighbors._engines.brute_force import nearest_of
 
 
 def mixed_table(seed, n_items=None, most_values=5):
@@ -254,3 +256,32 @@ def test_a_surface_warns_once_about_label_leakage():
     with pytest.warns(SupervisedDistanceWarning) as caught:
         surface(near, labels, [1, 3], [10, 20], "confidence")
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize(
+    ("n_items", "n_columns", "n_values"), [(2, 1, 1), (40, 3, 2), (300, 8, 6), (400, 2, 255)]
+)
+def test_counts_of_differing_columns_give_the_lists_of_brute_force(n_items, n_columns, n_values, missing):
+    rng = np.random.default_rng(n_items)
+    table = rng.integers(n_values, size=(n_items, n_columns)).astype(float)
+    table[rng.random(table.shape) < missing] = np.nan
+    near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
+    assert [type(engine) for engine in near._engines] == [OverlapSearch]
+    rows = rng.permutation(n_items)
+    for depth in {1, n_items // 3 + 1, n_items - 1}:
+        lists = near.search(rows, depth)
+        items, ranked, may_tie_beyond = nearest_of(near.values(rows), rows, depth)
+        np.testing.assert_array_equal(lists.items, items)
+        np.testing.assert_array_equal(lists.values, ranked)
+        np.testing.assert_array_equal(lists.may_tie_beyond, may_tie_beyond)
+
+
+@pytest.mark.parametrize("n_columns", [2, 255])
+def test_many_values_or_columns_are_compared_one_by_one(n_columns):
+    rng = np.random.default_rng(0)
+    n_values = 300 if n_columns == 2 else 2
+    table = np.column_stack([rng.permutation(300) % n_values for _ in range(n_columns)])
+    near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
+    assert OverlapSearch not in [type(engine) for engine in near._engines]
+    near.kneighbors(5)
