@@ -17,7 +17,7 @@ TESTED = np.uint8(2**8 - 1)
 
 @jit
 def _fill_lists(codes, rows, items, values, may_tie_beyond):
-    """Fill in the lists of the rows, ties in the order of the samples; O(n_columns * n_items) bytes per row.
+    """Fill in the lists of the rows, ties in the order of the samples; O(n_columns * n_items) per row.
 
     Loops over single bytes are vectorized: 64 comparisons take one instruction if the processor has it.
     """
