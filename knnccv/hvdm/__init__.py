@@ -5,6 +5,7 @@
 
 - `_heom` and `_hvdm` have the two public classes, `_base` has what they share.
 - `_tables` reads a mixed table; `_statistics` has its column statistics, with and without one sample.
+- `_overlap_search` searches tables of nominal columns under HEOM.
 - `_embedding` maps a table to numeric coordinates, so that the matrix-product search can handle it.
 """
 

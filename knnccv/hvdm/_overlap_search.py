@@ -7,6 +7,7 @@ import numpy as np
 from .._typing import Array
 from ..kernel import ZERO, jit
 from ..neighbors import NeighborLists
+from ..neighbors._engines.brute_force import BLOCK_BYTES
 from ..neighbors._engines.engine import Engine
 
 MISSING = 0
@@ -73,6 +74,11 @@ class OverlapSearch(Engine):
     def serves_codes(codes: Array) -> bool:
         """Return True if the values of the columns, and their number, are small enough."""
         return 0 < len(codes) <= MOST_COLUMNS and int(codes.max(initial=0)) <= LARGEST_CODE
+
+    def rows_at_once(self) -> int:
+        """Number of rows whose lists fit into some megabytes, even if they contain all samples."""
+        row = 12 * self.codes.shape[1]
+        return int(np.clip(BLOCK_BYTES // row, 16, 512))
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""

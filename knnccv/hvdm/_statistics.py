@@ -4,7 +4,7 @@ The squared distance is a sum over the columns: 1 if a value is missing; ``(scal
 numeric column; in a nominal column the squared Euclidean distance between the points that represent the two
 values, 0 for equal values. The columns are added in their order, numeric columns first, so every function
 computes the same bits. The sum is rounded to 45 bits. Sums of the same terms in different columns are equal
-except for rounding, and tie after this step.
+except for rounding, and nearly always tie after this step: two sums on both sides of a boundary do not.
 
 A row of the fitted table can be left out of the statistics of its own distances. It then has its own
 scales, and its values have their own points.

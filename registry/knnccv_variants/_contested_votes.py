@@ -173,7 +173,7 @@ def contested_votes(order, labels, target, constraints):
                     none_bound *= max(1.0 - outvotes[e] / probability, 0.0)
             pairs = 0.0 if 3 * t > k else max(first_sum * first_sum - squares, 0.0) / (2 * probability)
             if pairs < LEFT_OUT:
-                score += probability - first_sum
+                score += max(probability - first_sum, 0.0)
                 lost += pairs
             elif none_bound < LEFT_OUT:
                 lost += none_bound

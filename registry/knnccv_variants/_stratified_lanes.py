@@ -22,7 +22,10 @@ from knnccv.kernel.simd import (
 )
 
 NEGLIGIBLE = 1e-20
-"""Probabilities of t own votes below this are left out; all together they are far below a rounding."""
+"""Probabilities of t own votes below this are left out.
+
+Together they are below 1e-20 K for each position, far less than what the bound grants it for rounding.
+"""
 
 
 class LaneFields(NamedTuple):
@@ -97,7 +100,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
     n_others = ZERO
     width = k + 1
     last, products, cut = n_slots * width, (n_slots + 1) * width, (2 * n_slots + 1) * width
-    rows = raw_rows(cut + max(width, 2))
+    rows = raw_rows(cut + width)
     zero, unit = everywhere(0.0), everywhere(1.0)
     for m in range(n_slots):
         store(rows, m * width, unit)
