@@ -15,6 +15,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
+- `_trials` scores random runs.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
 
@@ -29,6 +30,7 @@ from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
 from ._tie_report import TieReport
+from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
     "HARD",
@@ -45,11 +47,14 @@ __all__ = [
     "first_kernel",
     "hardest",
     "is_accuracy",
+    "item_shares",
     "light_kernels",
     "not_served",
     "of_many",
     "one_of_alike",
     "score_rows",
+    "score_runs",
+    "trial_scorer",
     "usable_lengths",
     "validate_problem",
 ]

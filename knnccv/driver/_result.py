@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..designs import TrainingSets
     from ._problem import ScoringProblem
+    from ._split_spread import SplitSpread
     from ._tie_report import TieReport
 
 
@@ -48,6 +49,11 @@ class Evaluation(Protocol):
 
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
+
+    def split_std(
+        self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
+    ) -> SplitSpread:
+        """Return the spread of `CompleteCV.split_std`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -294,6 +300,24 @@ class CompleteCV:
         (5, 0.3, 0.406, 0.533)
         """
         return self._reference().tie_report(self)
+
+    def split_std(
+        self, method: str = "auto", n_repeats: int = 1, random_state: Any = 0, n_jobs: int | None = None
+    ) -> SplitSpread:
+        """Standard deviation of one random run of the design around ``score``: the luck of the split.
+
+        Parameters
+        ----------
+        method : {"auto", "exact", "sampled"}, default "auto"
+            "exact"
+        n_repeats : int, default 1
+            Number of independent runs of which the mean is taken.
+
+        Returns
+        -------
+        SplitSpread
+        """
+        return self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
 
     @functools.cached_property
     def bias2(self) -> Array:

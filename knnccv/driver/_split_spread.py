@@ -1,0 +1,156 @@
+"""The standard deviation of the score of one random run of a design: `SplitSpread`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import check_choice, check_integer, check_random_state
+from ..designs import GroupTrainingSets, KFold
+from ..neighbors import Neighbors
+from ._depth import first_depth
+from ._problem import ScoringProblem
+from ._result import CompleteCV
+from ._split_exact import NotExactError, all_lists, exact_variance, why_not_exact
+from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
+
+METHODS = ("auto", "exact", "sampled")
+N_RUNS = 5000
+BATCH_BYTES = 2**26
+"""Bytes of the scores of all samples in the runs of one batch."""
+
+
+@dataclass(frozen=True)
+class SplitSpread:
+    """Standard deviation of the score of one random run around the exact mean; `CompleteCV.split_std`.
+
+    ``float(spread)`` is the standard deviation.
+
+    Attributes
+    ----------
+    std : float
+        The standard deviation of one run, or of the mean of several runs.
+    exact : bool
+        Whether it comes from a formula that covers all runs, not from random runs.
+    error : float
+        If `exact`, a bound of the error of `std`: lists that end, and rounding; infinite for approximate
+        neighbors. Otherwise the standard error of `std`.
+    n_runs : int
+        Number of random runs that were drawn; 0 if `exact`.
+    """
+
+    std: float
+    exact: bool
+    error: float
+    n_runs: int
+
+    def __float__(self) -> float:
+        return self.std
+
+    def __repr__(self) -> str:
+        if self.exact:
+            return f"± {self.std:.4g} (exact)"
+        return f"± {self.std:.4g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
+
+
+def split_spread(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    tol: float,
+    method: str,
+    n_repeats: int,
+    random_state: Any,
+    n_jobs: int | None,
+) -> SplitSpread:
+    """Return what `CompleteCV.split_std` returns."""
+    check_choice("method", method, METHODS)
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    rng = check_random_state(random_state)
+    if problem.parameters.get("part", "error") not in ("error", "prediction", "bias"):
+        msg = f"split_std() needs a score that is a mean over runs, which the {problem.measure} is not"
+        raise ValueError(msg)
+    found = None
+    if method != "sampled":
+        try:
+            found = _exact(problem, neighbors, result, tol, n_jobs)
+        except NotExactError as error:
+            if method == "exact":
+                msg = f'method="exact" is not offered: {error}; method="sampled" draws random runs'
+                raise ValueError(msg) from None
+    if found is None:
+        found = _sampled(problem, neighbors, result, rng, n_jobs)
+    root = math.sqrt(n_repeats)
+    return replace(found, std=found.std / root, error=found.error / root)
+
+
+def _exact(
+    problem: ScoringProblem, neighbors: Neighbors, result: CompleteCV, tol: float, n_jobs: int | None
+) -> SplitSpread:
+    scores = _all_runs(problem, result)
+    if scores is not None:
+        spread, bound = _deviation(scores, result.score), result.truncation_bound
+        error = bound + 8 * float(np.finfo(float).eps) * problem.largest if spread else bound
+    else:
+        reason = why_not_exact(problem, result)
+        if reason:
+            raise NotExactError(reason)
+        variance, slack = exact_variance(problem, neighbors, result, tol, n_jobs)
+        spread = math.sqrt(variance)
+        error = max(spread - math.sqrt(max(variance - slack, 0.0)), math.sqrt(variance + slack) - spread)
+    return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
+
+
+def _all_runs(problem: ScoringProblem, result: CompleteCV) -> Array | None:
+    """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
+    kind, n_items = problem.training_sets[0], len(result.per_item)
+    codes = problem.labels.codes
+    if isinstance(problem.design, KFold) and problem.design.n_splits == n_items:
+        return np.array([result.score])
+    groups = getattr(problem.design, "codes", None)
+    if isinstance(kind, GroupTrainingSets):
+        if kind.n_test_groups > 1:
+            return None
+    elif (
+        kind.stratified
+        or len(problem.training_sets) > 1
+        or kind.n_test != 1
+        or type(problem.design).__module__ != KFold.__module__
+    ):
+        return None
+    else:
+        groups = np.arange(n_items)
+    return np.bincount(groups, item_shares(problem, 1)[0][codes] * result.per_item)
+
+
+def _sampled(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> SplitSpread:
+    all_lists(neighbors, first_depth(problem, neighbors, TOLERANCE), n_jobs)
+    size = max(1, min(N_RUNS, BATCH_BYTES // (8 * neighbors.n_items)))
+    batches, missed = [], 0.0
+    for start in range(0, N_RUNS, size):
+        n_runs = min(size, N_RUNS - start)
+        runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
+        plan = trial_scorer(problem, neighbors, runs)
+        scores, unknown = score_runs(plan, problem, n_jobs, None, progress=False, announce=start == 0)
+        batches.append(scores)
+        missed += unknown * n_runs / N_RUNS
+    deviations = np.concatenate(batches) - result.score
+    std = _deviation(deviations, 0.0)
+    fourth = math.fsum((deviations**4).tolist()) / N_RUNS
+    error = math.sqrt(max(fourth - std**4, 0.0) / N_RUNS) / (2 * std) if std else 0.0
+    return SplitSpread(std, False, error + math.sqrt(missed * problem.largest), N_RUNS)
+
+
+def _deviation(scores: Array, mean: float) -> float:
+    """The root of the mean squared deviation from the mean."""
+    return math.sqrt(math.fsum(((scores - mean) ** 2).tolist()) / len(scores))
