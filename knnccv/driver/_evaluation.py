@@ -17,7 +17,8 @@ from ._exact import exact_scores
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
-from ._split_spread import SplitSpread, split_spread
+from ._split_result import SplitSpread
+from ._split_spread import split_spread
 from ._summary import Scores, kind_weights, summarize_scores
 from ._tie_range import tie_report
 from ._tie_report import TieReport

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..designs import TrainingSets
     from ._problem import ScoringProblem
-    from ._split_spread import SplitSpread
+    from ._split_result import SplitSpread
     from ._tie_report import TieReport
 
 

@@ -180,9 +180,8 @@ def _pair_variance(
     own = listed[:, : depth + 1]
     inner = same_rows[:, : own.shape[1]] + (cross_rows[:, : own.shape[1]] if folded else 0.0)
     squares = float((listed**2 @ deciding).sum())
-    second = math.fsum(
-        [squares, float(summed @ base @ summed), -float((own * inner).sum()), 2 * corrections]
-    )
+    disjoint = float(summed @ base @ summed) - float((own * inner).sum())
+    second = math.fsum([squares, disjoint, 2 * corrections])
     total = sum(fold.number * fold.size * fold.share for fold in folds)
     short = _ends_early(lengths, depth, n_items, folds)
     error = (tables.tail + short) * alone.largest**2 + _rounding(depth) * (total * alone.largest) ** 2
@@ -232,7 +231,7 @@ def _stratified_variance(
     shares = item_shares(problem, _n_folds(problem))
     numbers = np.array(_numbers(problem), dtype=np.int64)
     n_train = np.array([kind.n_train for kind in problem.training_sets], dtype=np.int64)
-    cut = PRECISION / n_items / 100
+    cut = PRECISION / n_items / 16
     depth = min(16, neighbors.max_depth)
     while True:
         lists = all_lists(neighbors, depth, n_jobs)

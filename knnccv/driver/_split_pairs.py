@@ -1,8 +1,8 @@
 """Compiled sums over the pairs of samples whose neighbor lists interact; see `_split_tables`.
 
-If no two lists had a common sample, the sum over all pairs of samples would be a sum over the positions
-(`base_sum`). Few pairs differ from that: those with a common sample early in their lists, and those of which
-one is in the list of the other. An index of the lists finds them.
+If no two lists had a common sample, the sum over all pairs of samples would be a sum over the positions.
+Few pairs differ from that: those with a common sample early in their lists, and those of which one is in
+the list of the other. An index of the lists finds them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def index_lists(items, lengths, n_items):
 
 @jit
 def fill_disjoint(first, last, lengths, scores, two, both, folded, same_rows, cross_rows):
-    """Inner sums of the rows ``first .. last - 1`` over the positions of their own lists, (n, depth + 1)."""
+    """Inner sums of the rows ``first .. last - 1`` over their own lists, (n_rows, depth + 1)."""
     depth = len(two) - 1
     for x in range(first, last):
         for i in range(depth + 1):
@@ -133,8 +133,8 @@ def two_folds(
 ):
     """Sum over p and q for samples in different folds, from row `start` on.
 
-    ``partner[i]`` is the position of p in the second list, or -1. The first list has the other tested sample
-    at `other_at`, the second list has it at `own_at`; -1 if it is not listed.
+    ``partner[i]`` is the position of p in the second list, or -1. The first list has the other tested
+    sample at `other_at`, the second list has it at `own_at`; -1 if it is not listed.
     """
     depth = len(both) - 1
     end, open_end = n_other, True  # at a closed end q is outside its fold already

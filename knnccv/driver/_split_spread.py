@@ -1,9 +1,9 @@
-"""The standard deviation of the score of one random run of a design: `SplitSpread`."""
+"""Computation of a `SplitSpread`: by the formulas where they apply, otherwise by random runs."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,46 +15,14 @@ from ..neighbors import Neighbors
 from ._depth import first_depth
 from ._problem import ScoringProblem
 from ._result import CompleteCV
-from ._split_exact import NotExactError, all_lists, exact_variance, why_not_exact
+from ._split_exact import FIXED, NotExactError, all_lists, exact_variance, why_not_exact
+from ._split_result import SplitSpread
 from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
 BATCH_BYTES = 2**26
 """Bytes of the scores of all samples in the runs of one batch."""
-
-
-@dataclass(frozen=True)
-class SplitSpread:
-    """Standard deviation of the score of one random run around the exact mean; `CompleteCV.split_std`.
-
-    ``float(spread)`` is the standard deviation.
-
-    Attributes
-    ----------
-    std : float
-        The standard deviation of one run, or of the mean of several runs.
-    exact : bool
-        Whether it comes from a formula that covers all runs, not from random runs.
-    error : float
-        If `exact`, a bound of the error of `std`: lists that end, and rounding; infinite for approximate
-        neighbors. Otherwise the standard error of `std`.
-    n_runs : int
-        Number of random runs that were drawn; 0 if `exact`.
-    """
-
-    std: float
-    exact: bool
-    error: float
-    n_runs: int
-
-    def __float__(self) -> float:
-        return self.std
-
-    def __repr__(self) -> str:
-        if self.exact:
-            return f"± {self.std:.4g} (exact)"
-        return f"± {self.std:.4g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
 
 
 def split_spread(
@@ -109,18 +77,13 @@ def _all_runs(problem: ScoringProblem, result: CompleteCV) -> Array | None:
     """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
     kind, n_items = problem.training_sets[0], len(result.per_item)
     codes = problem.labels.codes
-    if isinstance(problem.design, KFold) and problem.design.n_splits == n_items:
+    if type(problem.design) is KFold and problem.design.n_splits == n_items:
         return np.array([result.score])
     groups = getattr(problem.design, "codes", None)
     if isinstance(kind, GroupTrainingSets):
         if kind.n_test_groups > 1:
             return None
-    elif (
-        kind.stratified
-        or len(problem.training_sets) > 1
-        or kind.n_test != 1
-        or type(problem.design).__module__ != KFold.__module__
-    ):
+    elif type(problem.design) not in FIXED or kind.n_test != 1:
         return None
     else:
         groups = np.arange(n_items)

@@ -1,7 +1,8 @@
 """Compiled sums over all pairs of samples, for training sets or folds stratified by class.
 
-Lists are walked with a running product over the classes: ``left[c]`` samples of class c have not been passed.
-A walk ends where the product falls below `cut`; what is left is added to the residual, a bound of the error.
+Lists are walked with a running product over the classes: ``left[c]`` samples of class c have not been
+passed. A walk ends where the product falls below `cut`; what is left is added to the residual, a bound of
+the error.
 """
 
 from __future__ import annotations
@@ -37,102 +38,103 @@ def walk_all(items, lengths, scores, codes, counts, n_train, cut, squares, walke
 
 
 @jit
-def same_fold(x, z, items, lengths, scores, codes, seen, position, left, n_train, cut):
-    """E[score of x times score of z | both are tested in one fold], and the residual; changes `left`."""
+def same_fold(n_own, own, own_class, other_at, n_other, other, other_class, where, left, n_train, part, cut):
+    """E[score of x times score of z | both are tested in one fold], and the residual; changes `left`.
+
+    ``where[k]`` is the position in the list of x of the sample at position k in the list of z: -1 for x
+    itself, the largest integer for a sample that is not listed. ``part[m]`` is 1 / m.
+    """
     total, residual, stay = 0.0, 0.0, 1.0
-    for i in range(lengths[x]):
-        p = items[x, i]
-        if p == z:
+    for i in range(n_own):
+        if i == other_at:
             continue
         if stay <= cut:
             break
-        c = codes[p]
-        if n_train[c] > 0:
-            prob, row, closed, end = stay, 0.0, False, lengths[z]
-            for k in range(lengths[z]):
-                q = items[z, k]
-                if q == x or (seen[q] == x and position[q] < i):
+        c = own_class[i]
+        drawn = n_train[c]
+        if drawn > 0:
+            prob, row, closed, end = stay, 0.0, False, n_other
+            for k in range(n_other):
+                at = where[k]
+                if at < i:
                     continue
                 if prob <= cut:
                     end = k
                     break
-                d = codes[q]
-                hit = n_train[c] / left[c]
-                if q == p:
-                    row += prob * hit * scores[z, k]
+                if at == i:
+                    row += prob * drawn * part[left[c]] * other[k]
                     closed, end = True, k
                     break
+                d = other_class[k]
+                miss = prob * part[left[d]]
                 if d == c:
-                    hit *= (n_train[c] - 1) / (left[c] - 1)
+                    row += miss * drawn * (drawn - 1) * part[left[c] - 1] * other[k]
                 else:
-                    hit *= n_train[d] / left[d]
-                row += prob * hit * scores[z, k]
-                prob *= (left[d] - n_train[d]) / left[d]
+                    row += miss * n_train[d] * drawn * part[left[c]] * other[k]
+                prob = miss * (left[d] - n_train[d])
                 left[d] -= 1
             for k in range(end):
-                q = items[z, k]
-                if q != x and not (seen[q] == x and position[q] < i):
-                    left[codes[q]] += 1
+                if where[k] >= i:
+                    left[other_class[k]] += 1
             if not closed:
                 residual += prob
-            total += scores[x, i] * row
-        stay *= (left[c] - n_train[c]) / left[c]
+            total += own[i] * row
+        stay *= (left[c] - drawn) * part[left[c]]
         left[c] -= 1
     return total, residual + stay
 
 
 @jit
-def two_folds(x, z, items, lengths, scores, codes, seen, position, left, in_f, in_g, cut):
-    """E[score of x times score of z | x in F, z in G], and the residual; changes the last arrays.
+def two_folds(
+    n_own, own, own_class, other_at, n_other, other, other_class, where, left, in_f, in_g, part, cut
+):
+    """E[score of x times score of z | x in F, z in G], and the residual; changes the counts.
 
     ``in_f[c]`` and ``in_g[c]`` are the other samples of the folds that have not been passed.
     """
     total, residual, stay = 0.0, 0.0, 1.0
-    for i in range(lengths[x]):
+    for i in range(n_own):
         if stay <= cut:
             break
-        p = items[x, i]
-        c = codes[p]
-        p_outside = p == z
-        prob, row, closed, end = stay, 0.0, False, lengths[z]
-        for k in range(lengths[z]):
+        c = own_class[i]
+        p_outside = i == other_at
+        prob, row, closed, end = stay, 0.0, False, n_other
+        for k in range(n_other):
             if prob <= cut:
                 end = k
                 break
-            q = items[z, k]
-            d = codes[q]
-            q_outside = q == x or (seen[q] == x and position[q] < i)
-            if q == p:
-                hit = (left[c] - in_f[c] - in_g[c]) / left[c]
-            elif q_outside:
-                hit = 1.0 if p_outside else (left[c] - in_f[c]) / left[c]
-            elif p_outside:
-                hit = (left[d] - in_g[d]) / left[d]
-            elif c != d:
-                hit = (left[c] - in_f[c]) / left[c] * (left[d] - in_g[d]) / left[d]
-            else:
-                neither = left[c] - in_f[c] - in_g[c]
-                hit = in_g[c] * (left[c] - in_g[c]) + neither * (left[c] - 1 - in_g[c])
-                hit = hit / left[c] / (left[c] - 1)
-            row += prob * hit * scores[z, k]
-            if q_outside:
+            at, d = where[k], other_class[k]
+            if at < i:  # q is outside G
+                hit = 1.0 if p_outside else (left[c] - in_f[c]) * part[left[c]]
+                row += prob * hit * other[k]
                 closed, end = True, k
                 break
-            prob *= in_g[d] / left[d]
+            if at == i:
+                hit = (left[c] - in_f[c] - in_g[c]) * part[left[c]]
+            elif p_outside:
+                hit = (left[d] - in_g[d]) * part[left[d]]
+            elif c != d:
+                hit = (left[c] - in_f[c]) * part[left[c]] * (left[d] - in_g[d]) * part[left[d]]
+            else:
+                neither = left[c] - in_f[c] - in_g[c]
+                ways = in_g[c] * (left[c] - in_g[c]) + neither * (left[c] - 1 - in_g[c])
+                hit = ways * part[left[c]] * part[left[c] - 1]
+            row += prob * hit * other[k]
+            prob *= in_g[d] * part[left[d]]
             in_g[d] -= 1
             left[d] -= 1
-            if q == p:
+            if at == i:
                 p_outside = True
         for k in range(end):
-            d = codes[items[z, k]]
+            d = other_class[k]
             in_g[d] += 1
             left[d] += 1
         if not closed:
             residual += prob
-        total += scores[x, i] * row
-        if p == z:
+        total += own[i] * row
+        if i == other_at:
             return total, residual
-        stay *= in_f[c] / left[c]
+        stay *= in_f[c] * part[left[c]]
         in_f[c] -= 1
         left[c] -= 1
     return total, residual + stay
@@ -144,49 +146,67 @@ def sum_all_pairs(
 ):
     """Sum over the pairs of rows ``begin .. finish - 1`` with later rows, and its residual.
 
-    ``n_train`` and ``shares`` (n_kinds, n_classes): the training samples, and the weight of a tested sample;
-    ``numbers`` (n_kinds,): the folds of every kind in a run.
+    ``n_train`` and ``shares`` (n_kinds, n_classes): the training samples, and the weight of a tested
+    sample; ``numbers`` (n_kinds,): the folds of every kind in a run.
     """
-    n_items, n_kinds = len(items), len(numbers)
-    seen, position = np.full(n_items, -1, np.int32), np.empty(n_items, np.int32)
+    n_items, width = items.shape
+    n_kinds = len(numbers)
+    position = np.full(n_items, n_items, np.int64)
+    own_class, other_class = np.empty(width, np.int64), np.empty(width, np.int64)
+    where = np.empty(width, np.int64)
+    left, in_f, in_g = counts.copy(), counts.copy(), counts.copy()
+    part = np.zeros(counts.max() + 1)
+    for m in range(1, len(part)):
+        part[m] = 1.0 / m
     total, residual = 0.0, 0.0
     for x in range(begin, finish):
         if stop[0]:
             break
+        position[x] = -1
         for i in range(lengths[x]):
-            seen[items[x, i]] = x
             position[items[x, i]] = i
+            own_class[i] = codes[items[x, i]]
         a = codes[x]
         for z in range(x + 1, n_items):
             b = codes[z]
-            left = counts.copy()
-            left[a] -= 1
-            pairs = counts[a] * left[b]
-            left[b] -= 1
+            pairs = counts[a] * (counts[b] - (a == b))
+            for k in range(lengths[z]):
+                where[k] = position[items[z, k]]
+                other_class[k] = codes[items[z, k]]
             for j in range(n_kinds):
-                in_f = counts - n_train[j]
-                tested = in_f[a] * (in_f[b] - (a == b))
+                ours = counts[a] - n_train[j, a]
+                tested = ours * (counts[b] - n_train[j, b] - (a == b))
                 if tested > 0:
                     weight = numbers[j] * shares[j, a] * shares[j, b] * tested / pairs
+                    left[:] = counts
+                    left[a] -= 1
+                    left[b] -= 1
                     found, rest = same_fold(
-                        x, z, items, lengths, scores, codes, seen, position, left.copy(), n_train[j], cut
-                    )
+                        lengths[x], scores[x], own_class, position[z],
+                        lengths[z], scores[z], other_class, where, left, n_train[j], part, cut,
+                    )  # fmt: skip
                     total += weight * found
                     residual += weight * rest
-                if not folded:
-                    continue
-                for h in range(n_kinds):
-                    in_g = counts - n_train[h]
+                for h in range(n_kinds if folded else 0):
                     number = numbers[j] * (numbers[h] - (h == j))
-                    if number == 0 or in_f[a] == 0 or in_g[b] == 0:
+                    theirs = counts[b] - n_train[h, b]
+                    if number == 0 or ours == 0 or theirs == 0:
                         continue
-                    weight = number * shares[j, a] * shares[h, b] * in_f[a] * in_g[b] / pairs
-                    ours = in_f.copy()
-                    ours[a] -= 1
+                    weight = number * shares[j, a] * shares[h, b] * ours * theirs / pairs
+                    left[:] = counts
+                    left[a] -= 1
+                    left[b] -= 1
+                    in_f[:] = counts - n_train[j]
+                    in_g[:] = counts - n_train[h]
+                    in_f[a] -= 1
                     in_g[b] -= 1
                     found, rest = two_folds(
-                        x, z, items, lengths, scores, codes, seen, position, left.copy(), ours, in_g, cut
-                    )
+                        lengths[x], scores[x], own_class, position[z],
+                        lengths[z], scores[z], other_class, where, left, in_f, in_g, part, cut,
+                    )  # fmt: skip
                     total += weight * found
                     residual += weight * rest
+        position[x] = n_items
+        for i in range(lengths[x]):
+            position[items[x, i]] = n_items
     return total, residual
