@@ -34,5 +34,5 @@ class SplitSpread:
 
     def __repr__(self) -> str:
         if self.exact:
-            return f"± {self.std:.4g} (exact)"
-        return f"± {self.std:.4g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
+            return f"± {self.std:.3g} (exact)"
+        return f"± {self.std:.3g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"

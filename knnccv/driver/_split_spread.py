@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
 from ..designs import GroupTrainingSets, KFold
@@ -21,7 +22,7 @@ from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
-BATCH_BYTES = 2**26
+BATCH_BYTES = 2**24
 """Bytes of the scores of all samples in the runs of one batch."""
 
 
@@ -39,6 +40,7 @@ def split_spread(
     check_choice("method", method, METHODS)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     rng = check_random_state(random_state)
+    check_pool(n_jobs, None, progress=False)
     if problem.parameters.get("part", "error") not in ("error", "prediction", "bias"):
         msg = f"split_std() needs a score that is a mean over runs, which the {problem.measure} is not"
         raise ValueError(msg)

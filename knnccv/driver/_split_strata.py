@@ -38,7 +38,9 @@ def walk_all(items, lengths, scores, codes, counts, n_train, cut, squares, walke
 
 
 @jit
-def same_fold(n_own, own, own_class, other_at, n_other, other, other_class, where, left, n_train, part, cut):
+def same_fold(
+    n_own, own, own_class, other_at, n_other, other, other_class, where, left, n_train, part, cut
+):
     """E[score of x times score of z | both are tested in one fold], and the residual; changes `left`.
 
     ``where[k]`` is the position in the list of x of the sample at position k in the list of z: -1 for x
