@@ -56,12 +56,14 @@ class Alone:
     """The lists of all samples, and the score of each if one sample of its list decides, less a mean.
 
     ``scores`` (n_items, depth) are multiplied by the class weights where the design is not stratified;
-    ``largest`` bounds their absolute value beyond the lists as well.
+    ``largest`` bounds their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied
+    samples that hardly matter.
     """
 
     lists: NeighborLists
     scores: Array
     largest: float
+    unsure: float
     mean: float = 0.0
 
     @property
@@ -114,19 +116,22 @@ def exact_variance(
     Raises
     ------
     NotExactError
-        If it takes too many steps, or tied samples matter.
+        If it takes too many steps.
     """
     stratified = isinstance(problem.design, STRATA)
     folded = isinstance(problem.design, FOLDED)
     variance_of = _stratified_variance if stratified else _pair_variance
-    variance, error = variance_of(problem, neighbors, result, folded, n_jobs)
-    if problem.ties == "random":
-        error += 4 * tol * problem.largest**2
+    variance, error = variance_of(problem, neighbors, result, tol, folded, n_jobs)
     return max(variance, 0.0), error
 
 
 def _pair_variance(
-    problem: ScoringProblem, neighbors: Neighbors, result: CompleteCV, folded: bool, n_jobs: int | None
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    tol: float,
+    folded: bool,
+    n_jobs: int | None,
 ) -> tuple[float, float]:
     n_items = neighbors.n_items
     shares = item_shares(problem, _n_folds(problem))
@@ -141,7 +146,7 @@ def _pair_variance(
     depth = tables.depth
     lists = all_lists(neighbors, min(depth + 2, neighbors.max_depth), n_jobs)
     equal = bool((by_class == 1).all())
-    alone = _alone(problem, lists, neighbors, result, by_class, equal, n_jobs)
+    alone = _alone(problem, lists, neighbors, result, tol, by_class, equal, n_jobs)
     if alone.constant and equal:
         return 0.0, 0.0
     items, lengths, scores = lists.items, lists.lengths, alone.scores
@@ -224,7 +229,12 @@ def _ends_early(lengths: Array, depth: int, n_items: int, folds: tuple[Fold, ...
 
 
 def _stratified_variance(
-    problem: ScoringProblem, neighbors: Neighbors, result: CompleteCV, folded: bool, n_jobs: int | None
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    tol: float,
+    folded: bool,
+    n_jobs: int | None,
 ) -> tuple[float, float]:
     n_items = neighbors.n_items
     codes, counts = problem.labels.codes, problem.labels.counts.astype(np.int64)
@@ -246,7 +256,7 @@ def _stratified_variance(
         if (stays <= cut).all() or depth == neighbors.max_depth:
             break
         depth = min(2 * depth, neighbors.max_depth)
-    alone = _alone(problem, lists, neighbors, result, np.ones(len(counts)), True, n_jobs)
+    alone = _alone(problem, lists, neighbors, result, tol, np.ones(len(counts)), True, n_jobs)
     items, lengths, scores = lists.items, lists.lengths, alone.scores
     tested = (counts - n_train) / counts
     weights = (numbers[:, None] * shares**2 * tested)[:, codes]
@@ -275,6 +285,7 @@ def _alone(
     lists: NeighborLists,
     neighbors: Neighbors,
     result: CompleteCV,
+    tol: float,
     by_class: Array,
     equal: bool,
     n_jobs: int | None,
@@ -295,17 +306,18 @@ def _alone(
             if not len(not_served(scores)):
                 break
         known |= usable
-    if problem.ties == "random":
-        _check_ties(lists, scores)
+    unsure = (
+        4 * tol * problem.largest**2 if problem.ties == "random" and _tied_scores(lists, scores) else 0.0
+    )
     largest = problem.largest
     if not equal:
-        return Alone(lists, scores * by_class[codes][:, None], largest, result.score)
+        return Alone(lists, scores * by_class[codes][:, None], largest, unsure, result.score)
     means = np.full(len(known), result.score)
     if isinstance(problem.design, STRATA):
         tested = result.weights > 0
         sums = np.bincount(codes[tested], result.per_item[tested], len(known))
         means = sums / np.maximum(np.bincount(codes[tested], minlength=len(known)), 1)
-    return Alone(lists, scores - means[codes][:, None], largest + float(np.abs(means).max()))
+    return Alone(lists, scores - means[codes][:, None], largest + float(np.abs(means).max()), unsure)
 
 
 def _score_lists(
@@ -325,18 +337,17 @@ def _score_lists(
     over_blocks(fill, len(lists.items), ROWS, n_jobs)
 
 
-def _check_ties(lists: NeighborLists, scores: Array) -> None:
-    """Raise NotExactError if tied samples have different scores."""
+def _tied_scores(lists: NeighborLists, scores: Array) -> bool:
+    """Return True if the lists hold tied samples of different scores."""
     equal = lists.values[:, 1:] == lists.values[:, :-1]
     equal &= np.arange(1, scores.shape[1]) < lists.lengths[:, None]
-    if (equal & (scores[:, 1:] != scores[:, :-1])).any():
-        msg = 'tied samples differ in score, under ties="random"'
-        raise NotExactError(msg)
+    return bool((equal & (scores[:, 1:] != scores[:, :-1])).any())
 
 
 def _mean_error(alone: Alone, result: CompleteCV) -> float:
+    """Bound of what the error of the mean score and ties add to the error of the variance."""
     bound = result.truncation_bound
-    return 2 * abs(alone.mean) * bound + bound**2
+    return alone.unsure + 2 * abs(alone.mean) * bound + bound**2
 
 
 def _rounding(depth: int) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
-from ..designs import GroupTrainingSets, KFold
+from ..designs import KFold, LeaveGroupsOut
 from ..neighbors import Neighbors
 from ._depth import first_depth
 from ._problem import ScoringProblem
@@ -22,6 +22,7 @@ from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
+EPS = float(np.finfo(float).eps)
 BATCH_BYTES = 2**24
 """Bytes of the scores of all samples in the runs of one batch."""
 
@@ -63,8 +64,8 @@ def _exact(
 ) -> SplitSpread:
     scores = _all_runs(problem, result)
     if scores is not None:
-        spread, bound = _deviation(scores, result.score), result.truncation_bound
-        error = bound + 8 * float(np.finfo(float).eps) * problem.largest if spread else bound
+        spread = _deviation(scores, result.score)
+        error = result.truncation_bound + 8 * EPS * problem.largest if len(scores) > 1 else 0.0
     else:
         reason = why_not_exact(problem, result)
         if reason:
@@ -81,15 +82,13 @@ def _all_runs(problem: ScoringProblem, result: CompleteCV) -> Array | None:
     codes = problem.labels.codes
     if type(problem.design) is KFold and problem.design.n_splits == n_items:
         return np.array([result.score])
-    groups = getattr(problem.design, "codes", None)
-    if isinstance(kind, GroupTrainingSets):
-        if kind.n_test_groups > 1:
-            return None
-    elif type(problem.design) not in FIXED or kind.n_test != 1:
-        return None
+    if isinstance(problem.design, LeaveGroupsOut) and problem.design.p == 1:
+        tests = problem.design.codes
+    elif type(problem.design) in FIXED and kind.n_test == 1:
+        tests = np.arange(n_items)
     else:
-        groups = np.arange(n_items)
-    return np.bincount(groups, item_shares(problem, 1)[0][codes] * result.per_item)
+        return None
+    return np.bincount(tests, item_shares(problem, 1)[0][codes] * result.per_item)
 
 
 def _sampled(

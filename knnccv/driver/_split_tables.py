@@ -74,7 +74,8 @@ def pair_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, depth: int)
                 cross += weight * found
                 tail += weight * pairs * float(np.fliplr(found[4]).trace())
     one, two, cross = one[:-1], two[:-1], cross[:, :-1, :-1]
-    return PairTables(one, two, *(np.ascontiguousarray(table) for table in cross), tail)
+    both, first, second, same, free = (np.ascontiguousarray(table) for table in cross)
+    return PairTables(one, two, both, first, second, same, free, tail)
 
 
 def _same_fold(n: int, n_train: int, depth: int) -> tuple[Array, Array, Array]:

@@ -59,8 +59,8 @@ def variance(scores):
 def fixed_size_variance(D, y, alpha, loss=None):
     """Return the variance of one split into alpha training samples and the rest, for one nearest neighbor.
 
-    For every two tested samples, and every two samples that may be their nearest, the training sets in which
-    they are the nearest are counted by a binomial coefficient.
+    For every two tested samples, and every two samples that may be their nearest, the training sets in
+    which they are the nearest are counted by a binomial coefficient.
     """
     N = len(D)
     orders = [naive.neighbor_order(row, x)[0] for x, row in enumerate(D)]
