@@ -3,98 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import types
 
-from .._parallel import for_each, stop_flag
-from .._typing import Array, Kernel
-from ..designs import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
-from ..kernel import (
-    CONSTRAINTS,
-    KERNEL,
-    LABELS,
-    Constraints,
-    Labels,
-    Order,
-    compile_driver,
-    compile_kernel,
-    jit,
-)
-from ..neighbors import NeighborLists, Neighbors
+from .._parallel import stop_flag
+from .._typing import Array
+from ..designs import KFold, LeaveOut, StratifiedKFold, Subsample
+from ..neighbors import Neighbors
 from ..sampling import position_law
-from ._light_kernels import first_kernel, light_kernels, not_served
 from ._problem import ScoringProblem
 from ._result import CompleteCV
-from ._rows import usable_lengths
 from ._split_pairs import count_interacting, fill_disjoint, index_lists, sum_interacting
+from ._split_scores import ROWS, STRATA, Alone, all_lists, alone_scores, over_blocks
 from ._split_strata import sum_all_pairs, walk_all
 from ._split_tables import Fold, PairTables, pair_tables
-from ._trials import item_shares, known_task
+from ._trials import item_shares
 
 MOST_STEPS = {False: 5e9, True: 2e9}
 """Steps of the exact sums for designs that are not stratified, and for those that are."""
 PRECISION = 1e-7
 """Error of N times the variance that ends the lists."""
-ROWS, ROWS_OF_ALL_PAIRS, SAMPLED_ROWS = 256, 8, 200
-FIXED, FOLDED, STRATA = (
-    (Subsample, LeaveOut),
-    (KFold, StratifiedKFold),
-    (StratifiedSubsample, StratifiedKFold),
-)
+ROWS_OF_ALL_PAIRS, SAMPLED_ROWS = 8, 200
+FIXED, FOLDED = (Subsample, LeaveOut), (KFold, StratifiedKFold)
 
 
 class NotExactError(ValueError):
     """The exact standard deviation is not offered for this result."""
-
-
-@dataclass(frozen=True)
-class Alone:
-    """The lists of all samples, and the score of each if one sample of its list decides, less a mean.
-
-    ``scores`` (n_items, depth) are multiplied by the class weights where the design is not stratified;
-    ``largest`` bounds their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied
-    samples that hardly matter.
-    """
-
-    lists: NeighborLists
-    scores: Array
-    largest: float
-    unsure: float
-    mean: float = 0.0
-
-    @property
-    def constant(self) -> bool:
-        """Return True if all scores are equal."""
-        listed = np.arange(self.scores.shape[1]) < self.lists.lengths[:, None]
-        return not (self.scores[listed] - self.scores[0, 0]).any()
-
-
-@jit
-def score_alone(kernel, items, lengths, first, last, usable, labels, constraints, out):
-    """Scores of the rows ``first .. last - 1`` where one sample of their list decides; by a known T."""
-    one, end = np.empty(1, np.int64), np.ones(1, np.int64)
-    for r in range(first, last):
-        for i in range(lengths[r]):
-            if usable[labels.classes[items[r, i]]]:
-                one[0] = items[r, i]
-                out[r, i] = kernel(Order(one, end), labels, r, constraints)
-
-
-SCORE_ALONE = types.void(
-    KERNEL,
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.int64,
-    types.int64,
-    types.Array(types.boolean, 1, "C"),
-    LABELS,
-    CONSTRAINTS,
-    types.Array(types.float64, 2, "C"),
-)
 
 
 def why_not_exact(problem: ScoringProblem, result: CompleteCV) -> str:
@@ -146,8 +80,8 @@ def _pair_variance(
     depth = tables.depth
     lists = all_lists(neighbors, min(depth + 2, neighbors.max_depth), n_jobs)
     equal = bool((by_class == 1).all())
-    alone = _alone(problem, lists, neighbors, result, tol, by_class, equal, n_jobs)
-    if alone.constant and equal:
+    alone = alone_scores(problem, lists, neighbors, result, tol, by_class, equal, n_jobs)
+    if alone.vanish:
         return 0.0, 0.0
     items, lengths, scores = lists.items, lists.lengths, alone.scores
     starts, rows, places = index_lists(items, lengths, n_items)
@@ -210,9 +144,8 @@ def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth:
             high = middle
         else:
             low = middle + 1
-    tables = pair_tables(n_items, folds, folded, high)
-    _check_steps(n_items * tables.depth**3 / 4 if tables.depth > 64 else 0, False)
-    return tables
+    _check_steps(n_items * high**3 / 4, False)
+    return pair_tables(n_items, folds, folded, high)
 
 
 def _ends_early(lengths: Array, depth: int, n_items: int, folds: tuple[Fold, ...]) -> float:
@@ -251,18 +184,19 @@ def _stratified_variance(
                 lists.items, lists.lengths, np.zeros((n_items, depth)), codes, counts, train, cut,
                 squares[j], walked[j], stays[j],
             )  # fmt: skip
-        steps = (walked.mean(axis=1) ** 2).sum() + folded * len(numbers) * (walked.mean(axis=1) ** 2).sum()
-        _check_steps(n_items**2 / 4 * float(steps), True)
+        squared = float((walked.mean(axis=1) ** 2).sum())
+        _check_steps(n_items**2 / 4 * squared * (1 + folded * len(numbers)), True)
         if (stays <= cut).all() or depth == neighbors.max_depth:
             break
         depth = min(2 * depth, neighbors.max_depth)
-    alone = _alone(problem, lists, neighbors, result, tol, np.ones(len(counts)), True, n_jobs)
+    alone = alone_scores(problem, lists, neighbors, result, tol, np.ones(len(counts)), True, n_jobs)
     items, lengths, scores = lists.items, lists.lengths, alone.scores
+    if alone.vanish:
+        return 0.0, 0.0
     tested = (counts - n_train) / counts
     weights = (numbers[:, None] * shares**2 * tested)[:, codes]
     for j, train in enumerate(n_train):
         walk_all(items, lengths, scores, codes, counts, train, cut, squares[j], walked[j], stays[j])
-    used = weights.sum(axis=0) > 0
 
     def pairs(first: int, last: int) -> tuple[float, float]:
         found: tuple[float, float] = sum_all_pairs(
@@ -271,77 +205,11 @@ def _stratified_variance(
         )  # fmt: skip
         return found
 
-    if not np.where(used[:, None] & (np.arange(depth) < lengths[:, None]), scores, 0.0).any():
-        return 0.0, 0.0
     found = over_blocks(pairs, n_items, ROWS_OF_ALL_PAIRS, n_jobs)
     variance = float((weights * squares).sum()) + 2 * math.fsum(value for value, _ in found)
     residual = float((weights * stays).sum()) + 2 * math.fsum(rest for _, rest in found)
     error = (residual + _rounding(depth)) * alone.largest**2
     return variance, error + _mean_error(alone, result)
-
-
-def _alone(
-    problem: ScoringProblem,
-    lists: NeighborLists,
-    neighbors: Neighbors,
-    result: CompleteCV,
-    tol: float,
-    by_class: Array,
-    equal: bool,
-    n_jobs: int | None,
-) -> Alone:
-    """The scores where one sample decides; less a mean, if that changes every run by the same number."""
-    lists.lengths = usable_lengths(lists, neighbors, average_ties=False)
-    labels, codes = problem.kernel_labels(), problem.labels.codes
-    scores = np.zeros(lists.items.shape)
-    known = np.zeros(len(problem.labels.classes), bool)
-    for kind in problem.training_sets:
-        task = known_task(problem, kind)
-        constraints, full = problem.constraints(task), problem.variant.kernel_for(task)
-        first = first_kernel(light_kernels(problem.variant, [task], [constraints])[0], full)
-        usable = np.array(kind.n_train) > 0 if kind.stratified else np.ones(len(known), bool)
-        for kernel in (first, full):
-            compile_kernel(kernel, f"variant {problem.variant.name!r}")
-            _score_lists(lists, kernel, usable & ~known, labels, constraints, scores, n_jobs)
-            if not len(not_served(scores)):
-                break
-        known |= usable
-    unsure = (
-        4 * tol * problem.largest**2 if problem.ties == "random" and _tied_scores(lists, scores) else 0.0
-    )
-    largest = problem.largest
-    if not equal:
-        return Alone(lists, scores * by_class[codes][:, None], largest, unsure, result.score)
-    means = np.full(len(known), result.score)
-    if isinstance(problem.design, STRATA):
-        tested = result.weights > 0
-        sums = np.bincount(codes[tested], result.per_item[tested], len(known))
-        means = sums / np.maximum(np.bincount(codes[tested], minlength=len(known)), 1)
-    return Alone(lists, scores - means[codes][:, None], largest + float(np.abs(means).max()), unsure)
-
-
-def _score_lists(
-    lists: NeighborLists,
-    kernel: Kernel,
-    usable: Array,
-    labels: Labels,
-    constraints: Constraints,
-    out: Array,
-    n_jobs: int | None,
-) -> None:
-    compile_driver(score_alone, SCORE_ALONE)
-
-    def fill(first: int, last: int) -> None:
-        score_alone(kernel, lists.items, lists.lengths, first, last, usable, labels, constraints, out)
-
-    over_blocks(fill, len(lists.items), ROWS, n_jobs)
-
-
-def _tied_scores(lists: NeighborLists, scores: Array) -> bool:
-    """Return True if the lists hold tied samples of different scores."""
-    equal = lists.values[:, 1:] == lists.values[:, :-1]
-    equal &= np.arange(1, scores.shape[1]) < lists.lengths[:, None]
-    return bool((equal & (scores[:, 1:] != scores[:, :-1])).any())
 
 
 def _mean_error(alone: Alone, result: CompleteCV) -> float:
@@ -366,36 +234,5 @@ def _numbers(problem: ScoringProblem) -> list[int]:
 
 def _check_steps(steps: float, stratified: bool) -> None:
     if steps > MOST_STEPS[stratified]:
-        msg = f"about {steps:.1g} steps, more than the {MOST_STEPS[stratified]:.0g} that are allowed"
+        msg = f"about {steps:.1g} steps, more than the {MOST_STEPS[stratified]:,.0f} that are allowed"
         raise NotExactError(msg)
-
-
-def all_lists(neighbors: Neighbors, depth: int, n_jobs: int | None) -> NeighborLists:
-    """The lists of all samples; kept by the neighbors, if they keep any."""
-    cache = neighbors.room(depth)
-    neighbors.search_all(depth, n_jobs=n_jobs)
-    lists = NeighborLists.empty(neighbors.n_items, depth) if cache is None else cache
-    rows, size = (
-        neighbors.visiting_order(np.arange(neighbors.n_items), depth),
-        neighbors.rows_at_once(depth),
-    )
-
-    def fill(block: Array) -> None:
-        lists.put(block, neighbors.search(block, depth))
-
-    for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], n_jobs)
-    if cache is not None:
-        neighbors.store(cache)
-    return lists.cut(slice(None), depth)
-
-
-def over_blocks(work: Callable[[int, int], Any], n_rows: int, size: int, n_jobs: int | None) -> list[Any]:
-    """``work(first, last)`` for blocks of rows in threads; the results in the order of the blocks."""
-    starts = list(range(0, n_rows, size))
-    found: list[Any] = [None] * len(starts)
-
-    def one(at: int) -> None:
-        found[at] = work(starts[at], min(starts[at] + size, n_rows))
-
-    for_each(one, range(len(starts)), n_jobs)
-    return found

@@ -16,8 +16,9 @@ from ..neighbors import Neighbors
 from ._depth import first_depth
 from ._problem import ScoringProblem
 from ._result import CompleteCV
-from ._split_exact import FIXED, NotExactError, all_lists, exact_variance, why_not_exact
+from ._split_exact import FIXED, NotExactError, exact_variance, why_not_exact
 from ._split_result import SplitSpread
+from ._split_scores import all_lists
 from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")
