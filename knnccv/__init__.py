@@ -20,6 +20,7 @@ _HOME = {
     "Neighbors": "neighbors",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
+    "SplitSpread": "driver",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
+    from .driver import CompleteCV, SlowComputationWarning, SplitSpread, TieReport, complete_cv
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors

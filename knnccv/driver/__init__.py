@@ -16,6 +16,9 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_trials` scores random runs.
+- `_split_spread` computes the `SplitSpread` of `_split_result` from random runs, or by `_split_exact`:
+  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`, or with
+  `_split_strata`.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
 
@@ -29,6 +32,7 @@ from ._light_kernels import compile_first, first_kernel, light_kernels, not_serv
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
+from ._split_result import SplitSpread
 from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
@@ -38,6 +42,7 @@ __all__ = [
     "CompleteCV",
     "ScoringProblem",
     "SlowComputationWarning",
+    "SplitSpread",
     "TieReport",
     "announce_profile",
     "announce_trials",

@@ -14,13 +14,13 @@ from .._formatting import _listed, data_frame, error_line
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
 from ._normalize import check_normalize, normalized
+from ._split_result import RandomSplits
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..designs import TrainingSets
     from ._problem import ScoringProblem
-    from ._split_result import SplitSpread
     from ._tie_report import TieReport
 
 
@@ -50,14 +50,9 @@ class Evaluation(Protocol):
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
 
-    def split_std(
-        self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
-    ) -> SplitSpread:
-        """Return the spread of `CompleteCV.split_std`."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV:
+class CompleteCV(RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -300,24 +295,6 @@ class CompleteCV:
         (5, 0.3, 0.406, 0.533)
         """
         return self._reference().tie_report(self)
-
-    def split_std(
-        self, method: str = "auto", n_repeats: int = 1, random_state: Any = 0, n_jobs: int | None = None
-    ) -> SplitSpread:
-        """Standard deviation of one random run of the design around ``score``: the luck of the split.
-
-        Parameters
-        ----------
-        method : {"auto", "exact", "sampled"}, default "auto"
-            "exact"
-        n_repeats : int, default 1
-            Number of independent runs of which the mean is taken.
-
-        Returns
-        -------
-        SplitSpread
-        """
-        return self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
 
     @functools.cached_property
     def bias2(self) -> Array:
