@@ -23,6 +23,8 @@ from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
+ROUNDED_TO_ZERO = 1e-15
+"""Variance of scores of at most 1 that rounding alone may cause."""
 EPS = float(np.finfo(float).eps)
 BATCH_BYTES = 2**24
 """Bytes of the scores of all samples in the runs of one batch."""
@@ -72,7 +74,7 @@ def _exact(
         if reason:
             raise NotExactError(reason)
         variance, slack = exact_variance(problem, neighbors, result, tol, n_jobs)
-        spread = math.sqrt(variance)
+        spread = math.sqrt(variance) if variance > ROUNDED_TO_ZERO * problem.largest**2 else 0.0
         error = max(spread - math.sqrt(max(variance - slack, 0.0)), math.sqrt(variance + slack) - spread)
     return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
 
