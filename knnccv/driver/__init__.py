@@ -26,9 +26,7 @@ from __future__ import annotations
 
 from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
-from ._depth import first_depth
-from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
-from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
+from ._forecast import SlowComputationWarning, announce_profile, of_many
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
@@ -37,7 +35,6 @@ from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
-    "HARD",
     "TIES",
     "CompleteCV",
     "ScoringProblem",
@@ -45,16 +42,9 @@ __all__ = [
     "SplitSpread",
     "TieReport",
     "announce_profile",
-    "announce_trials",
-    "compile_first",
     "complete_cv",
-    "first_depth",
-    "first_kernel",
-    "hardest",
     "is_accuracy",
     "item_shares",
-    "light_kernels",
-    "not_served",
     "of_many",
     "one_of_alike",
     "score_rows",

@@ -68,7 +68,8 @@ def _exact(
     scores = _all_runs(problem, result)
     if scores is not None:
         spread = _deviation(scores, result.score)
-        error = result.truncation_bound + 8 * EPS * problem.largest if len(scores) > 1 else 0.0
+        largest_error = result.truncation_bound * math.sqrt(len(scores))  # if all of it is in one run
+        error = largest_error + 8 * EPS * problem.largest if len(scores) > 1 else 0.0
     else:
         reason = why_not_exact(problem, result)
         if reason:
@@ -106,7 +107,11 @@ def _sampled(
     batches, missed = [], 0.0
     for start in range(0, N_RUNS, size):
         n_runs = min(size, N_RUNS - start)
-        runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
+        try:
+            runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
+        except NotImplementedError as error:
+            msg = f"split_std() cannot draw runs of {problem.design!r}: {error}"
+            raise ValueError(msg) from error
         plan = trial_scorer(problem, neighbors, runs)
         scores, unknown = score_runs(plan, problem, n_jobs, None, progress=False, announce=start == 0)
         batches.append(scores)

@@ -285,6 +285,12 @@ def test_approximate_neighbors_are_not_certified(monkeypatch):
     assert result.split_std("sampled").error < 0.1
 
 
+def refuse(*_):
+    """The splits of a design whose splits others draw."""
+    msg = "drawn elsewhere"
+    raise NotImplementedError(msg)
+
+
 def test_bad_arguments(monkeypatch):
     X, y = blobs(8, 40, 3)
     result = complete_cv(X, y, "nn", KFold(5))
@@ -304,6 +310,9 @@ def test_bad_arguments(monkeypatch):
     ]:
         with pytest.raises(ValueError, match=f'method="exact" is not offered: .*{why}'):
             complete_cv(X, y, rule, design).split_std("exact")
+    undrawn = type("Undrawn", (KFold,), {"draw": refuse})
+    with pytest.raises(ValueError, match=r"cannot draw runs of .*: drawn elsewhere"):
+        complete_cv(X, y, "nn", undrawn(5)).split_std()
     tied = complete_cv(np.round(X), y, "nn", KFold(5), ties="random")
     with pytest.raises(ValueError, match="samples have ties that matter"):
         tied.split_std("exact")
