@@ -109,9 +109,9 @@ def _sampled(
         n_runs = min(size, N_RUNS - start)
         try:
             runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
-        except NotImplementedError as error:
-            msg = f"split_std() cannot draw runs of {problem.design!r}: {error}"
-            raise ValueError(msg) from error
+        except NotImplementedError as reason:
+            msg = f"split_std() cannot draw runs of {problem.design!r}: {reason}"
+            raise ValueError(msg) from reason
         plan = trial_scorer(problem, neighbors, runs)
         scores, unknown = score_runs(plan, problem, n_jobs, None, progress=False, announce=start == 0)
         batches.append(scores)
