@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "Comparison": "inference",
+    "Comparisons": "inference",
     "CompleteCV": "driver",
+    "ConfidenceInterval": "inference",
     "Design": "designs",
+    "InferenceWarning": "inference",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
@@ -20,6 +24,7 @@ _HOME = {
     "Neighbors": "neighbors",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
+    "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -27,6 +32,8 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "compare": "inference",
+    "compare_all": "inference",
     "complete_cv": "driver",
     "get_variant": "variants",
     "loo_curve": "curves",
@@ -59,6 +66,15 @@ if TYPE_CHECKING:
         TrainingSets,
     )
     from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
+    from .inference import (
+        Comparison,
+        Comparisons,
+        ConfidenceInterval,
+        InferenceWarning,
+        StandardError,
+        compare,
+        compare_all,
+    )
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors

@@ -10,10 +10,12 @@ from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array
 from ..designs import GroupTrainingSets
+from ..inference import HalfScores
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
+from ._halves import halves_of
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
@@ -66,6 +68,14 @@ class NeighborEvaluation:
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
         return tie_report(result, self)
+
+    def half_scores(
+        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
+    ) -> HalfScores:
+        """Return the scores of random halves."""
+        return halves_of(
+            self.problem, self.neighbors, result.score, n_halvings, groups, random_state, self.n_jobs
+        )
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""
