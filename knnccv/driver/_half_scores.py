@@ -109,6 +109,7 @@ def _score_block(
 ) -> None:
     """Add the parts of a block of rows to the scores; rows with too short lists once more, deeper."""
     waiting = {at: np.arange(len(block)) for at in range(len(halves))}
+    growth = 1
     while waiting:
         used = np.unique(np.concatenate(list(waiting.values()))) if len(waiting) < len(halves) else None
         rows = block if used is None else block[used]
@@ -124,6 +125,7 @@ def _score_block(
             lists: NeighborLists = lists,
             lengths: Array = lengths,
             last: bool = last,
+            growth: int = growth,
             waiting: dict[int, Array] = waiting,
             left: dict[int, Array] = left,
         ) -> None:
@@ -134,7 +136,8 @@ def _score_block(
                 mine = mine[half_of[rows[mine]] == half.half]
                 if not len(mine):
                     continue
-                kept = _within_half(lists, lengths, mine, half_of, half)
+                enough = neighbors.n_items if last else half.enough * growth
+                kept = _within_half(lists, lengths, mine, half_of, half.half, enough)
                 found, tails = half.contributions(kept, rows[mine])
                 if not last and (short := tails > TOLERANCE / 2).any():
                     left[at] = mine[short] if used is None else used[mine[short]]
@@ -146,6 +149,7 @@ def _score_block(
         for_each(work, pieces, n_jobs)
         waiting = left
         depth = min(2 * depth, neighbors.max_depth)
+        growth *= 2
 
 
 def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
@@ -163,15 +167,13 @@ def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -
 
 
 def _within_half(
-    lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: Half
+    lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
 ) -> NeighborLists:
-    """The lists of some rows without the samples outside the half."""
+    """The lists of some rows without the samples outside the half, down to `enough` and their ties."""
     shape = (len(at), lists.items.shape[1])
     items, values = np.empty(shape, np.int32), np.empty(shape)
     kept = np.empty(len(at), np.int64)
-    keep_half(
-        lists.items, lists.values, lengths, at, half_of, half.half, half.enough, items, values, kept
-    )
+    keep_half(lists.items, lists.values, lengths, at, half_of, half, enough, items, values, kept)
     return NeighborLists(items, values, kept, np.zeros(len(at), bool))
 
 
@@ -235,10 +237,7 @@ def _scorer(
     if isinstance(reduced.design, LeaveGroupsOut):
         return group_scorer(reduced, neighbors, TOLERANCE, rows=rows), neighbors.n_items
     scorer = block_scorer(reduced, neighbors, TOLERANCE, 0, None)
-    enough = 1
-    for tail in scorer.fixed_tails:
-        if tail is None:
-            return scorer, neighbors.n_items
-        enough = max(enough, int(np.argmax(tail <= TOLERANCE / 2)))
-    kinds = tuple(kind.up_to(neighbors.n_items) for kind in scorer.kinds)
-    return replace(scorer, kinds=kinds), enough
+    enough = first_depth(reduced, neighbors, TOLERANCE, scorer.fixed_tails)
+    if any(tail is None for tail in scorer.fixed_tails):
+        enough += math.ceil(2 * math.sqrt(enough))  # the tail depends on the classes of the neighbors
+    return scorer, enough
