@@ -177,9 +177,7 @@ def _within_half(
     return NeighborLists(items, values, kept, np.zeros(len(at), bool))
 
 
-def _halves(
-    problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings
-) -> tuple[list[Half], float]:
+def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -> tuple[list[Half], float]:
     """All halves, and their mean training size.
 
     Raises

@@ -15,7 +15,7 @@ from ._target import problem_size, score_range_of
 FEWEST_GROUPS = 20
 LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
-"""Ratio of the variance of one answer in the halves to that in all samples from which a warning is given."""
+"""A warning is given if one answer varies by this factor more in the halves than in all samples."""
 
 
 def halves_of(
@@ -56,7 +56,9 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
         raise ValueError(msg)
     codes = encode_groups(groups)[1]
     if len(codes) != problem_size(problem):
-        msg = f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        msg = (
+            f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        )
         raise ValueError(msg)
     return codes
 
@@ -72,7 +74,8 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(
-            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is uncertain"
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
         )
     return tuple(texts)
 

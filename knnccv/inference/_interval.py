@@ -119,8 +119,8 @@ def _wilson(
 ) -> tuple[float, float, float]:
     """Wilson's interval with an effective number of answers: its ends, and that number.
 
-    The number is bounded by a fifth and twice the number of units, which keeps intervals near the ends of the
-    range from becoming arbitrarily wide or narrow.
+    The number is bounded by a fifth and twice the number of units, which keeps intervals near the ends of
+    the range from becoming arbitrarily wide or narrow.
     """
     width = most - least
     if width == 0:

@@ -9,7 +9,7 @@ from ._halves import HalfScores
 
 
 class StandardError(float):
-    """The estimated standard deviation of the exact score over samples of the population: the luck of the data.
+    """The estimated standard deviation of an exact score over samples of the population (luck of the data).
 
     A float. The luck of the split is another number, `CompleteCV.split_std`.
 
