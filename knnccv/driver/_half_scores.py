@@ -29,7 +29,7 @@ from ._scores import BlockScorer, block_scorer
 
 TOLERANCE = 1e-6
 """Admissible error of a half's score: far below what the number of halvings leaves uncertain."""
-BLOCK = 2**21
+BLOCK = 2**18
 """List entries of a block of rows."""
 AT_ONCE = 8
 """Halvings of a task."""
