@@ -13,6 +13,8 @@ from ._problem import ScoringProblem
 from ._target import problem_size, score_range_of
 
 FEWEST_GROUPS = 20
+NOTEWORTHY = 1e-4
+"""Undecided share of a half's score from which a warning is given."""
 LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
@@ -33,9 +35,13 @@ def halves_of(
     number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
     rng = check_random_state(random_state)
     halvings = halvings_of(problem, number, rng, codes)
-    scores, train_size = score_halves(problem, neighbors, halvings, n_jobs)
+    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
     found = HalfScores(scores, n_units, codes is not None, train_size)
-    texts = (*_known_limits(problem, found), *_growth(problem, score, found.mean))
+    texts = (
+        *_uncertain_lists(neighbors, undecided),
+        *_known_limits(problem, found),
+        *_growth(problem, score, found.mean),
+    )
     return HalfScores(scores, n_units, codes is not None, train_size, texts)
 
 
@@ -63,13 +69,26 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
     return codes
 
 
+def _uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
+    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
+    texts = []
+    if neighbors.approximate:
+        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
+    if undecided > NOTEWORTHY:
+        texts.append(
+            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
+            "half's weight is undecided and counts as a score of 0"
+        )
+    return tuple(texts)
+
+
 def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
     """Warnings where intervals were found to be unreliable."""
     texts = []
     nearest = problem.variant.n_nearest(**problem.parameters)
     if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
         texts.append(
-            f"the halves train on {halves.train_size:g} samples, fewer than 4 K = {4 * nearest}: 95 % "
+            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
             "intervals were found to contain the target in 86 to 97 % of the data sets"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:

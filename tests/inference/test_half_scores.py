@@ -174,7 +174,7 @@ def test_all_halvings_of_a_few_samples_give_the_expected_variance(seed):
         one[list(first)], one[list(second)] = 0, 1
     problem_ = validate_problem(y, n_items, "nn", Subsample(alpha), None, "pooled", {})
     halvings = Halvings(half_of, n_items, False)
-    scores, _ = score_halves(problem_, Neighbors.from_distances(distances), halvings, 1)
+    scores, _, undecided = score_halves(problem_, Neighbors.from_distances(distances), halvings, 1)
     size = naive_halves.train_size(n_items, alpha, n_items // 2)
     by_rows = {
         rows: naive_halves.score(
@@ -188,6 +188,7 @@ def test_all_halvings_of_a_few_samples_give_the_expected_variance(seed):
         )
         for rows in {rows for pair in pairs for rows in pair}
     }
+    assert undecided == 0
     expected = naive_halves.variance([(by_rows[a], by_rows[b]) for a, b in pairs])
     assert np.square(scores[:, 0] - scores[:, 1]).mean() / 4 == pytest.approx(float(expected), abs=1e-14)
 
@@ -357,3 +358,17 @@ def test_the_target_is_named():
     X, y = moons(60)
     target = complete_cv(X, y, "nn", KFold(7)).standard_error(20).target
     assert "accuracy in the population of nn, trained on 51 to 52 samples" in target
+
+
+def test_lists_of_other_programs():
+    X, y = moons(80)
+    items, distances = Neighbors.from_data(X).kneighbors(30)
+    given = complete_cv(Neighbors.from_lists(items, distances), y, "nn", Subsample(0.8))
+    whole = complete_cv(X, y, "nn", Subsample(0.8))
+    assert given.standard_error(20) == pytest.approx(whole.standard_error(20), rel=1e-6)
+    short = complete_cv(Neighbors.from_lists(items[:, :4], distances[:, :4]), y, "nn", Subsample(0.8))
+    with pytest.warns(InferenceWarning, match="end too early for halves"):
+        short.standard_error(20)
+    near = Neighbors.from_lists(items, distances, approximate=True)
+    with pytest.warns(InferenceWarning, match="neighbors are approximate"):
+        complete_cv(near, y, "nn", Subsample(0.8)).confidence_interval(n_halvings=20)
