@@ -58,4 +58,5 @@ def as_correct(name: str, values: Any) -> Array:
         at = int(np.argmax(wrong))
         msg = f"{name} must be True or False for every sample, got {name}[{at}] = {data[at]:g}"
         raise ValueError(msg)
-    return data == 1
+    correct: Array = data == 1
+    return correct

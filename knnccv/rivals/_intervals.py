@@ -45,8 +45,9 @@ def fold_clt(
     do not meet this: a sample changes about K / n_items of all answers.
 
     Measured coverage of 95 % intervals, for one k-fold run of K = 1, 5, 15 votes (ten populations, five of
-    them for 500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over populations, K and shares: 83.6 %
-    [67, 95] for 50 samples, 85.7 % [71, 94] for 100, 87.6 % [82, 92] for 200, 88.7 % [78, 96] for 500.
+    them for 500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over populations, K and
+    shares: 83.6 % [67, 95] for 50 samples, 85.7 % [71, 94] for 100, 87.6 % [82, 92] for 200, 88.7 % [78,
+    96] for 500.
 
     Bayle, Bayle, Janson & Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020:
     the central limit theorem is theorem 1, the within-fold estimator theorem 4 (section 4.1), the all-pairs
@@ -118,12 +119,12 @@ def corrected_t(scores: Any, n_train: float, n_test: float, confidence_level: fl
     The sample variance of the J scores times ``1 / J + n_test / n_train``, and t with J - 1 degrees of
     freedom. If all scores are equal, the statistic is infinite, or NaN with a p-value of 1 for zeros.
 
-    Measured coverage of 95 % intervals, 15 splits, K = 1, 5, 15 votes (ten populations, five of
-    them for 500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over populations, K and shares: 89.7 % [64, 100] for
-    50 samples, 91.9 % [82, 100] for 100, 93.1 % [86, 100] for 200, 93.7 % [87, 100] for 500. The variance
-    is too large for a share of 0.5 (1.6 times on average) and too small for 0.8 and 0.9 (0.87, 0.76).
-    As a test at 5 % of two rules that are equally good (200 samples, share 0.9, four scenes) it rejects in
-    5.0 to 9.2 % with 15 splits, in 5.8 to 13 % with 50.
+    Measured coverage of 95 % intervals, 15 splits, K = 1, 5, 15 votes (ten populations, five of them for
+    500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over populations, K and shares: 89.7 %
+    [64, 100] for 50 samples, 91.9 % [82, 100] for 100, 93.1 % [86, 100] for 200, 93.7 % [87, 100] for 500.
+    The variance is too large for a share of 0.5 (1.6 times on average) and too small for 0.8 and 0.9
+    (0.87, 0.76). As a test at 5 % of two rules that are equally good (200 samples, share 0.9, four scenes)
+    it rejects in 5.0 to 9.2 % with 15 splits, in 5.8 to 13 % with 50.
 
     Nadeau & Bengio, "Inference for the generalization error", Machine Learning 52 (2003), section 4: the
     corrected resampled t-test.
@@ -185,10 +186,11 @@ def binomial(score: float, n: int, confidence_level: float = 0.95, *, method: st
     since they share training samples.
 
     Measured coverage of 95 % Wilson intervals about the complete score with n = N, K = 1, 5, 15 votes (ten
-    populations, five of them for 500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over populations, K and
-    shares: 92.4 % [81, 100] for 50 samples, 92.7 % [83, 100] for 100, 93.3 % [85, 100] for 200, 92.5 %
-    [83, 99] for 500. The variance is on average 1.12, 0.85 and 0.77 of the true one for the three shares.
-    "exact" was not measured; it is never narrower than the level asks for independent answers.
+    populations, five of them for 500 samples; training shares 0.5, 0.8, 0.9), mean [worst, best] over
+    populations, K and shares: 92.4 % [81, 100] for 50 samples, 92.7 % [83, 100] for 100, 93.3 % [85, 100]
+    for 200, 92.5 % [83, 99] for 500. The variance is on average 1.12, 0.85 and 0.77 of the true one for
+    the three shares. "exact" was not measured; it is never narrower than the level asks for independent
+    answers.
 
     Wilson, JASA 22 (1927); Clopper & Pearson, Biometrika 26 (1934); computed by
     ``scipy.stats.binomtest(...).proportion_ci``.
