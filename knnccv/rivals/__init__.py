@@ -17,6 +17,7 @@ from ._halves import wang_lindsay
 from ._intervals import binomial, corrected_t, fold_clt
 from ._nested import nested_cv
 from ._results import CorrectedT, Interval, NestedCV, TestResult, WangLindsay
+from ._rules import Votes as Votes
 from ._tests import five_by_two_cv, mcnemar
 
 __all__ = [
