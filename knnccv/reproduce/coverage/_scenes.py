@@ -59,11 +59,11 @@ def _same(distance: float) -> Callable[[np.random.Generator, int], Pair]:
 
 
 SCENES = {
-    "exchangeable": Scene("1-NN, two exchangeable sets of features", _two_sets(2), (1, 1)),
-    "noisy": Scene("5-NN, two noisy versions of the features", _noisy_versions, (5, 5)),
+    "exchangeable": Scene("1-NN, exchangeable features", _two_sets(2), (1, 1)),
+    "noisy": Scene("5-NN, two noisy versions", _noisy_versions, (5, 5)),
     "noise": Scene("1-NN and 5-NN, labels noise", _same(0.0), (1, 5)),
-    "five": Scene("5-NN, two sets of five features", _two_sets(5), (5, 5)),
-    "power": Scene("1-NN and 5-NN, two Gaussians", _same(2.0), (1, 5), equal=False),
+    "five": Scene("5-NN, two sets of features", _two_sets(5), (5, 5)),
+    "power": Scene("1-NN and 5-NN, Gaussians", _same(2.0), (1, 5), equal=False),
 }
 
 
