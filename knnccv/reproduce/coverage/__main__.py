@@ -16,9 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     """``python -m knnccv.reproduce.coverage --sizes 50 100 --samples 1000 --out FOLDER``."""
     parser = argparse.ArgumentParser(prog="python -m knnccv.reproduce.coverage", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="blocks and report")
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[50, 100, 200], help="samples in a data set"
-    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200], help="samples each")
     parser.add_argument("--samples", type=int, default=500, help="data sets with intervals (default 500)")
     parser.add_argument("--more", type=int, default=2000, help="data sets for the true mean alone")
     parser.add_argument("--tests", type=int, default=1000, help="data sets of every comparison")

@@ -1,4 +1,4 @@
-"""Blocks of simulated samples, each kept in a file, so that an interrupted study goes on where it stopped."""
+"""Blocks of simulated data sets, each with a file, so that an interrupted study goes on where it was."""
 
 from __future__ import annotations
 

@@ -26,9 +26,10 @@ def draw_coverage(cells: list[CellSummary]) -> Any:
             left.plot(place + spread, shares, "o", color=color, ms=3.5, alpha=0.7)
             left.plot([place - 0.3, place + 0.3], [shares.mean()] * 2, color=color, lw=2)
     left.set_xticks(range(len(NAMES)), NAMES, rotation=20)
+    left.set_xlim(-0.5, len(NAMES) - 0.5)
     left.set(ylabel="coverage of 95 % intervals (%)", ylim=(None, 101))
-    for warned, marker, label in ((False, "o", "no warning"), (True, "x", "with warnings")):
-        chosen = [cell for cell in cells if (cell.warned > 0) == warned]
+    for calm, marker, label in ((True, "o", "mostly no warning"), (False, "x", "mostly a warning")):
+        chosen = [cell for cell in cells if cell.usually_calm == calm]
         if chosen:
             sizes, widths = [cell.n for cell in chosen], [cell.width for cell in chosen]
             right.plot(sizes, widths, marker, color=EXACT_COLOR, ms=4, alpha=0.7, label=label)
@@ -39,8 +40,8 @@ def draw_coverage(cells: list[CellSummary]) -> Any:
 
 
 def _shares(cells: list[CellSummary], name: str) -> Any:
-    """Coverage in percent of the cells that have this method and no warning."""
-    calm = [cell for cell in cells if cell.warned == 0]
+    """Coverage in percent of the cells that have this method and mostly no warning."""
+    calm = [cell for cell in cells if cell.usually_calm]
     if name == "halves":
         return np.array([100 * cell.coverage for cell in calm])
     return np.array([100 * cell.rivals[name] for cell in calm if name in cell.rivals])

@@ -49,6 +49,11 @@ class CellSummary:
     warned: float
     rivals: Mapping[str, float]
 
+    @property
+    def usually_calm(self) -> bool:
+        """Whether fewer than half of the data sets led to a warning."""
+        return self.warned < 0.5
+
 
 def cell_summaries(found: Mapping[Block, Record]) -> list[CellSummary]:
     """One for every cell that has intervals, in the order of the blocks."""
