@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--halvings", type=int, default=200)
     parser.add_argument("--populations", nargs="+", choices=POPULATIONS, default=list(POPULATIONS))
     parser.add_argument("--jobs", type=int, default=None, help="processes (default: all processors)")
+    parser.add_argument("--no-nested", action="store_true", help="leave nested cross-validation out")
     args = parser.parse_args(arguments)
     blocks = full_blocks(
         args.sizes,
@@ -31,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         n_tested=args.tests,
         n_halvings=args.halvings,
         populations=args.populations,
+        nested_at=None if args.no_nested else 100,
     )
     found = run_all(blocks, args.out / "blocks", args.jobs, progress=sys.stderr.isatty())
     shown = report(found)

@@ -50,17 +50,18 @@ def full_blocks(
     n_tested: int = 1000,
     n_halvings: int = 200,
     populations: Sequence[str] = tuple(POPULATIONS),
+    nested_at: int | None = 100,
 ) -> Iterator[Block]:
     """The blocks of the whole study.
 
-    Tests are with 200 samples, groups with 150, nested cross-validation with 100.
+    Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all.
     """
     for n in sizes:
         for name in populations:
             if name == GROUPS and n != sizes[0]:
                 continue
             at = GROUPS_N if name == GROUPS else n
-            nested = at == 100 and POPULATIONS[name].kind == "two"
+            nested = at == nested_at and POPULATIONS[name].kind == "two"
             for first, size in _pieces(n_data_sets, 25):
                 yield Block("intervals", name, at, first, size, n_halvings, (), nested)
             for first, size in _pieces(n_more, 500):
@@ -243,8 +244,8 @@ def _notes(found: Mapping[Block, Record], quick: bool) -> tuple[str, ...]:
         "leave-one-out. None is recommended.",
         "Claims on coverage are about cells in which fewer than half of the data sets led to a warning: on "
         f"average {MEAN[0]} to {MEAN[1]} %, in each {CELL[0]:g} to {CELL[1]} %, with groups at least "
-        f"{GROUPED:g} %. Tests: at most {MOST_LEVEL:g} % where both rules are equally good, at least {LEAST_POWER:g} % of "
-        "rejections where one is better.",
+        f"{GROUPED:g} %. Tests: at most {MOST_LEVEL:g} % where both rules are equally good, at least "
+        f"{LEAST_POWER:g} % of rejections where one is better.",
     ]
     if quick:
         notes.append(
