@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -65,10 +65,8 @@ def test_rivals_ask_for_the_answers_of_the_rule():
     assert _rivals.answers_of_folds(votes, folds).tolist() == expected
     scores = _rivals.scores_of_splits(votes, 8, 7, 400, np.random.default_rng(0))
     assert set(np.unique(scores)) <= {0.0, 1.0}
-    alone = [
-        y[min((j for j in range(8) if j != i), key=lambda j: abs(x[j] - x[i]))] == y[i] for i in range(8)
-    ]
-    assert scores.mean() == pytest.approx(np.mean(alone), abs=0.1)
+    gaps = np.abs(x[:, None] - x) + np.diag(np.full(8, np.inf))
+    assert scores.mean() == pytest.approx(np.mean(y[gaps.argmin(axis=1)] == y), abs=0.1)
 
 
 def test_coverage_by_counting():
@@ -97,7 +95,7 @@ def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
     calls = []
     run = Block.run
     monkeypatch.setattr(Block, "run", lambda block: calls.append(block) or run(block))
-    assert run_block(SMALL, tmp_path) == json.loads(json.dumps(first))
+    assert run_block(SMALL, tmp_path) == first
     assert calls == []
     (path,) = tmp_path.iterdir()
     path.write_text(path.read_text(encoding="utf-8")[:50], encoding="utf-8")
@@ -180,13 +178,13 @@ def test_verdicts_of_made_up_cells():
 def test_the_blocks_of_the_whole_study():
     blocks = list(_report.full_blocks())
     assert len({block.file for block in blocks}) == len(blocks)
-    for name in POPULATIONS:
-        sizes = [block.n for block in blocks if block.kind == "intervals" and block.name == name]
-        assert set(sizes) == ({150} if name == "groups" else {50, 100, 200})
-        sizes = {
-            n: sum(b.size for b in blocks if (b.kind, b.name, b.n) == ("intervals", name, n)) for n in sizes
-        }
-        assert set(sizes.values()) == {500}
+    numbers = Counter()
+    for block in blocks:
+        if block.kind == "intervals":
+            numbers[block.name, block.n] += block.size
+    expected = {(name, n) for name in POPULATIONS for n in (50, 100, 200) if name != "groups"}
+    assert set(numbers) == {*expected, ("groups", 150)}
+    assert set(numbers.values()) == {500}
     assert {block.n for block in blocks if block.nested} == {100}
 
 
@@ -205,8 +203,7 @@ def test_the_driver_writes_a_report_and_goes_on(tmp_path, capsys, monkeypatch):
 @pytest.mark.slow
 def test_processes_give_the_same(tmp_path):
     blocks = [replace(SMALL, size=2), replace(SMALL, first=2, size=2)]
-    alone = {block: json.loads(json.dumps(record)) for block, record in run_all(blocks, None).items()}
-    assert run_all(blocks, tmp_path, n_jobs=2) == alone
+    assert run_all(blocks, tmp_path, n_jobs=2) == run_all(blocks, None)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ TITLE = "Coverage of 95 % intervals and levels of tests: samples of known popula
 SOURCE = "no paper; all numbers are of knnccv's own simulations"
 METHODS = ("binomial", "one run, CLT", "corrected t", "nested")
 TESTS = ("halves", "McNemar, 10 folds", "corrected t")
-HEADER = ("", "cover %", "width", "var.", "warn %", "binom.", "CLT", "corr. t", "nested")
+HEADER = ("", "cover", "width", "var.", "warn", "binom.", "CLT", "corr.t", "nested")
 COLUMNS = ("part", "quantity", "knnccv", "verdict", "width", "variance", "warned", *METHODS, "note")
 GROUPS_N = 150
 GROUPS = "groups"
@@ -208,7 +208,7 @@ def _cell_tables(cells: list[CellSummary]) -> Iterator[Table]:
 
 def _test_table(tests: list[TestSummary]) -> Iterator[Table]:
     if tests:
-        header = ("rejected, %", "halves", "McNem.", "corr. t", *[""] * (len(HEADER) - 4))
+        header = ("rejected, %", "halves", "McNem.", "corr.t", *[""] * (len(HEADER) - 4))
         rows = tuple(
             (
                 SCENES[test.scene].name,
@@ -236,11 +236,11 @@ def _notes(found: Mapping[Block, Record], quick: bool) -> tuple[str, ...]:
     notes = [
         "The target of an interval is the mean exact score over data sets of the population. Its mean over "
         "all data sets drawn, also of those without an interval, is unbiased and stands for it.",
-        "cover: share of 95 % intervals by halves that contain the target; width: mean width over that of "
+        "cover: percentage of 95 % intervals by halves that contain the target; width: mean width over that of "
         "±1.96 standard deviations of the exact score; var.: mean estimated over true variance; warn: "
         f"share of data sets with an InferenceWarning. Halvings: {', '.join(map(str, halvings))}.",
         "Others, in knnccv.rivals: binom., the exact score as if answers were independent; CLT, one run of "
-        "folds with the same share; corr. t, 15 random splits; nested, 10 folds and 30 repetitions, beside "
+        "folds with the same share; corr.t, 15 random splits; nested, 10 folds and 30 repetitions, beside "
         "leave-one-out. None is recommended.",
         "Claims on coverage are about cells in which fewer than half of the data sets led to a warning: on "
         f"average {MEAN[0]} to {MEAN[1]} %, in each {CELL[0]:g} to {CELL[1]} %, with groups at least "

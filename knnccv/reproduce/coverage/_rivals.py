@@ -16,7 +16,7 @@ N_REPEATS = 30
 
 def rival_intervals(
     cell: Cell, neighbors: Neighbors, y: Array, score: float, rng: np.random.Generator, nested: bool
-) -> dict[str, tuple[float, float]]:
+) -> dict[str, list[float]]:
     """The ends of 95 % intervals by method.
 
     One run of folds and random splits train on the share of the design; leave-one-out has the binomial
@@ -38,7 +38,7 @@ def rival_intervals(
         ends["nested"] = nested_cv(
             neighbors, y, n_votes, n_repeats=N_REPEATS, random_state=rng.integers(2**31)
         )
-    return {name: (low, high) for name, (low, high) in ends.items()}
+    return {name: list(interval) for name, interval in ends.items()}
 
 
 def answers_of_folds(votes: Votes, folds: Array) -> Array:
