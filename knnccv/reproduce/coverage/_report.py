@@ -238,7 +238,8 @@ def _notes(found: Mapping[Block, Record], quick: bool) -> tuple[str, ...]:
         "all data sets drawn, also of those without an interval, is unbiased and stands for it.",
         "cover: percentage of 95 % intervals by halves that contain the target; width: mean width over "
         "that of ±1.96 standard deviations of the exact score; var.: mean estimated over true variance; "
-        f"warn: percentage of data sets with an InferenceWarning. Halvings: {', '.join(map(str, halvings))}.",
+        "warn: percentage of data sets with an InferenceWarning. "
+        f"Halvings: {', '.join(map(str, halvings))}.",
         "Others, in knnccv.rivals: binom., the exact score as if answers were independent; CLT, one run of "
         "folds with the same share; corr.t, 15 random splits; nested, 10 folds and 30 repetitions, beside "
         "leave-one-out. None is recommended.",
