@@ -200,6 +200,15 @@ def test_the_driver_writes_a_report_and_goes_on(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == out
 
 
+def test_the_whole_study_keeps_its_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(_report, "full_blocks", lambda: [replace(SMALL, size=2)])
+    first = _report.coverage(False)
+    (path,) = (tmp_path / "kept").glob("coverage-*/*.json")
+    assert path.name.startswith("intervals-gaussians-40")
+    monkeypatch.setattr(Block, "run", lambda _: pytest.fail("computed again"))
+    assert _report.coverage(False).lines == first.lines
+
+
 @pytest.mark.slow
 def test_processes_give_the_same(tmp_path):
     blocks = [replace(SMALL, size=2), replace(SMALL, first=2, size=2)]

@@ -8,7 +8,7 @@ import uuid
 import warnings
 import zlib
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._parallel import n_workers
+from ..._parallel import for_each, n_workers
 from ...inference import InferenceWarning
 from ...neighbors import Neighbors
 from ._cells import Cell, cells_of
@@ -159,20 +159,19 @@ def run_all(
 ) -> dict[Block, Record]:
     """All blocks, in processes if there are several workers and a folder; in the order of the blocks."""
     asked = list(blocks)
+    found: dict[Block, Record] = {}
+
+    def here(block: Block) -> None:
+        found[block] = run_block(block, folder)
+
     workers = min(n_workers(n_jobs), len(asked))
     if workers < 2 or folder is None:
-        return {block: run_block(block, folder) for block in _shown(asked, progress)}
-    found = {}
+        for_each(here, asked, 1, progress, unit="block")
+        return found
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run_block, block, folder): block for block in asked}
-        for future in _shown(as_completed(futures), progress, len(asked)):
-            found[futures[future]] = future.result()
+
+        def away(block: Block) -> None:
+            found[block] = pool.submit(run_block, block, folder).result()
+
+        for_each(away, asked, workers, progress, unit="block")
     return {block: found[block] for block in asked}
-
-
-def _shown(items: Any, progress: bool, total: int | None = None) -> Any:
-    if not progress:
-        return items
-    from tqdm import tqdm
-
-    return tqdm(items, total=total, unit="block")
