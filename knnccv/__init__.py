@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "Comparison": "inference",
+    "Comparisons": "inference",
     "CompleteCV": "driver",
+    "ConfidenceInterval": "inference",
     "Design": "designs",
+    "InferenceWarning": "inference",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
@@ -21,6 +25,7 @@ _HOME = {
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
     "SplitSpread": "driver",
+    "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -28,6 +33,8 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "compare": "inference",
+    "compare_all": "inference",
     "complete_cv": "driver",
     "get_variant": "variants",
     "loo_curve": "curves",
@@ -41,12 +48,12 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warmup",
 }
-_MODULES = ("datasets", "hvdm", "plot", "rib", "sklearn", "testing")
+_MODULES = ("datasets", "hvdm", "plot", "rib", "rivals", "sklearn", "testing")
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, hvdm, plot, rib, sklearn, testing
+    from . import datasets, hvdm, plot, rib, rivals, sklearn, testing
     from ._warmup import warm
     from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (
@@ -60,6 +67,15 @@ if TYPE_CHECKING:
         TrainingSets,
     )
     from .driver import CompleteCV, SlowComputationWarning, SplitSpread, TieReport, complete_cv
+    from .inference import (
+        Comparison,
+        Comparisons,
+        ConfidenceInterval,
+        InferenceWarning,
+        StandardError,
+        compare,
+        compare_all,
+    )
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors

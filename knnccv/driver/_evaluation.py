@@ -10,10 +10,12 @@ from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array
 from ..designs import GroupTrainingSets
+from ..inference import HalfScores
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
+from ._halves import halves_of
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
@@ -76,6 +78,14 @@ class NeighborEvaluation:
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return split_spread(
             self.problem, self.neighbors, result, self.tol, method, n_repeats, random_state, n_jobs
+        )
+
+    def half_scores(
+        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
+    ) -> HalfScores:
+        """Return the scores of random halves."""
+        return halves_of(
+            self.problem, self.neighbors, result.score, n_halvings, groups, random_state, self.n_jobs
         )
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:

@@ -13,8 +13,10 @@ import numpy as np
 from .._formatting import _listed, data_frame, error_line
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
+from ..inference import HalfScores, ScoredHalves, Terms
 from ._normalize import check_normalize, normalized
 from ._split_result import RandomSplits
+from ._target import score_range_of, target_of, terms_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +52,14 @@ class Evaluation(Protocol):
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
 
+    def half_scores(
+        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
+    ) -> HalfScores:
+        """Return the scores of random halves."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(RandomSplits):
+class CompleteCV(ScoredHalves, RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -164,7 +171,7 @@ class CompleteCV(RandomSplits):
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_evaluation", "_confusion")
+            if name not in ("_evaluation", "_confusion", "_halves")
         }
 
     def per_class(self) -> dict[Any, float]:
@@ -318,6 +325,25 @@ class CompleteCV(RandomSplits):
         outputs = range(1 if self.labels.ndim == 1 else self.labels.shape[1])
         columns = [self._part("prediction", output).per_item for output in outputs]
         return columns[0] if self.labels.ndim == 1 else np.column_stack(columns)
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `knnccv.compare`."""
+        return terms_of(self._reference().problem, self.weights)
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        evaluation = self._reference()
+
+        def compute() -> HalfScores:
+            return evaluation.half_scores(self, n_halvings, groups, random_state)
+
+        return self._kept_halves(n_halvings, groups, random_state, compute)
+
+    def _target(self) -> str:
+        return target_of(self._reference().problem)
+
+    def _score_range(self) -> tuple[float, float] | None:
+        return score_range_of(self._reference().problem)
 
     def _part(self, part: str, output: int = 0) -> CompleteCV:
         if "part" not in self.parameters:
