@@ -102,7 +102,9 @@ def _sampled(
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> SplitSpread:
-    all_lists(neighbors, first_depth(problem, neighbors, TOLERANCE), n_jobs)
+    depth = first_depth(problem, neighbors, TOLERANCE)
+    if neighbors.room(depth) is not None:
+        all_lists(neighbors, depth, n_jobs)  # for all batches
     size = max(1, min(N_RUNS, BATCH_BYTES // (8 * neighbors.n_items)))
     batches, missed = [], 0.0
     for start in range(0, N_RUNS, size):
