@@ -51,7 +51,7 @@ def score_trials(
 ):
     """Compute the score of every row in every run that tests its sample in one of the ``tested`` folds.
 
-    ``fold_of`` (n_runs, n_items) is the fold that tests a sample; the samples of the other folds train.
+    ``fold_of`` (n_items, n_runs) is the fold that tests a sample; the samples of the other folds train.
     ``tested`` has shape (n_runs, n_folds). The score is NaN if the list of the row ends before ``nearest``
     training samples are found, or if a sample that is not in the list may tie with the last of them (not
     ``certain``).
@@ -60,10 +60,10 @@ def score_trials(
     order = np.empty(depth, np.int64)
     group_end = np.empty(depth, np.int64)
     for r in range(len(targets)):
-        for run in range(len(fold_of)):
+        for run in range(fold_of.shape[1]):
             if stop[0]:
                 return
-            fold = fold_of[run, targets[r]]
+            fold = fold_of[targets[r], run]
             if fold < 0 or not tested[run, fold]:
                 continue
             found = 0
@@ -71,7 +71,7 @@ def score_trials(
             last = 0
             for i in range(lengths[r]):
                 item = items[r, i]
-                if fold_of[run, item] == fold:
+                if fold_of[item, run] == fold:
                     continue
                 tie = found > 0 and average_ties and values[r, i] == values[r, last]
                 if found >= nearest and not tie:
@@ -136,7 +136,7 @@ class TrialScorer:
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array]:
         """Return the contributions of the rows to the score of every run, and their unknown shares."""
-        n_runs = len(self.fold_of)
+        n_runs = self.fold_of.shape[1]
         scores = np.zeros((len(rows), n_runs))
         waiting = np.arange(len(rows))
         while True:
@@ -161,7 +161,7 @@ class TrialScorer:
             if depth >= self.neighbors.max_depth or not len(waiting):
                 break
             depth = min(2 * depth, self.neighbors.max_depth)
-        fold = self.fold_of[:, rows]
+        fold = self.fold_of[rows].T
         kind = self.kind_of[np.arange(n_runs)[:, None], fold]
         share = self.shares[kind, self.labels.classes[rows]]
         share = np.where(fold >= 0, share, 0.0).T
@@ -194,11 +194,11 @@ def trial_scorer(
     question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array, Array]]
 ) -> TrialScorer:
     """The scorer of these runs, each as `Design.draw` returns it; compiled."""
-    fold_of = np.ascontiguousarray([fold for fold, _ in runs], dtype=np.int32)
+    fold_of = np.ascontiguousarray(np.array([fold for fold, _ in runs], dtype=np.int32).T)
     kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
     shares = item_shares(question, kind_of.shape[1])
     if isinstance(question.design, LeaveGroupsOut):  # training sets differ in size from run to run
-        sizes, kind_of = np.unique((fold_of < 0).sum(axis=1, keepdims=True), return_inverse=True)
+        sizes, kind_of = np.unique((fold_of < 0).sum(axis=0)[:, None], return_inverse=True)
         kind_of = kind_of.reshape(-1, 1)
         tasks = [question.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
@@ -266,12 +266,12 @@ def score_runs(
     else:
         plan = replace(plan, neighbors=neighbors.for_workers(depth, executor))
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
-    added = np.empty((len(rows), len(plan.fold_of)))
+    added = np.empty((len(rows), plan.fold_of.shape[1]))
     unknown = np.empty(len(rows))
     with WorkerPool(plan, n_jobs=n_jobs, executor=executor, progress=progress, parts=parts) as workers:
         if announce:
             announce_trials(here, question, rows, depth, workers.n_workers)
-        if len(plan.fold_of) * hardest(question, neighbors.max_depth) > HARD:
+        if plan.fold_of.shape[1] * hardest(question, neighbors.max_depth) > HARD:
             workers.stand_apart()
         for block, found in workers.map(rows, neighbors.rows_at_once(depth), depth):
             added[block], unknown[block] = found
