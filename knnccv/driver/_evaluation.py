@@ -14,6 +14,8 @@ from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
+from ._influence import influence
+from ._influence_result import Influence
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
@@ -66,6 +68,11 @@ class NeighborEvaluation:
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
         return tie_report(result, self)
+
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
+        jobs = self.n_jobs if n_jobs is None else n_jobs
+        return influence(result, self.problem, self.neighbors, self.tol, jobs)
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""

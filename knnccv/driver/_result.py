@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..designs import TrainingSets
+    from ._influence_result import Influence
     from ._problem import ScoringProblem
     from ._tie_report import TieReport
 
@@ -48,6 +49,9 @@ class Evaluation(Protocol):
 
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
+
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -294,6 +298,34 @@ class CompleteCV:
         (5, 0.3, 0.406, 0.533)
         """
         return self._reference().tie_report(self)
+
+    def influence(self, n_jobs: int | None = None) -> Influence:
+        """How the score changes without each sample; computed at every call, from the data.
+
+        Parameters
+        ----------
+        n_jobs : int, optional
+            Number of threads, -1 for all processors; by default as in `complete_cv`.
+
+        Returns
+        -------
+        Influence
+
+        Raises
+        ------
+        ValueError
+            If the design or the rule is impossible without some sample, for `LeaveGroupsOut`, for a score that
+            is no mean (regression's variance), or if the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
+        array([0, 0, 0])
+        """
+        return self._reference().influence(self, n_jobs)
 
     @functools.cached_property
     def bias2(self) -> Array:

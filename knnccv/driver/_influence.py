@@ -1,0 +1,327 @@
+"""How the score changes without each sample: one pass over the neighbor lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._parallel import WorkerPool, stop_flag
+from .._typing import Array, Kernel
+from ..kernel import (
+    Constraints,
+    Labels,
+    Variant,
+    compile_driver,
+    compile_kernel,
+    compile_removal_kernel,
+    constraints_for,
+)
+from ..designs import TrainingSets
+from ..neighbors import NeighborLists, Neighbors
+from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ._influence_result import Influence
+from ._influence_rows import (
+    ADD_ROWS,
+    CHANGES_AT_ONCE,
+    CHANGES_ONE_BY_ONE,
+    WITHOUT_LAST_OF,
+    add_rows,
+    changes_at_once,
+    changes_one_by_one,
+    without_last_of,
+)
+from ._light_kernels import belong_together, first_kernel
+from ._problem import ScoringProblem
+from ._reduced import ReducedProblem, reduced_problems
+from ._result import CompleteCV
+from ._rows import usable_lengths
+
+LARGEST_TOL = 1e-9  # a change is about 1/N of the score
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One kind of training sets of N - 1 samples, and the missing samples that it is for.
+
+    Attributes
+    ----------
+    kernel, light, constraints
+        The kernels of the rule for these training sets, as in `KindScorer`.
+    at_once : (jitted function, Constraints), or None
+        `Variant.removal_kernel`.
+    removed : int
+        The class of the missing samples; -1 for any class.
+    first : int
+        The first of the reduced problems that have this kind.
+    weights : ndarray of shape (n_problems, n_classes)
+        The weights of a tested sample in these problems.
+    n_nearest : int
+        The number of nearest training samples that decide.
+    fixed_tail : ndarray or None
+        As in `KindScorer`.
+    """
+
+    kernel: Kernel
+    light: Kernel | None
+    constraints: Constraints
+    at_once: tuple[Kernel, Constraints] | None
+    removed: int
+    first: int
+    weights: Array
+    n_nearest: int
+    fixed_tail: Array | None
+
+    def compile(self) -> None:
+        """Compile what blocks call first."""
+        if self.at_once is not None:
+            compile_removal_kernel(self.at_once[0])
+        else:
+            compile_kernel(first_kernel(self.light, self.kernel), "the influence")
+
+
+@dataclass(frozen=True)
+class BlockRemover:
+    """Everything a worker needs to leave samples out of the lists of a block of tested samples."""
+
+    neighbors: Neighbors
+    labels: Labels
+    removals: tuple[Removal, ...]
+    owners: Array
+    average_ties: bool
+
+    def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array, Array]:
+        """Items, lengths, changes (n_rows, depth), and (n_removals, n_rows) bases and tails."""
+        lists = self.neighbors.search(rows, depth)
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties)
+        changes = np.zeros(lists.items.shape)
+        bases, tails = np.zeros((2, len(self.removals), len(rows)))
+        for q, removal in enumerate(self.removals):
+            self._remove(removal, lists, lengths, rows, changes, bases[q])
+            tails[q] = self._tails(removal, lists, lengths, rows)
+        return lists.items, lengths, changes, bases, tails
+
+    def _remove(
+        self,
+        removal: Removal,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        changes: Array,
+        bases: Array,
+    ) -> None:
+        served = np.zeros(len(rows), np.int64)
+        given = (lists.items, lists.values, lengths, rows, self.average_ties, self.labels)
+        sums = (self.owners, removal.first, removal.weights, changes, bases, served, stop_flag())
+        if removal.at_once is not None:
+            fill = compile_driver(changes_at_once, CHANGES_AT_ONCE)
+            kernel, constraints = removal.at_once
+            fill(compile_removal_kernel(kernel), *given, constraints, *sums)
+        first = first_kernel(removal.light, removal.kernel)
+        for kernel in (first,) if first is removal.kernel else (first, removal.kernel):
+            if served.all():
+                break
+            fill = compile_driver(changes_one_by_one, CHANGES_ONE_BY_ONE)
+            fill(
+                compile_kernel(kernel, "the influence"),
+                *given,
+                removal.constraints,
+                removal.removed,
+                *sums,
+            )
+
+    def _tails(self, removal: Removal, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """The probability that the list without one of its samples does not decide, shape (n_rows,)."""
+        counted = removal.weights[:, self.labels.classes[rows]].max(axis=0) > 0
+        if removal.fixed_tail is not None:
+            tails: Array = removal.fixed_tail[np.maximum(lengths - 1, 0)]
+            return np.where(counted, tails, 0.0)
+        items, left = np.empty_like(lists.items), lengths.copy()
+        drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
+        drop(lists.items, left, self.labels, removal.removed, items)
+        tails = np.empty(len(rows))
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)
+        fill(items, left, rows, self.labels, removal.constraints, removal.n_nearest, tails)
+        return np.where(counted, tails, 0.0)
+
+
+def influence(
+    result: CompleteCV, problem: ScoringProblem, neighbors: Neighbors, tol: float, n_jobs: int | None
+) -> Influence:
+    """Return the `Influence` of every sample on the score of `result`."""
+    _check_linear(problem)
+    reduced, owners = reduced_problems(problem)
+    removals = tuple(_removals(problem, reduced))
+    remover = BlockRemover(
+        neighbors, problem.kernel_labels(), removals, owners, problem.ties == "random"
+    )
+    for removal in removals:
+        removal.compile()
+    sums = _Sums(problem, removals, owners)
+    _all_rows(remover, sums, problem, min(tol, LARGEST_TOL), n_jobs)
+    without, bound = sums.scores_without(len(reduced), problem)
+    kept = _kept(result, problem, reduced, owners)
+    return Influence(
+        total=result.score - without,
+        as_tested=result.score - kept,
+        as_training=kept - without,
+        labels=result.labels,
+        measure=result.measure,
+        is_loss=problem.is_loss,
+        error_bound=float("inf") if neighbors.approximate else result.error_bound + bound,
+    )
+
+
+def _check_linear(problem: ScoringProblem) -> None:
+    """Refuse a score that is not the mean of the samples' scores over all training sets."""
+    if type(problem.variant).over_kinds is Variant.over_kinds:
+        return
+    scores = np.zeros((1, 1))
+
+    def refuse(**parameters: object) -> Array:
+        shown = ", ".join(f"{name}={value!r}" for name, value in problem.parameters.items())
+        msg = (
+            f"influence needs a score that is a mean over the training sets; {problem.variant.name!r} with "
+            f"{shown} is not (asked for {parameters})"
+        )
+        raise ValueError(msg)
+
+    problem.variant.over_kinds(scores, scores + 1, refuse, problem.values.shape[1], **problem.parameters)
+
+
+def _removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[Removal]:
+    """One for each kind of training sets; stratified ones for each reduced problem."""
+    found: dict[object, Removal] = {}
+    for g, one in enumerate(reduced):
+        for kind, row in zip(one.training_sets, one.item_weights, strict=True):
+            weights = np.array([float(weight) for weight in row])
+            key = (g if kind.stratified else -1, kind.n_train, kind.counts, kind.extra, kind.n_extra)
+            if key in found:
+                found[key].weights[0 if kind.stratified else g] += weights
+                continue
+            n_problems = 1 if kind.stratified else len(reduced)
+            matrix = np.zeros((n_problems, len(row)))
+            matrix[0 if kind.stratified else g] = weights
+            removed = one.removed if kind.stratified else -1
+            first = g if kind.stratified else 0
+            found[key] = _removal(problem, kind, removed, first, matrix)
+    return list(found.values())
+
+
+def _removal(
+    problem: ScoringProblem, kind: TrainingSets, removed: int, first: int, weights: Array
+) -> Removal:
+    """The kernels for a kind of training sets."""
+    task = problem.task(kind)
+    variant, nearest = problem.variant, problem.nearest(kind)
+    constraints = problem.constraints(task)
+    at_once = light = None
+    if belong_together(type(variant), "light_kernel"):
+        light = variant.light_kernel(task, constraints)
+    if belong_together(type(variant), "removal_kernel", "tables", "n_nearest"):
+        special = variant.removal_kernel(task, removed, **problem.parameters)
+        if special is not None:
+            at_once = special[0], constraints_for(task, special[1], n_nearest=nearest)
+    return Removal(
+        variant.kernel_for(task),
+        light,
+        constraints,
+        at_once,
+        removed,
+        first,
+        weights,
+        nearest,
+        None if kind.stratified else fixed_tail(task.n_available, task.train_size, nearest),
+    )
+
+
+class _Sums:
+    """Sums over the tested samples."""
+
+    def __init__(self, problem: ScoringProblem, removals: tuple[Removal, ...], owners: Array) -> None:
+        n_items, n_classes = len(owners), len(problem.labels.classes)
+        self._removals, self._owners, self._codes = removals, owners, problem.labels.codes
+        self._changes = np.zeros(n_items)
+        self._own = np.zeros(n_items)
+        self._bases = np.zeros((len(removals), 2, n_classes))
+        self._tails = np.zeros((len(removals), n_classes))
+
+    def add(self, rows: Array, items: Array, lengths: Array, changes: Array, bases: Array, tails: Array) -> None:
+        """Add rows of a block."""
+        compile_driver(add_rows, ADD_ROWS)(
+            rows, items, lengths, self._codes, changes, bases, tails, self._changes, self._bases, self._tails
+        )
+        for removal, base in zip(self._removals, bases, strict=True):
+            at = self._owners[rows] - removal.first
+            inside = (at >= 0) & (at < len(removal.weights))
+            weights = removal.weights[np.where(inside, at, 0), self._codes[rows]]
+            self._own[rows] += np.where(inside, weights * base, 0.0)
+
+    def scores_without(self, n_problems: int, problem: ScoringProblem) -> tuple[Array, float]:
+        """The score without every sample, and a bound of what the ends of the lists can change."""
+        totals, bounds = np.zeros((2, n_problems))
+        for removal, base, tails in zip(self._removals, self._bases.sum(axis=1), self._tails, strict=True):
+            problems = slice(removal.first, removal.first + len(removal.weights))
+            totals[problems] += removal.weights @ base
+            bounds[problems] += removal.weights @ tails
+        without = totals[self._owners] - self._own + self._changes
+        return without, float(bounds.max()) * problem.largest
+
+
+def _all_rows(
+    remover: BlockRemover, sums: _Sums, problem: ScoringProblem, tol: float, n_jobs: int | None
+) -> None:
+    """Add all rows to the sums; rows whose lists are too short again, with deeper lists."""
+    neighbors = remover.neighbors
+    depth = _first_depth(remover, problem, tol)
+    rows = np.arange(neighbors.n_items)
+    with WorkerPool(remover, n_jobs=n_jobs) as workers:
+        if any(removal.at_once is None for removal in remover.removals):
+            workers.stand_apart()
+        while len(rows):
+            neighbors.prepare(depth)
+            if len(rows) == neighbors.n_items:
+                neighbors.search_all(depth, n_jobs=n_jobs)
+            near = neighbors.visiting_order(rows, depth)
+            again = []
+            for block, (items, lengths, changes, bases, tails) in workers.map(
+                near, neighbors.rows_at_once(depth), depth
+            ):
+                done = np.ones(len(block), bool)
+                if depth < neighbors.max_depth:
+                    done = (tails <= tol / 2).all(axis=0)
+                found = [block, items, lengths, changes, bases.T, tails.T]
+                if not done.all():
+                    found = [each[done] for each in found]
+                sums.add(*found[:4], *(np.ascontiguousarray(each.T) for each in found[4:]))
+                again.append(block[~done])
+            rows = np.sort(np.concatenate(again))
+            depth = min(2 * depth, neighbors.max_depth)
+
+
+def _first_depth(remover: BlockRemover, problem: ScoringProblem, tol: float) -> int:
+    """One more than certifies the fixed-size training sets, since a listed sample is left out."""
+    depth = 2
+    for removal in remover.removals:
+        tail = removal.fixed_tail
+        if tail is None:
+            counts, n_train = removal.constraints.counts, removal.constraints.n_train
+            tail = fixed_tail(int(counts.sum()) - 1, int(n_train.sum()), removal.n_nearest)
+        depth = max(depth, 1 + int(np.argmax(tail <= tol / 2)))
+    return min(depth + (problem.ties == "random"), remover.neighbors.max_depth)
+
+
+def _kept(
+    result: CompleteCV, problem: ScoringProblem, reduced: list[ReducedProblem], owners: Array
+) -> Array:
+    """For every sample the others' mean score, with the weights of the problem without it."""
+    codes = problem.labels.codes
+    scores = np.bincount(codes, result.per_item, len(problem.labels.classes))
+    means, weights = [], []
+    for one in reduced:
+        each = np.array([float(sum(column)) for column in zip(*one.item_weights, strict=True)])
+        means.append(sum(w * score for w, score in zip(each, scores, strict=True) if w > 0))
+        weights.append(each)
+    own = np.array(weights)[owners, codes]
+    parts = np.where(own > 0, own * result.per_item, 0.0)
+    return np.asarray(np.array(means)[owners] - parts)
