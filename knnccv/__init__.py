@@ -13,6 +13,7 @@ from ._version import __version__
 _HOME = {
     "CompleteCV": "driver",
     "Design": "designs",
+    "Influence": "driver",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
+    from .driver import CompleteCV, Influence, SlowComputationWarning, TieReport, complete_cv
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors

@@ -14,6 +14,8 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
+- `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1 samples,
+  `_influence_rows` the compiled passes, `_influence_groups` those of left-out groups.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
@@ -24,6 +26,7 @@ from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
+from ._influence_result import Influence
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV
@@ -34,6 +37,7 @@ __all__ = [
     "HARD",
     "TIES",
     "CompleteCV",
+    "Influence",
     "ScoringProblem",
     "SlowComputationWarning",
     "TieReport",

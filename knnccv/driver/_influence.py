@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._parallel import WorkerPool, stop_flag
 from .._typing import Array, Kernel
+from ..designs import LeaveGroupsOut, TrainingSets
 from ..kernel import (
     Constraints,
     Labels,
@@ -17,9 +19,10 @@ from ..kernel import (
     compile_removal_kernel,
     constraints_for,
 )
-from ..designs import TrainingSets
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ._depth import first_depth
+from ._influence_groups import GroupRemover, group_remover
 from ._influence_result import Influence
 from ._influence_rows import (
     ADD_ROWS,
@@ -72,13 +75,6 @@ class Removal:
     n_nearest: int
     fixed_tail: Array | None
 
-    def compile(self) -> None:
-        """Compile what blocks call first."""
-        if self.at_once is not None:
-            compile_removal_kernel(self.at_once[0])
-        else:
-            compile_kernel(first_kernel(self.light, self.kernel), "the influence")
-
 
 @dataclass(frozen=True)
 class BlockRemover:
@@ -89,6 +85,25 @@ class BlockRemover:
     removals: tuple[Removal, ...]
     owners: Array
     average_ties: bool
+
+    def compile(self) -> None:
+        """Compile what blocks call first."""
+        for removal in self.removals:
+            if removal.at_once is not None:
+                compile_removal_kernel(removal.at_once[0])
+            else:
+                compile_kernel(first_kernel(removal.light, removal.kernel), "the influence")
+
+    def first_depth(self, problem: ScoringProblem, tol: float) -> int:
+        """One more than certifies the fixed-size training sets, since a listed sample is left out."""
+        depth = 2
+        for removal in self.removals:
+            tail = removal.fixed_tail
+            if tail is None:
+                counts, n_train = removal.constraints.counts, removal.constraints.n_train
+                tail = fixed_tail(int(counts.sum()) - 1, int(n_train.sum()), removal.n_nearest)
+            depth = max(depth, 1 + int(np.argmax(tail <= tol / 2)))
+        return min(depth + (problem.ties == "random"), self.neighbors.max_depth)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array, Array]:
         """Items, lengths, changes (n_rows, depth), and (n_removals, n_rows) bases and tails."""
@@ -126,6 +141,7 @@ class BlockRemover:
                 compile_kernel(kernel, "the influence"),
                 *given,
                 removal.constraints,
+                removal.constraints,
                 removal.removed,
                 *sums,
             )
@@ -151,14 +167,22 @@ def influence(
     """Return the `Influence` of every sample on the score of `result`."""
     _check_linear(problem)
     reduced, owners = reduced_problems(problem)
-    removals = tuple(_removals(problem, reduced))
-    remover = BlockRemover(
-        neighbors, problem.kernel_labels(), removals, owners, problem.ties == "random"
-    )
-    for removal in removals:
-        removal.compile()
-    sums = _Sums(problem, removals, owners)
-    _all_rows(remover, sums, problem, min(tol, LARGEST_TOL), n_jobs)
+    tol = min(tol, LARGEST_TOL)
+    remover: BlockRemover | GroupRemover
+    if isinstance(problem.design, LeaveGroupsOut):
+        weights = np.array([[float(weight) for weight in one.item_weights[0]] for one in reduced])
+        remover = group_remover(problem, neighbors, owners, weights)
+        depth = min(2 + first_depth(problem, neighbors, tol), neighbors.max_depth)
+        sums = _Sums(problem, [(0, weights)], owners)
+    else:
+        removals = tuple(_removals(problem, reduced))
+        remover = BlockRemover(
+            neighbors, problem.kernel_labels(), removals, owners, problem.ties == "random"
+        )
+        remover.compile()
+        depth = remover.first_depth(problem, tol)
+        sums = _Sums(problem, [(removal.first, removal.weights) for removal in removals], owners)
+    _all_rows(remover, sums, depth, tol, n_jobs)
     without, bound = sums.scores_without(len(reduced), problem)
     kept = _kept(result, problem, reduced, owners)
     return Influence(
@@ -236,48 +260,59 @@ def _removal(
 
 
 class _Sums:
-    """Sums over the tested samples."""
+    """Sums over the tested samples.
 
-    def __init__(self, problem: ScoringProblem, removals: tuple[Removal, ...], owners: Array) -> None:
+    `parts` has, for every kind of training sets, the first reduced problem and the weights, (n_problems,
+    n_classes).
+    """
+
+    def __init__(self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array) -> None:
         n_items, n_classes = len(owners), len(problem.labels.classes)
-        self._removals, self._owners, self._codes = removals, owners, problem.labels.codes
+        self._parts, self._owners, self._codes = parts, owners, problem.labels.codes
         self._changes = np.zeros(n_items)
         self._own = np.zeros(n_items)
-        self._bases = np.zeros((len(removals), 2, n_classes))
-        self._tails = np.zeros((len(removals), n_classes))
+        self._bases = np.zeros((len(parts), 2, n_classes))
+        self._tails = np.zeros((len(parts), n_classes))
 
-    def add(self, rows: Array, items: Array, lengths: Array, changes: Array, bases: Array, tails: Array) -> None:
+    def add(
+        self, rows: Array, items: Array, lengths: Array, changes: Array, bases: Array, tails: Array
+    ) -> None:
         """Add rows of a block."""
         compile_driver(add_rows, ADD_ROWS)(
-            rows, items, lengths, self._codes, changes, bases, tails, self._changes, self._bases, self._tails
+            rows,
+            items,
+            lengths,
+            self._codes,
+            changes,
+            bases,
+            tails,
+            self._changes,
+            self._bases,
+            self._tails,
         )
-        for removal, base in zip(self._removals, bases, strict=True):
-            at = self._owners[rows] - removal.first
-            inside = (at >= 0) & (at < len(removal.weights))
-            weights = removal.weights[np.where(inside, at, 0), self._codes[rows]]
-            self._own[rows] += np.where(inside, weights * base, 0.0)
+        for (first, weights), base in zip(self._parts, bases, strict=True):
+            at = self._owners[rows] - first
+            inside = (at >= 0) & (at < len(weights))
+            own = weights[np.where(inside, at, 0), self._codes[rows]]
+            self._own[rows] += np.where(inside, own * base, 0.0)
 
     def scores_without(self, n_problems: int, problem: ScoringProblem) -> tuple[Array, float]:
         """The score without every sample, and a bound of what the ends of the lists can change."""
         totals, bounds = np.zeros((2, n_problems))
-        for removal, base, tails in zip(self._removals, self._bases.sum(axis=1), self._tails, strict=True):
-            problems = slice(removal.first, removal.first + len(removal.weights))
-            totals[problems] += removal.weights @ base
-            bounds[problems] += removal.weights @ tails
+        sums = zip(self._parts, self._bases.sum(axis=1), self._tails, strict=True)
+        for (first, weights), base, tails in sums:
+            problems = slice(first, first + len(weights))
+            totals[problems] += weights @ base
+            bounds[problems] += weights @ tails
         without = totals[self._owners] - self._own + self._changes
         return without, float(bounds.max()) * problem.largest
 
 
-def _all_rows(
-    remover: BlockRemover, sums: _Sums, problem: ScoringProblem, tol: float, n_jobs: int | None
-) -> None:
+def _all_rows(remover: Any, sums: _Sums, depth: int, tol: float, n_jobs: int | None) -> None:
     """Add all rows to the sums; rows whose lists are too short again, with deeper lists."""
-    neighbors = remover.neighbors
-    depth = _first_depth(remover, problem, tol)
+    neighbors: Neighbors = remover.neighbors
     rows = np.arange(neighbors.n_items)
     with WorkerPool(remover, n_jobs=n_jobs) as workers:
-        if any(removal.at_once is None for removal in remover.removals):
-            workers.stand_apart()
         while len(rows):
             neighbors.prepare(depth)
             if len(rows) == neighbors.n_items:
@@ -297,18 +332,6 @@ def _all_rows(
                 again.append(block[~done])
             rows = np.sort(np.concatenate(again))
             depth = min(2 * depth, neighbors.max_depth)
-
-
-def _first_depth(remover: BlockRemover, problem: ScoringProblem, tol: float) -> int:
-    """One more than certifies the fixed-size training sets, since a listed sample is left out."""
-    depth = 2
-    for removal in remover.removals:
-        tail = removal.fixed_tail
-        if tail is None:
-            counts, n_train = removal.constraints.counts, removal.constraints.n_train
-            tail = fixed_tail(int(counts.sum()) - 1, int(n_train.sum()), removal.n_nearest)
-        depth = max(depth, 1 + int(np.argmax(tail <= tol / 2)))
-    return min(depth + (problem.ties == "random"), remover.neighbors.max_depth)
 
 
 def _kept(

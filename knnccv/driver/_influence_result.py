@@ -98,6 +98,6 @@ class Influence:
     def __repr__(self) -> str:
         worst = int(self.most_harmful(1)[0])
         return (
-            f"<Influence of {len(self.total)} samples on the {self.measure}: from {self.total.min():.3g} to "
-            f"{self.total.max():.3g}, most harmful: sample {worst} ({self.total[worst]:.3g})>"
+            f"<Influence of {len(self.total)} samples on the {self.measure}: from {self.total.min():.3g} "
+            f"to {self.total.max():.3g}, most harmful: sample {worst} ({self.total[worst]:.3g})>"
         )

@@ -61,21 +61,20 @@ def earlier_alike(near, labels, i, alone):
         if labels.classes[near.items[p]] == c and not np.isnan(alone[p]):
             return p
         p -= 1
-    single = end == i + 1 and p == i - 1
-    if single and p >= 0 and labels.classes[near.items[p]] == c and not np.isnan(alone[p]):
-        if p == 0 or near.group_end[p - 1] == p:
-            return p
-    return i
+    if p != i - 1 or end != i + 1 or p < 0 or labels.classes[near.items[p]] != c or np.isnan(alone[p]):
+        return i
+    return p if p == 0 or near.group_end[p - 1] == p else i
 
 
 @jit
 def changes_one_by_one(
-    kernel, items, values, lengths, targets, average_ties, labels, constraints, removed, owners, first,
-    weights, changes, bases, served, stop,
+    kernel, items, values, lengths, targets, average_ties, labels, constraints, whole_list, removed, owners,
+    first, weights, changes, bases, served, stop,
 ):  # fmt: skip
     """The same by the kernel of the rule, called for every position; once for positions that are alike.
 
-    `removed` is the class of the missing sample, -1 for any of a fixed-size design.
+    `removed` is the class of the missing sample, -1 for any of a fixed-size design. The constraints
+    `whole_list` are for the list with all its samples.
     """
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
@@ -97,9 +96,9 @@ def changes_one_by_one(
         n_listed = int(lengths[r])
         near = order_of(order, group_end, items[r], values[r], n_listed, average_ties)
         stratum = max(removed, 0)
-        left = constraints.counts[stratum]
+        left = whole_list.counts[stratum]
         if removed < 0 or removed == own_class:
-            left -= constraints.held_out
+            left -= whole_list.held_out
         n_removable = n_listed
         if removed >= 0:
             n_removable = 0
@@ -107,7 +106,7 @@ def changes_one_by_one(
                 n_removable += labels.classes[near.items[i]] == removed
         base = 0.0
         if n_removable <= left:
-            base = kernel(near, labels, target, constraints)
+            base = kernel(near, labels, target, whole_list)
         whole = base != math.inf
         for i in range(n_listed):
             if not whole:
@@ -179,7 +178,7 @@ _FLAGS = types.Array(types.boolean, 1, "C")
 _LISTS = (ITEMS, DISTANCES, INTEGERS, INTEGERS, types.boolean, LABELS, CONSTRAINTS)
 _SUMS = (INTEGERS, types.int64, _FLOATS, _FLOATS, SCORES, INTEGERS, _FLAGS)
 CHANGES_AT_ONCE = types.void(REMOVAL_KERNEL, *_LISTS, *_SUMS)
-CHANGES_ONE_BY_ONE = types.void(KERNEL, *_LISTS, types.int64, *_SUMS)
+CHANGES_ONE_BY_ONE = types.void(KERNEL, *_LISTS, CONSTRAINTS, types.int64, *_SUMS)
 WITHOUT_LAST_OF = types.void(ITEMS, INTEGERS, LABELS, types.int64, ITEMS)
 ADD_ROWS = types.void(
     INTEGERS, ITEMS, INTEGERS, INTEGERS, _FLOATS, _FLOATS, _FLOATS, SCORES,

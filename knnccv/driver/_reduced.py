@@ -43,25 +43,33 @@ def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Arr
     Raises
     ------
     ValueError
-        If the design or the rule is impossible without some sample, or the design leaves out groups.
+        If the design or the rule is impossible without some sample, or the design leaves out several
+        groups.
     """
-    if isinstance(problem.design, LeaveGroupsOut):
+    if isinstance(problem.design, LeaveGroupsOut) and problem.design.p > 1:
         msg = (
-            "influence is not available for LeaveGroupsOut; it is for designs of single samples (Subsample, "
-            "LeaveOut, KFold, StratifiedSubsample, StratifiedKFold)"
+            "influence is available for designs of single samples and for LeaveGroupsOut of one group, got "
+            f"{problem.design!r}"
         )
         raise ValueError(msg)
     codes = problem.labels.codes
     if len(codes) < 3:
-        msg = f"influence needs at least 3 samples, so that 2 are left without one of them, got {len(codes)}"
+        msg = (
+            f"influence needs at least 3 samples, so that 2 are left without one of them, got {len(codes)}"
+        )
         raise ValueError(msg)
+    if isinstance(problem.design, LeaveGroupsOut):
+        groups, sizes = problem.design.codes, problem.design.sizes
+        for at in (np.argmin(sizes[groups]), np.argmax(groups != np.argmax(sizes))):
+            _without(problem, int(at))  # leaves the fewest groups, or the smallest training set
     found: dict[tuple[object, ...], int] = {}
     reduced: list[ReducedProblem] = []
     index = np.empty(len(codes), np.int64)
     for members, item in _alike(codes, len(problem.labels.classes)):
         one = _without(problem, item)
         stratified = any(kind.stratified for kind in one.training_sets)
-        key = (one.removed if stratified else -1, one.training_sets, one.item_weights)
+        kinds = () if isinstance(problem.design, LeaveGroupsOut) else one.training_sets
+        key = (one.removed if stratified else -1, kinds, one.item_weights)
         if key not in found:
             found[key] = len(reduced)
             reduced.append(one)
@@ -82,35 +90,38 @@ def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
     labels = problem.labels
     removed = int(labels.codes[item])
     try:
-        kinds, weights = _split(problem, labels_without(labels, item))
+        kinds, weights = _split(problem, labels_without(labels, item), item)
         if labels.counts[removed] == 1:
             kinds = tuple(_with_empty_class(kind, removed) for kind in kinds)
             weights = tuple((*row[:removed], Fraction(0), *row[removed:]) for row in weights)
         for kind in kinds:
-            task = replace(problem, training_sets=kinds).task(kind)
-            problem.variant.kernel_for(task)
-            problem.variant.check(task, **problem.parameters)
+            for task in problem.tasks_to_check(kind):
+                problem.variant.kernel_for(task)
+                problem.variant.check(task, **problem.parameters)
     except ValueError as error:
         label = "" if problem.variant.target == "values" else f" (class {labels.classes[removed]!r})"
         msg = (
-            "influence needs the score without each sample, by the same design and rule, but without sample "
-            f"{item}{label} there is none: {error}"
+            "influence needs the score without each sample, by the same design and rule, but without "
+            f"sample {item}{label} there is none: {error}"
         )
         raise ValueError(msg) from error
     return ReducedProblem(removed, kinds, weights)
 
 
 def _split(
-    problem: ScoringProblem, labels: EncodedLabels
+    problem: ScoringProblem, labels: EncodedLabels, item: int
 ) -> tuple[tuple[TrainingSets, ...], tuple[tuple[Fraction, ...], ...]]:
-    """The training sets and the weights of these labels."""
-    kinds = problem.design.training_sets(labels)
+    """The training sets and the weights of these labels, from which an item was removed."""
+    design = problem.design
+    if isinstance(design, LeaveGroupsOut):
+        design = LeaveGroupsOut(np.delete(design.codes, item))
+    kinds = design.training_sets(labels)
     for kind in kinds:
         too_many = any(size > count for size, count in zip(kind.n_train, kind.counts, strict=True))
         if too_many or kind.n_test <= 0:
-            msg = f"{problem.design!r} leaves none of {len(labels.codes)} samples to test"
+            msg = f"{design!r} leaves none of {len(labels.codes)} samples to test"
             raise ValueError(msg)
-    given = problem.design.item_weights(labels, problem.average)
+    given = design.item_weights(labels, problem.average)
     return kinds, given or _item_weights(kinds, labels, problem.average)
 
 

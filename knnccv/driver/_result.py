@@ -300,22 +300,18 @@ class CompleteCV:
         return self._reference().tie_report(self)
 
     def influence(self, n_jobs: int | None = None) -> Influence:
-        """How the score changes without each sample; computed at every call, from the data.
+        """How the score changes without each sample: an `Influence`, computed at every call.
 
         Parameters
         ----------
         n_jobs : int, optional
-            Number of threads, -1 for all processors; by default as in `complete_cv`.
-
-        Returns
-        -------
-        Influence
+            Number of threads, -1 for all processors; by default that of `complete_cv`.
 
         Raises
         ------
         ValueError
-            If the design or the rule is impossible without some sample, for `LeaveGroupsOut`, for a score that
-            is no mean (regression's variance), or if the result was pickled or copied.
+            If the design or the rule is impossible without some sample, several groups are left out, the
+            score is no mean (regression's variance), or the result was pickled or copied.
 
         Examples
         --------
@@ -323,7 +319,7 @@ class CompleteCV:
         >>> from knnccv.datasets import load_wine
         >>> wine = load_wine()
         >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
-        array([0, 0, 0])
+        array([110,  98, 112])
         """
         return self._reference().influence(self, n_jobs)
 

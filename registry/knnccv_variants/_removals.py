@@ -1,4 +1,4 @@
-"""The scores of a sample without each of its neighbors, in one walk along the list (`Variant.removal_kernel`).
+"""`Variant.removal_kernel`: the scores of a sample without each of its neighbors, in one walk.
 
 If the sample at position r did not exist, the samples before it would keep their places, and those after
 it would move up by one. So a score without r is a sum over the positions before r, which all r share, and
@@ -187,9 +187,7 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
             out[i] += before
             n_own += labels.classes[order.items[i]] == own_class
         if start < depth:
-            before += _votes_of_group(
-                table, first, start, same, n_own, end - start - n_own, depth, beyond
-            )
+            before += _votes_of_group(table, first, start, same, n_own, end - start - n_own, depth, beyond)
         same += n_own
         start = end
     return two_class_votes(order, labels, target, constraints) if n_listed <= left else 0.0

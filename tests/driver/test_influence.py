@@ -56,7 +56,7 @@ class BothAgree(Variant):
             msg = "two training samples are needed"
             raise ValueError(msg)
 
-    def tables(self, task, **_):
+    def tables(self, *_, **__):
         return Tables()
 
 
@@ -126,7 +126,10 @@ def library_and_naive_designs(rng, y):
         (Subsample(0.5), lambda labels: naive.subsample(len(labels), len(labels) // 2)),
         (LeaveOut(1), lambda labels: naive.leave_out(len(labels), 1)),
         (KFold(k), lambda labels: naive.kfold(len(labels), k)),
-        (StratifiedSubsample(per_class=1), lambda labels: naive.stratified(labels, dict.fromkeys(labels, 1))),
+        (
+            StratifiedSubsample(per_class=1),
+            lambda labels: naive.stratified(labels, dict.fromkeys(labels, 1)),
+        ),
     ]
     if np.bincount(y).max() > 2:
         pairs.append((StratifiedKFold(2), lambda labels: naive.stratified_kfold(labels, 2)))
@@ -200,7 +203,13 @@ def problems_of(seed):
                 continue
             ties = "index" if rule is BothAgree or (s + d) % 3 == 0 else "random"
             targets = rng.normal(size=n_items) if rule == "regression" else y
-            yield X, targets, rule, design, {"ties": ties, "average": AVERAGES[(s + seed) % 3], **parameters}
+            yield (
+                X,
+                targets,
+                rule,
+                design,
+                {"ties": ties, "average": AVERAGES[(s + seed) % 3], **parameters},
+            )
 
 
 @pytest.mark.parametrize("seed", few_fast(range(36)))
@@ -217,3 +226,178 @@ def test_totals_equal_runs_without_each_sample(seed):
         np.testing.assert_allclose(result.score - found.total, expected, atol=1e-11, err_msg=where)
         compared += 1
     assert compared >= 8
+
+
+def weights_of(y, design, average):
+    """Weights of the others without each sample."""
+    found = []
+    for j in range(len(y)):
+        rest = np.delete(np.arange(len(y)), j)
+        found.append(complete_cv(np.zeros((len(rest), 1)), y[rest], "nn", design, average=average).weights)
+    return found
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_the_total_has_two_parts(average):
+    X, y = table(np.random.default_rng(3), 20, 2, tied=False)
+    for design in (KFold(3), Subsample(8), StratifiedKFold(3)):
+        result = complete_cv(X, y, "nn", design, average=average)
+        found = result.influence()
+        weights = weights_of(y, design, average)
+        kept = [weights[j] @ np.delete(result.per_item, j) for j in range(len(y))]
+        np.testing.assert_allclose(found.as_tested, result.score - np.array(kept), atol=1e-14)
+        np.testing.assert_allclose(found.as_tested + found.as_training, found.total, atol=1e-14)
+
+
+def test_a_sample_that_is_not_listed_by_others_counts_as_tested_alone():
+    X = np.array([[0.0], [1.0], [2.0], [3.5], [100.0]])
+    y = np.array([0, 1, 0, 1, 0])
+    result = complete_cv(X, y, "nn", LeaveOut(1))
+    found = result.influence()
+    assert found.as_training[4] == pytest.approx(0, abs=1e-15)
+    assert found.as_tested[4] == pytest.approx((result.per_item[4] - result.score) / 4)
+
+
+@pytest.mark.parametrize("seed", few_fast(range(12)))
+def test_one_group_left_out(seed):
+    rng = np.random.default_rng(seed)
+    n_items, n_classes = int(rng.integers(14, 30)), 2 + seed % 2
+    X, y = table(rng, n_items, n_classes, tied=seed % 2 == 0)
+    groups = rng.integers(0, (3, 6, 15)[seed % 3], n_items)
+    loss = rng.integers(-2, 6, (n_classes, n_classes))
+    rules = [
+        ("nn", {}),
+        ("nn", {"loss": loss}),
+        ("knn", {"n_neighbors": 3}),
+        ("knn", {"n_neighbors": 4, "vote_ties": "random"}),
+        ("rank", {"rank": 2}),
+        ("rank", {"rank": 40}),
+        ("confidence", {"n_neighbors": 3}),
+        ("regression", {"n_neighbors": 2}),
+    ]
+    for s, (rule, parameters) in enumerate(rules):
+        targets = rng.normal(size=n_items) if rule == "regression" else y
+        asked = {"ties": ("random", "index")[(s + seed) % 2], "average": AVERAGES[s % 3], **parameters}
+        expected = []
+        for j in range(n_items):
+            rest = np.delete(np.arange(n_items), j)
+            smaller = LeaveGroupsOut(groups[rest])
+            expected.append(complete_cv(X[rest], targets[rest], rule, smaller, **asked).score)
+        result = complete_cv(X, targets, rule, LeaveGroupsOut(groups), **asked)
+        found = result.influence()
+        np.testing.assert_allclose(
+            result.score - found.total, expected, atol=1e-12, err_msg=f"{rule} {asked}"
+        )
+
+
+@pytest.mark.parametrize(
+    "design", [Subsample(6), KFold(4), StratifiedKFold(3), StratifiedSubsample(per_class=1)]
+)
+def test_a_class_of_one_sample(design):
+    X, y = table(np.random.default_rng(1), 16, 2, tied=True)
+    y[7] = 2
+    result = complete_cv(X, y, "nn", design)
+    expected = without_each(X, y, "nn", design)
+    np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-13)
+    votes = complete_cv(X, y, "knn", design, n_neighbors=2)
+    expected = without_each(X, y, "knn", design, n_neighbors=2)
+    np.testing.assert_allclose(votes.score - votes.influence().total, expected, atol=1e-13)
+
+
+def test_the_first_sample_of_a_class_can_decide_the_folds():
+    X, y = table(np.random.default_rng(2), 23, 3, tied=False)
+    y[0] = 2  # without it, class 2 appears after the others
+    result = complete_cv(X, y, "nn", StratifiedKFold(4))
+    expected = without_each(X, y, "nn", StratifiedKFold(4))
+    np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})])
+def test_short_lists_suffice_and_threads_change_nothing(rule):
+    name, parameters = rule
+    X, y = table(np.random.default_rng(5), 400, 2, tied=False)
+    for design in (Subsample(300), StratifiedKFold(8)):
+        result = complete_cv(X, y, name, design, n_jobs=1, **parameters)
+        assert result.depth < 100
+        found = result.influence()
+        assert found.error_bound < 1e-10
+        for n_jobs in (1, 2):
+            again = complete_cv(X, y, name, design, n_jobs=n_jobs, **parameters).influence(n_jobs)
+            assert (again.total == found.total).all()
+            assert (again.as_training == found.as_training).all()
+        for j in (0, 17, 399):
+            rest = np.delete(np.arange(400), j)
+            expected = complete_cv(X[rest], y[rest], name, design, **parameters).score
+            assert result.score - found.total[j] == pytest.approx(expected, abs=1e-11)
+
+
+def test_lists_that_end_too_early_show_in_the_bound():
+    X, y = table(np.random.default_rng(6), 60, 2, tied=False)
+    lists = Neighbors.from_data(X).kneighbors(8)
+    short = complete_cv(Neighbors.from_lists(*lists), y, "nn", Subsample(20)).influence()
+    full = complete_cv(X, y, "nn", Subsample(20)).influence()
+    assert full.error_bound < 1e-12 < short.error_bound
+    assert np.abs(short.total - full.total).max() <= short.error_bound
+
+
+def test_wrong_labels_are_among_the_most_harmful():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 2)) + 6 * y[:, None]
+    wrong = rng.choice(200, 20, replace=False)
+    y[wrong] = 1 - y[wrong]
+    for rule, parameters in (("nn", {}), ("knn", {"n_neighbors": 5})):
+        found = complete_cv(X, y, rule, Subsample(0.8), **parameters).influence()
+        assert len(set(found.most_harmful(20)) & set(wrong)) >= 18
+    loss = complete_cv(X, y, "nn", Subsample(0.8), loss=[[0, 1], [1, 0]]).influence()
+    accuracy = complete_cv(X, y, "nn", Subsample(0.8)).influence()
+    assert loss.is_loss
+    assert not accuracy.is_loss
+    np.testing.assert_allclose(loss.total, -accuracy.total, atol=1e-14)
+    assert set(loss.most_harmful(15)) == set(accuracy.most_harmful(15))
+
+
+def test_the_result_is_shown_and_becomes_a_frame():
+    X, y = table(np.random.default_rng(8), 20, 2, tied=False)
+    found = complete_cv(X, y, "nn", KFold(5)).influence()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["label", "total", "as_tested", "as_training"]
+    assert frame.index.name == "item"
+    assert len(frame) == 20
+    assert "20 samples on the accuracy" in repr(found)
+    assert len(found.most_harmful(100)) == 20
+    with pytest.raises(ValueError, match="n must be"):
+        found.most_harmful(0)
+    several = complete_cv(X, np.column_stack([X, X]), "regression", KFold(5)).influence()
+    assert several.is_loss
+    assert list(several.to_frame().columns)[:2] == ["label_0", "label_1"]
+
+
+def test_three_samples_are_enough_and_two_are_not():
+    X, y = np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 0])
+    result = complete_cv(X, y, "nn", LeaveOut(1))
+    np.testing.assert_allclose(result.score - result.influence().total, [0, 1, 0], atol=1e-15)
+    with pytest.raises(ValueError, match="influence needs at least 3 samples"):
+        complete_cv(X[:2], y[:2], "nn", LeaveOut(1)).influence()
+
+
+def test_what_is_impossible_without_a_sample_is_an_error():
+    X, y = table(np.random.default_rng(9), 12, 2, tied=False)
+    result = complete_cv(X, y, "nn", KFold(12))
+    with pytest.raises(ValueError, match=r"without sample \d+ \(class .*n_splits must be between 2 and 11"):
+        result.influence()
+    with pytest.raises(ValueError, match="n_neighbors must be between 1 and 10"):
+        complete_cv(X, y, "knn", LeaveOut(1), n_neighbors=11).influence()
+    with pytest.raises(ValueError, match="train_size must be between 1 and 10"):
+        complete_cv(X, y, "nn", Subsample(11)).influence()
+    with pytest.raises(ValueError, match="copied or pickled"):
+        pickle.loads(pickle.dumps(result)).influence()
+    groups = np.arange(12) // 3
+    with pytest.raises(ValueError, match="LeaveGroupsOut of one group"):
+        complete_cv(X, y, "nn", LeaveGroupsOut(groups, p=2)).influence()
+    with pytest.raises(ValueError, match="at least two different labels"):
+        complete_cv(X, y, "nn", LeaveGroupsOut(np.arange(12) == 3)).influence()
+    with pytest.raises(ValueError, match="n_neighbors must be between 1 and 8"):
+        complete_cv(X, y, "knn", LeaveGroupsOut(groups), n_neighbors=9).influence()
+    with pytest.raises(ValueError, match="a mean over the training sets"):
+        complete_cv(X, X[:, 0], "regression", KFold(4), part="variance").influence()
