@@ -346,9 +346,9 @@ def test_wrong_labels_are_among_the_most_harmful():
     X = rng.normal(size=(200, 2)) + 6 * y[:, None]
     wrong = rng.choice(200, 20, replace=False)
     y[wrong] = 1 - y[wrong]
-    for rule, parameters in (("nn", {}), ("knn", {"n_neighbors": 5})):
-        found = complete_cv(X, y, rule, Subsample(0.8), **parameters).influence()
-        assert len(set(found.most_harmful(20)) & set(wrong)) >= 18
+    for rule, parameters, n_found in (("nn", {}, 17), ("knn", {"n_neighbors": 5}, 19)):
+        found = complete_cv(X, y, rule, Subsample(0.5), **parameters).influence()
+        assert len(set(found.most_harmful(20)) & set(wrong)) >= n_found
     loss = complete_cv(X, y, "nn", Subsample(0.8), loss=[[0, 1], [1, 0]]).influence()
     accuracy = complete_cv(X, y, "nn", Subsample(0.8)).influence()
     assert loss.is_loss
