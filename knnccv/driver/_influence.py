@@ -21,6 +21,7 @@ from ..kernel import (
 )
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ._alike_samples import alike_samples
 from ._depth import first_depth
 from ._influence_groups import GroupRemover, group_remover
 from ._influence_result import Influence
@@ -173,7 +174,7 @@ def influence(
         weights = np.array([[float(weight) for weight in one.item_weights[0]] for one in reduced])
         remover = group_remover(problem, neighbors, owners, weights)
         depth = min(2 + first_depth(problem, neighbors, tol), neighbors.max_depth)
-        sums = _Sums(problem, [(0, weights)], owners)
+        parts = [(0, weights)]
     else:
         removals = tuple(_removals(problem, reduced))
         remover = BlockRemover(
@@ -181,8 +182,10 @@ def influence(
         )
         remover.compile()
         depth = remover.first_depth(problem, tol)
-        sums = _Sums(problem, [(removal.first, removal.weights) for removal in removals], owners)
-    _all_rows(remover, sums, depth, tol, n_jobs)
+        parts = [(removal.first, removal.weights) for removal in removals]
+    same = _same_changes(problem, neighbors, owners)
+    sums = _Sums(problem, parts, owners, same)
+    _all_rows(remover, sums, np.unique(same), depth, tol, n_jobs)
     without, bound = sums.scores_without(len(reduced), problem)
     kept = _kept(result, problem, reduced, owners)
     return Influence(
@@ -263,14 +266,17 @@ class _Sums:
     """Sums over the tested samples.
 
     `parts` has, for every kind of training sets, the first reduced problem and the weights, (n_problems,
-    n_classes).
+    n_classes). `same` is the tested sample that stands for each sample.
     """
 
-    def __init__(self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array) -> None:
+    def __init__(
+        self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array, same: Array
+    ) -> None:
         n_items, n_classes = len(owners), len(problem.labels.classes)
         self._parts, self._owners, self._codes = parts, owners, problem.labels.codes
-        self._changes = np.zeros(n_items)
-        self._own = np.zeros(n_items)
+        self._same = same
+        self._copies = np.bincount(same, minlength=n_items)[same]
+        self._changes, self._copy_changes, self._own = np.zeros((3, n_items))
         self._bases = np.zeros((len(parts), 2, n_classes))
         self._tails = np.zeros((len(parts), n_classes))
 
@@ -283,10 +289,13 @@ class _Sums:
             items,
             lengths,
             self._codes,
+            self._same,
+            self._copies,
             changes,
             bases,
             tails,
             self._changes,
+            self._copy_changes,
             self._bases,
             self._tails,
         )
@@ -304,14 +313,26 @@ class _Sums:
             problems = slice(first, first + len(weights))
             totals[problems] += weights @ base
             bounds[problems] += weights @ tails
-        without = totals[self._owners] - self._own + self._changes
+        changes = self._changes + (self._copy_changes - self._own)[self._same]
+        without = totals[self._owners] + changes
         return without, float(bounds.max()) * problem.largest
 
 
-def _all_rows(remover: Any, sums: _Sums, depth: int, tol: float, n_jobs: int | None) -> None:
-    """Add all rows to the sums; rows whose lists are too short again, with deeper lists."""
+def _same_changes(problem: ScoringProblem, neighbors: Neighbors, owners: Array) -> Array:
+    """The tested sample that stands for every sample, int64 (n_items,): itself, or one that is alike.
+
+    Without one of the samples that are alike, the others are left with the same lists.
+    """
+    alike, itself = alike_samples(problem, neighbors), np.arange(len(owners))
+    if alike is None:
+        return itself
+    mixed = np.bincount(alike, owners != owners[alike], len(owners)) > 0
+    return np.where(mixed[alike], itself, alike)
+
+
+def _all_rows(remover: Any, sums: _Sums, rows: Array, depth: int, tol: float, n_jobs: int | None) -> None:
+    """Add the rows to the sums; rows whose lists are too short again, with deeper lists."""
     neighbors: Neighbors = remover.neighbors
-    rows = np.arange(neighbors.n_items)
     with WorkerPool(remover, n_jobs=n_jobs) as workers:
         while len(rows):
             neighbors.prepare(depth)

@@ -154,22 +154,34 @@ def without_last_of(items, lengths, labels, removed, out):
 
 
 @jit
-def add_rows(rows, items, lengths, classes, changes, bases, tails, deltas, base_sums, tail_sums):
+def add_rows(
+    rows, items, lengths, classes, same, copies, changes, bases, tails, deltas, copy_deltas, base_sums,
+    tail_sums,
+):  # fmt: skip
     """Add the results of rows, in their order, to those of the samples.
 
+    A row stands for its ``copies[x]`` equal samples, those with the same ``same[x]``. Each of them lists
+    the others: ``copy_deltas[same[x]]`` is the sum for one of them.
     ``base_sums[:, 1]`` and ``[:, 0]`` of shape (n_tasks, 2, n_classes) are the sums and what rounding took.
     """
     for r in range(len(rows)):
+        first, n = same[rows[r]], copies[rows[r]]
+        met = False
         for i in range(lengths[r]):
-            deltas[items[r, i]] += changes[r, i]
+            if n == 1 or same[items[r, i]] != first:
+                deltas[items[r, i]] += n * changes[r, i]
+            elif not met:
+                met = True
+                copy_deltas[first] += (n - 1) * changes[r, i]
         c = classes[rows[r]]
         for q in range(len(bases)):
-            tail_sums[q, c] += tails[q, r]
-            total = base_sums[q, 1, c] + bases[q, r]
-            if abs(base_sums[q, 1, c]) >= abs(bases[q, r]):
-                base_sums[q, 0, c] += base_sums[q, 1, c] - total + bases[q, r]
+            base = n * bases[q, r]
+            tail_sums[q, c] += n * tails[q, r]
+            total = base_sums[q, 1, c] + base
+            if abs(base_sums[q, 1, c]) >= abs(base):
+                base_sums[q, 0, c] += base_sums[q, 1, c] - total + base
             else:
-                base_sums[q, 0, c] += bases[q, r] - total + base_sums[q, 1, c]
+                base_sums[q, 0, c] += base - total + base_sums[q, 1, c]
             base_sums[q, 1, c] = total
 
 
@@ -181,6 +193,6 @@ CHANGES_AT_ONCE = types.void(REMOVAL_KERNEL, *_LISTS, *_SUMS)
 CHANGES_ONE_BY_ONE = types.void(KERNEL, *_LISTS, CONSTRAINTS, types.int64, *_SUMS)
 WITHOUT_LAST_OF = types.void(ITEMS, INTEGERS, LABELS, types.int64, ITEMS)
 ADD_ROWS = types.void(
-    INTEGERS, ITEMS, INTEGERS, INTEGERS, _FLOATS, _FLOATS, _FLOATS, SCORES,
+    INTEGERS, ITEMS, INTEGERS, INTEGERS, INTEGERS, INTEGERS, _FLOATS, _FLOATS, _FLOATS, SCORES, SCORES,
     types.Array(types.float64, 3, "C"), _FLOATS,
 )  # fmt: skip

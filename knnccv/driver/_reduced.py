@@ -99,7 +99,8 @@ def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
                 problem.variant.kernel_for(task)
                 problem.variant.check(task, **problem.parameters)
     except ValueError as error:
-        label = "" if problem.variant.target == "values" else f" (class {labels.classes[removed]!r})"
+        name = labels.classes.tolist()[removed]
+        label = "" if problem.variant.target == "values" else f" (class {name!r})"
         msg = (
             "influence needs the score without each sample, by the same design and rule, but without "
             f"sample {item}{label} there is none: {error}"

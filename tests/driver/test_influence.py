@@ -304,6 +304,55 @@ def test_a_class_of_one_sample(design):
     np.testing.assert_allclose(votes.score - votes.influence().total, expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("design", [KFold(4), Subsample(5), StratifiedKFold(4)])
+def test_two_classes_of_which_one_has_a_single_sample(design):
+    X, y = np.random.default_rng(4).normal(size=(11, 2)), np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+    for rule, parameters in (("nn", {}), ("knn", {"n_neighbors": 3}), ("confidence", {"n_neighbors": 2})):
+        result = complete_cv(X, y, rule, design, **parameters)
+        expected = without_each(X, y, rule, design, **parameters)
+        np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-13)
+        assert expected[3] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rule", [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})])
+def test_designs_of_scikit_learn(rule):
+    pytest.importorskip("sklearn")
+    from knnccv.sklearn._designs import Folds, Shares, StratifiedShuffle
+
+    X, y = table(np.random.default_rng(7), 30, 3, tied=False)
+    y = np.arange(30) % 3
+    name, parameters = rule
+    for design in (
+        StratifiedShuffle("both", Shares.of(np.bincount(y), 14), 15),  # a class gets one more at random
+        StratifiedShuffle("some", Shares.of(np.bincount(y), 15), 8, balanced=True),
+        Folds("folds", ((7, 8, 8), (8, 7, 8), (8, 8, 7)), True, balanced=True),
+        Folds("sizes", ((20,), (21,)), False),
+    ):
+        result = complete_cv(X, y, name, design, **parameters)
+        expected = without_each(X, y, name, design, **parameters)
+        np.testing.assert_allclose(
+            result.score - result.influence().total, expected, atol=1e-13, err_msg=design.splitter
+        )
+
+
+@pytest.mark.parametrize(
+    "rule", [("nn", {}), ("knn", {"n_neighbors": 3}), ("regression", {"n_neighbors": 2})]
+)
+def test_many_equal_samples(rule):
+    rng = np.random.default_rng(8)
+    X, y = rng.integers(0, 2, (40, 2)).astype(float), rng.integers(0, 2, 40)
+    y[:3] = [1, 0, 0]  # without the first sample, class 0 appears first
+    name, parameters = rule
+    targets = rng.integers(0, 3, 40).astype(float) if name == "regression" else y
+    designs = [Subsample(20), KFold(7)]
+    designs += [] if name == "regression" else [StratifiedKFold(7), StratifiedSubsample(0.5)]
+    for design in designs:
+        result = complete_cv(X, targets, name, design, **parameters)
+        found = result.influence()
+        expected = without_each(X, targets, name, design, **parameters)
+        np.testing.assert_allclose(result.score - found.total, expected, atol=1e-12, err_msg=f"{design}")
+
+
 def test_the_first_sample_of_a_class_can_decide_the_folds():
     X, y = table(np.random.default_rng(2), 23, 3, tied=False)
     y[0] = 2  # without it, class 2 appears after the others
