@@ -380,6 +380,35 @@ def test_short_lists_suffice_and_threads_change_nothing(rule):
             assert result.score - found.total[j] == pytest.approx(expected, abs=1e-11)
 
 
+@pytest.mark.parametrize("seed", few_fast(range(24)))
+def test_some_samples_of_larger_problems(seed):
+    rng = np.random.default_rng(seed)
+    n_items, n_classes = int(rng.integers(150, 260)), (2, 3, 5)[seed % 3]
+    X, y = table(rng, n_items, n_classes, tied=False)
+    X = np.round(X, 1) if seed % 2 else X
+    designs = [Subsample(0.8), KFold(6), StratifiedSubsample(0.75), StratifiedKFold(7)]
+    shorter = 0
+    for s, (rule, given) in enumerate(RULES):
+        parameters = {**given, "loss": rng.random((n_classes, n_classes))} if "loss" in given else given
+        fixed = rule in ("regression", BothAgree)
+        design = designs[(s + seed) % (2 if fixed else 4)]
+        ties = "index" if rule is BothAgree or s % 3 == 0 else "random"
+        asked = {"ties": ties, "average": AVERAGES[(s + seed) % 3], **parameters}
+        targets = rng.normal(size=n_items) if rule == "regression" else y
+        result = complete_cv(X, targets, rule, design, **asked)
+        found = result.influence()
+        shorter += result.depth < n_items // 2
+        for j in rng.choice(n_items, 3, replace=False):
+            rest = np.delete(np.arange(n_items), j)
+            expected = complete_cv(X[rest], targets[rest], rule, design, **asked).score
+            assert result.score - found.total[j] == pytest.approx(expected, abs=2e-11), (
+                rule,
+                asked,
+                design,
+            )
+    assert shorter > 9
+
+
 def test_lists_that_end_too_early_show_in_the_bound():
     X, y = table(np.random.default_rng(6), 60, 2, tied=False)
     lists = Neighbors.from_data(X).kneighbors(8)
