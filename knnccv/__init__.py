@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "Comparison": "inference",
+    "Comparisons": "inference",
     "CompleteCV": "driver",
+    "ConfidenceInterval": "inference",
     "Design": "designs",
     "Influence": "driver",
+    "InferenceWarning": "inference",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
@@ -21,6 +25,7 @@ _HOME = {
     "Neighbors": "neighbors",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
+    "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
@@ -28,6 +33,8 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "compare": "inference",
+    "compare_all": "inference",
     "complete_cv": "driver",
     "get_variant": "variants",
     "loo_curve": "curves",
@@ -60,6 +67,15 @@ if TYPE_CHECKING:
         TrainingSets,
     )
     from .driver import CompleteCV, Influence, SlowComputationWarning, TieReport, complete_cv
+    from .inference import (
+        Comparison,
+        Comparisons,
+        ConfidenceInterval,
+        InferenceWarning,
+        StandardError,
+        compare,
+        compare_all,
+    )
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors

@@ -73,6 +73,12 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
     )
 
 
+def labels_of(labels: EncodedLabels, rows: Array) -> EncodedLabels:
+    """Return the labels of some samples; the classes and their codes stay, and may have no sample."""
+    codes = labels.codes[rows]
+    return EncodedLabels(codes, labels.classes, np.bincount(codes, minlength=len(labels.classes)))
+
+
 def single_class(n_items: int) -> EncodedLabels:
     """Return all samples as one class, for rules without class labels."""
     return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))

@@ -7,12 +7,14 @@ Designs know nothing about distances or rules. A new design belongs here.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
   `StratifiedKFold` and `LeaveOut`.
 - `_groups` has `LeaveGroupsOut`, which tests whole groups together.
+- `_halves` has the training sizes of halves of the samples.
 """
 
 from __future__ import annotations
 
 from ._base import Design, TrainingSets
-from ._groups import GroupTrainingSets, LeaveGroupsOut
+from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
+from ._halves import n_train_in_half
 from ._splits import (
     KFold,
     LeaveOut,
@@ -34,5 +36,7 @@ __all__ = [
     "Subsample",
     "TrainingSets",
     "as_design",
+    "encode_groups",
     "merge_folds",
+    "n_train_in_half",
 ]

@@ -74,7 +74,7 @@ class TrainingSets:
         """Per class, the probability that a given sample of it is tested."""
         more = Fraction(self.n_extra, max(len(self.extra), 1))
         shares = [
-            (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count)
+            (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count or 1)
             for stratum, (count, n_train) in enumerate(zip(self.counts, self.n_train, strict=True))
         ]
         return shares if self.stratified else shares * n_classes
@@ -115,6 +115,21 @@ class Design(ABC):
             sum to 1. None, the default, if all samples outside the training set are tested.
         """
         return None
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
+        """Return the design for one half of the samples, which `standard_error` asks for.
+
+        It tests the same share of the half as the design tests of all samples. The default is the design
+        itself, which suits fractions and numbers of folds; a design with numbers of samples adapts them.
+
+        Parameters
+        ----------
+        labels : EncodedLabels
+            The labels of all samples.
+        rows : int64 ndarray of shape (n_half,)
+            The samples of the half, ascending.
+        """
+        return self
 
     def n_train_sets(self, labels: EncodedLabels) -> int:
         """Return the exact number of different training sets."""

@@ -12,6 +12,7 @@ from .._labels import EncodedLabels, is_missing
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, TrainingSets
+from ._halves import n_train_in_half
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class LeaveGroupsOut(Design):
     p: int = 1
 
     def __post_init__(self) -> None:
-        groups, codes = _encode(self.groups)
+        groups, codes = encode_groups(self.groups)
         n_groups = int(codes.max()) + 1 if len(codes) else 0
         if n_groups < 2:
             msg = f"groups must hold at least two different labels, got {n_groups}"
@@ -149,8 +150,15 @@ class LeaveGroupsOut(Design):
         tested = rng.choice(kind.counts[0], self.p, replace=False)
         return np.where(np.isin(self.codes, tested), 0, -1).astype(np.int32), np.zeros(1, np.int64)
 
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
+        """Return the design of the half's groups, with the same share of tested groups."""
+        groups = self.codes[rows]
+        n_groups, n_half = len(self.sizes), len(np.unique(groups))
+        (n_train,) = n_train_in_half((n_groups - self.p,), (n_groups,), (n_half,))
+        return LeaveGroupsOut(groups, n_half - n_train)
 
-def _encode(groups: Any) -> tuple[Array, Array]:
+
+def encode_groups(groups: Any) -> tuple[Array, Array]:
     """A copy of the groups as an array, and their codes, int64 (n_items,)."""
     if np.ma.is_masked(groups):
         msg = "groups holds masked entries; every sample needs a group"

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels
+from .._labels import EncodedLabels, labels_of
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, TrainingSets, _draw_one
+from ._halves import n_train_in_half
 
 _ARGUMENTS = {
     "KFold": "5",
@@ -61,6 +62,11 @@ class Subsample(Design):
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the design with the same share of training samples."""
+        (kind,) = self.training_sets(labels)
+        return Subsample(*n_train_in_half(kind.n_train, kind.counts, (len(rows),)))
+
 
 @dataclass(frozen=True)
 class LeaveOut(Design):
@@ -89,6 +95,12 @@ class LeaveOut(Design):
         """Return one test set of p samples."""
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the design with the same share of tested samples, at least one."""
+        (kind,) = self.training_sets(labels)
+        (n_train,) = n_train_in_half(kind.n_train, kind.counts, (len(rows),))
+        return LeaveOut(len(rows) - n_train)
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,6 +209,13 @@ class StratifiedSubsample(Design):
         (kind,) = self.training_sets(labels)
         return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
 
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the design with the same share of training samples of every class."""
+        (kind,) = self.training_sets(labels)
+        half = tuple(labels_of(labels, rows).counts.tolist())
+        n_train = n_train_in_half(kind.n_train, kind.counts, half)
+        return StratifiedSubsample(per_class=dict(zip(labels.classes, n_train, strict=True)))
+
 
 @dataclass(frozen=True)
 class KFold(Design):
@@ -236,6 +255,10 @@ class KFold(Design):
         n_items = len(labels.codes)
         return rng.permutation(folds), _kind_of_fold(kinds, [(n_items - size,) for size in sizes])
 
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
+        """Return the same number of folds, at most one for each sample."""
+        return KFold(min(self.n_splits, len(rows)))
+
 
 @dataclass(frozen=True)
 class StratifiedKFold(Design):
@@ -273,8 +296,8 @@ class StratifiedKFold(Design):
             )
             raise ValueError(msg)
         n_classes = len(labels.counts)
-        _, first = np.unique(labels.codes, return_index=True)
-        by_appearance = np.argsort(first, kind="stable")
+        present, first = np.unique(labels.codes, return_index=True)
+        by_appearance = present[np.argsort(first, kind="stable")]
         dealt = np.repeat(by_appearance, labels.counts[by_appearance])
         return np.array(
             [np.bincount(dealt[i :: self.n_splits], minlength=n_classes) for i in range(self.n_splits)]
@@ -292,6 +315,11 @@ class StratifiedKFold(Design):
             folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), allocation[:, c])
             fold[labels.codes == c] = rng.permutation(folds)
         return fold, _kind_of_fold(kinds, self._n_train(labels))
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the same number of folds, at most the size of the half's largest class."""
+        largest = int(labels_of(labels, rows).counts.max())
+        return StratifiedKFold(max(2, min(self.n_splits, largest)))
 
 
 def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKFold) -> Design:

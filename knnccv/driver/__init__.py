@@ -13,6 +13,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_exact` and `_rational` compute with rational numbers.
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
+- `_further_results` has methods of `CompleteCV` that would make its file too long.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
 - `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1
   samples, `_influence_rows` the compiled passes; `_influence_groups` is for left-out groups.

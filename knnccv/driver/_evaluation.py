@@ -10,10 +10,12 @@ from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array
 from ..designs import GroupTrainingSets
+from ..inference import HalfScores
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
+from ._halves import halves_of
 from ._influence import influence
 from ._influence_result import Influence
 from ._problem import ScoringProblem
@@ -73,6 +75,14 @@ class NeighborEvaluation:
         """Return the changes of `CompleteCV.influence`."""
         jobs = self.n_jobs if n_jobs is None else n_jobs
         return influence(result, self.problem, self.neighbors, self.tol, jobs)
+
+    def half_scores(
+        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
+    ) -> HalfScores:
+        """Return the scores of random halves."""
+        return halves_of(
+            self.problem, self.neighbors, result.score, n_halvings, groups, random_state, self.n_jobs
+        )
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""

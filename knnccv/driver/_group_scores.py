@@ -96,13 +96,21 @@ class GroupScorer:
         """Return the rows' lists if requested, scores and tails (1, n_rows), and a mask of tied rows."""
         lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
+        scores, tails, tied = self._score(lists, lengths, rows)
+        return lists if keep_lists else None, scores, tails, tied
+
+    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """Scores and tails, (1, n_rows)."""
+        return self._score(lists, lengths, rows)[:2]
+
+    def _score(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array, Array]:
         scores = np.zeros(len(rows), object if self.exact else float)
         if self.n_train == self.n_groups - 1:
             score = self._score_outside
         else:
             score = self._score_sets if self.enumerates_sets else self._score_members
         tails, tied = score(lists, lengths, rows, scores)
-        return lists if keep_lists else None, scores[None], tails[None], tied
+        return scores[None], tails[None], tied
 
     def _run(
         self,
@@ -199,8 +207,11 @@ def group_scorer(
     tol: float,
     exact: bool = False,
     kernel: Kernel | None = None,
+    rows: Array | None = None,
 ) -> GroupScorer:
     """The scorer of a design of groups; with another kernel than the variant's, if given.
+
+    With `rows` the design has groups of these samples only.
 
     Raises
     ------
@@ -210,6 +221,9 @@ def group_scorer(
     """
     kind = cast(GroupTrainingSets, problem.training_sets[0])
     groups = cast(LeaveGroupsOut, problem.design).codes
+    if rows is not None:
+        of_rows, groups = groups, np.zeros(neighbors.n_items, np.int64)
+        groups[rows] = of_rows
     n_nearest = problem.nearest(kind)
     sizes: tuple[int, ...] = (1,)
     if kind.n_test_groups == 1:

@@ -186,7 +186,7 @@ def validate_problem(
     if rule.target == "values" and (stratified or any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
-    weights = design.item_weights(labels, average) or _item_weights(training_sets, labels, average)
+    weights = design.item_weights(labels, average) or weights_of(training_sets, labels, average)
     problem = ScoringProblem(
         rule,
         settings,
@@ -221,9 +221,10 @@ def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
         raise ValueError(msg) from error
 
 
-def _item_weights(
+def weights_of(
     kinds: tuple[TrainingSets, ...], labels: EncodedLabels, average: str
 ) -> tuple[tuple[Fraction, ...], ...]:
+    """The weight of a sample of each class in each kind, (n_kinds, n_classes), where all rest is tested."""
     n_classes = len(labels.classes)
     counts = [int(count) for count in labels.counts]
     shares = [kind.tested_share(n_classes) for kind in kinds]
@@ -235,6 +236,8 @@ def _item_weights(
             (kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)),
             Fraction(0),
         )
+        if counts[c]  # a half of the samples may have none of a class
+        else Fraction(0)
         for c in range(n_classes)
     ]
     n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)

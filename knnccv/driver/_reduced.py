@@ -11,7 +11,7 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._typing import Array
 from ..designs import LeaveGroupsOut, TrainingSets
-from ._problem import ScoringProblem, _item_weights
+from ._problem import ScoringProblem, weights_of
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _split(
             msg = f"{design!r} leaves none of {len(labels.codes)} samples to test"
             raise ValueError(msg)
     given = design.item_weights(labels, problem.average)
-    return kinds, given or _item_weights(kinds, labels, problem.average)
+    return kinds, given or weights_of(kinds, labels, problem.average)
 
 
 def labels_without(labels: EncodedLabels, item: int) -> EncodedLabels:

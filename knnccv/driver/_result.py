@@ -13,7 +13,10 @@ import numpy as np
 from .._formatting import _listed, data_frame, error_line
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
+from ..inference import HalfScores, ScoredHalves, Terms
+from ._further_results import FurtherResults
 from ._normalize import check_normalize, normalized
+from ._target import score_range_of, target_of, terms_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +56,14 @@ class Evaluation(Protocol):
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""
 
+    def half_scores(
+        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
+    ) -> HalfScores:
+        """Return the scores of random halves."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV:
+class CompleteCV(ScoredHalves, FurtherResults):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -167,7 +175,7 @@ class CompleteCV:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_evaluation", "_confusion")
+            if name not in ("_evaluation", "_confusion", "_halves")
         }
 
     def per_class(self) -> dict[Any, float]:
@@ -299,30 +307,6 @@ class CompleteCV:
         """
         return self._reference().tie_report(self)
 
-    def influence(self, n_jobs: int | None = None) -> Influence:
-        """How the score changes without each sample: an `Influence`, computed at every call.
-
-        Parameters
-        ----------
-        n_jobs : int, optional
-            Number of threads, -1 for all processors; by default that of `complete_cv`.
-
-        Raises
-        ------
-        ValueError
-            If the design or the rule is impossible without some sample, several groups are left out, the
-            score is no mean (regression's variance), or the result was pickled or copied.
-
-        Examples
-        --------
-        >>> from knnccv import Subsample, complete_cv
-        >>> from knnccv.datasets import load_wine
-        >>> wine = load_wine()
-        >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
-        array([110,  98, 112])
-        """
-        return self._reference().influence(self, n_jobs)
-
     @functools.cached_property
     def bias2(self) -> Array:
         """Regression: squared bias of every sample, ndarray of shape (n_items,).
@@ -345,6 +329,25 @@ class CompleteCV:
         outputs = range(1 if self.labels.ndim == 1 else self.labels.shape[1])
         columns = [self._part("prediction", output).per_item for output in outputs]
         return columns[0] if self.labels.ndim == 1 else np.column_stack(columns)
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `knnccv.compare`."""
+        return terms_of(self._reference().problem, self.weights)
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        evaluation = self._reference()
+
+        def compute() -> HalfScores:
+            return evaluation.half_scores(self, n_halvings, groups, random_state)
+
+        return self._kept_halves(n_halvings, groups, random_state, compute)
+
+    def _target(self) -> str:
+        return target_of(self._reference().problem)
+
+    def _score_range(self) -> tuple[float, float] | None:
+        return score_range_of(self._reference().problem)
 
     def _part(self, part: str, output: int = 0) -> CompleteCV:
         if "part" not in self.parameters:

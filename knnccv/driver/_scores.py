@@ -90,6 +90,11 @@ class BlockScorer:
         """Scores (n_kinds, n_rows), NaN if a sample is never tested."""
         return self._scores_and_tails(lists, lengths, rows, self._mixed(lists, lengths))[0]
 
+    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """`scores` and `tails`."""
+        mixed = lengths if self.joint is None else self._mixed(lists, lengths)
+        return self._scores_and_tails(lists, lengths, rows, mixed)
+
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
         return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])

@@ -60,6 +60,18 @@ class Variant(ABC):
         """The largest absolute score that one classification can have."""
         return 1.0
 
+    def score_range(self, **parameters: Any) -> tuple[float, float] | None:
+        """The smallest and the largest score of one classification; None if there is no bound.
+
+        Wilson's confidence interval needs it. By default that of the `loss`, 0 to 1 for an accuracy, and
+        otherwise None.
+        """
+        loss = parameters.get("loss")
+        if loss is not None:
+            values = [float(value) for row in loss for value in row]
+            return min(values), max(values)
+        return (0.0, 1.0) if "accuracy" in self.measure(**parameters) else None
+
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """Return True if a correct sample before a tied incorrect one never lowers the score, for any T."""
         return self.n_nearest(**parameters) == 1

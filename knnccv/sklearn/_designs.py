@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from .._labels import EncodedLabels
+from .._labels import EncodedLabels, labels_of
 from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, TrainingSets, merge_folds
+from ..designs import Design, TrainingSets, merge_folds, n_train_in_half
 from ._estimators import InexactError
 
 MAX_PATTERNS = 1_000
@@ -60,6 +60,13 @@ class Folds(_SplitterDesign):
         """Return one kind for each combination of sizes."""
         counts = labels.counts if self.stratified else [len(labels.codes)]
         return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return as many folds, with the same shares of tested samples."""
+        counts, half = [len(labels.codes)], [len(rows)]
+        if self.stratified:
+            counts, half = labels.counts.tolist(), labels_of(labels, rows).counts.tolist()
+        return replace(self, n_trains=tuple(n_train_in_half(n, counts, half) for n in self.n_trains))
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
         """Return the weights of the mean over classes within each fold, if `balanced`."""
@@ -172,6 +179,16 @@ class StratifiedShuffle(_SplitterDesign):
         n_train = sum(self.train.base) + self.train.extra
         whole = n_train + self.n_test == len(labels.codes)
         return self.train.extra > 0 and whole and not self.balanced
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the design with the same shares of training and tested samples."""
+        half, n_items = labels_of(labels, rows), len(labels.codes)
+        total = sum(self.train.base) + self.train.extra
+        (n_train,) = n_train_in_half((total,), (n_items,), (len(rows),))
+        n_test = len(rows) - n_train
+        if total + self.n_test < n_items:
+            n_test = min(n_test, max(1, round(Fraction(self.n_test * len(rows), n_items))))
+        return replace(self, train=Shares.of(half.counts, n_train), n_test=n_test)
 
     def tests(self, labels: EncodedLabels, n_train: tuple[int, ...]) -> Shares:
         """Return the numbers of tested samples per class, given those of the training set."""

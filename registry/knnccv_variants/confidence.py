@@ -126,6 +126,10 @@ class Confidence(Variant):
         """1 for a share, 2 for the Brier score."""
         return 1.0 if parameters["score"] == "share" else 2.0
 
+    def score_range(self, **parameters: Any) -> tuple[float, float]:
+        """0 to 1, or 2 for the Brier score."""
+        return 0.0, self.largest_score(**parameters)
+
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """True for the share, which only counts correct votes, and for one neighbor."""
         return parameters["score"] == "share" or self.n_nearest(**parameters) == 1

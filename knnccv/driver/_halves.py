@@ -1,0 +1,117 @@
+"""From a result to the scores of its halves: checks, halvings, warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._validation import check_random_state
+from ..designs import LeaveGroupsOut, encode_groups
+from ..inference import HalfScores, Halvings, check_halvings, draw_halvings
+from ..neighbors import Neighbors
+from ._half_scores import score_halves
+from ._problem import ScoringProblem
+from ._target import problem_size, score_range_of
+
+FEWEST_GROUPS = 20
+NOTEWORTHY = 1e-4
+"""Undecided share of a half's score from which a warning is given."""
+LEAST_TRAIN_PER_NEIGHBOR = 4
+LARGEST_GROWTH = 1.5
+"""A warning is given if one answer varies by this factor more in the halves than in all samples."""
+
+
+def halves_of(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    score: float,
+    n_halvings: int,
+    groups: Any,
+    random_state: Any,
+    n_jobs: int | None,
+) -> HalfScores:
+    """Draw and score halves, see `ScoredHalves.standard_error`."""
+    codes = _groups(problem, groups)
+    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
+    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    rng = check_random_state(random_state)
+    halvings = halvings_of(problem, number, rng, codes)
+    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
+    found = HalfScores(scores, n_units, codes is not None, train_size)
+    texts = (
+        *_uncertain_lists(neighbors, undecided),
+        *_known_limits(problem, found),
+        *_growth(problem, score, found.mean),
+    )
+    return HalfScores(scores, n_units, codes is not None, train_size, texts)
+
+
+def halvings_of(problem: ScoringProblem, n_halvings: int, rng: Any, groups: Any = None) -> Halvings:
+    """Random halvings for the design of a problem."""
+    stratified = any(kind.stratified for kind in problem.training_sets)
+    classes = problem.labels.codes if stratified else None
+    return draw_halvings(n_halvings, problem_size(problem), rng, groups=groups, classes=classes)
+
+
+def _groups(problem: ScoringProblem, groups: Any) -> Any:
+    """The group codes of the samples, or None for samples that are drawn singly."""
+    own = isinstance(problem.design, LeaveGroupsOut)
+    if groups is None:
+        return problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
+    if own:
+        msg = "groups cannot be given for LeaveGroupsOut: halves are drawn from its own groups"
+        raise ValueError(msg)
+    codes = encode_groups(groups)[1]
+    if len(codes) != problem_size(problem):
+        msg = (
+            f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        )
+        raise ValueError(msg)
+    return codes
+
+
+def _uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
+    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
+    texts = []
+    if neighbors.approximate:
+        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
+    if undecided > NOTEWORTHY:
+        texts.append(
+            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
+            "half's weight is undecided and counts as a score of 0"
+        )
+    return tuple(texts)
+
+
+def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
+    """Warnings where intervals were found to be unreliable."""
+    texts = []
+    nearest = problem.variant.n_nearest(**problem.parameters)
+    if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
+        texts.append(
+            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
+            "intervals were found to contain the target in 86 to 97 % of the data sets"
+        )
+    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
+        texts.append(
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
+        )
+    return tuple(texts)
+
+
+def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:
+    """A warning if halves score so much worse that their scatter says little about all samples."""
+    limits = score_range_of(problem)
+    if limits is None:
+        grown = problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
+    else:
+        low, high = limits
+        of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))
+        few = (high - low) ** 2 / problem_size(problem)
+        grown = of_half > LARGEST_GROWTH * of_all + few
+    if not grown:
+        return ()
+    return (
+        f"halves of the samples score {half_score:.4g}, all of them {score:.4g}: the rule needs more than "
+        "half of the data, and the standard error is probably too large",
+    )

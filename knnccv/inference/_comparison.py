@@ -1,0 +1,279 @@
+"""`compare`: whether one rule is better than another, judged on the same halves of the same samples."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import check_random_state, check_real
+from ._halves import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
+from ._interval import ConfidenceInterval, check_level
+
+
+class Comparable(Protocol):
+    """A result that `compare` takes."""
+
+    @property
+    def score(self) -> float:
+        """The exact score."""
+
+    @property
+    def measure(self) -> str:
+        """The name of the score."""
+
+    def inference_terms(self) -> Terms:
+        """What two results must share."""
+
+    def half_scores(self, n_halvings: int, groups: Any, random_state: Any) -> HalfScores:
+        """The scores of the halves."""
+
+
+class Terms(NamedTuple):
+    """What two results must share to be comparable, and how to read them.
+
+    ``labels`` (n_items,) or (n_items, n_outputs), ``weights`` (n_items,), ``design``: the name of its kind,
+    ``is_loss``: whether smaller is better, ``rule``: the rule in words.
+    """
+
+    labels: Array
+    weights: Array
+    design: str
+    is_loss: bool
+    rule: str
+
+
+class Probabilities(NamedTuple):
+    """Probabilities that the first rule is better, that both are equivalent, that the second is better."""
+
+    first: float
+    equivalent: float
+    second: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The difference of two exact scores, and how far it can be trusted.
+
+    Attributes
+    ----------
+    difference : float
+        Score of the first minus score of the second.
+    standard_error : float
+        The standard deviation of the difference over samples of the population (the luck of the data).
+    degrees_of_freedom : float
+        Those of the t distribution.
+    names : (str, str)
+        The two rules.
+    scores : (float, float)
+        Their scores.
+    measure : str
+        The name of the scores.
+    is_loss : bool
+        Whether smaller scores are better.
+    half_difference : float
+        The mean difference of the halves' scores. If it differs much from `difference`, the rules profit
+        differently from more data.
+    half_scores : ndarray of shape (n_halvings, 2)
+        The difference in each half.
+    """
+
+    difference: float
+    standard_error: float
+    degrees_of_freedom: float
+    names: tuple[str, str]
+    scores: tuple[float, float]
+    measure: str
+    is_loss: bool
+    half_difference: float
+    half_scores: Array = field(default_factory=lambda: np.empty((0, 2)))
+
+    @property
+    def pvalue(self) -> float:
+        """Two-sided p-value of the hypothesis that the rules are equally good in the population."""
+        from scipy.special import stdtr
+
+        return min(1.0, 2 * float(stdtr(self.degrees_of_freedom, -abs(self._t(0.0)))))
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Interval of the difference.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        """
+        from scipy.special import stdtrit
+
+        level = check_level(confidence_level)
+        margin = float(stdtrit(self.degrees_of_freedom, (1 + level) / 2)) * self.standard_error
+        return ConfidenceInterval(
+            self.difference - margin,
+            self.difference + margin,
+            confidence_level=level,
+            method="wald",
+            n_eff=math.nan,
+            half_score=self.half_difference,
+            half_train_size=math.nan,
+            target=f"difference in {self.measure}: {self.names[0]} minus {self.names[1]}",
+        )
+
+    def probability(self, rope: float = 0.01) -> Probabilities:
+        """Probabilities that one rule is better by more than `rope`, read from the t distribution.
+
+        Parameters
+        ----------
+        rope : float, default 0.01
+            The largest difference that does not matter (region of practical equivalence), at least 0.
+
+        Returns
+        -------
+        Probabilities
+            ``first`` better, ``equivalent``, ``second`` better; they sum to 1. With a flat prior these are
+            posterior probabilities.
+        """
+        from scipy.special import stdtr
+
+        width = check_real("rope", rope)
+        if not 0 <= width < math.inf:
+            msg = f"rope must be a finite number of at least 0, got {rope!r}"
+            raise ValueError(msg)
+        below = float(stdtr(self.degrees_of_freedom, -self._t(-width)))
+        above = float(stdtr(self.degrees_of_freedom, self._t(width)))
+        first, second = (below, above) if self.is_loss else (above, below)
+        return Probabilities(first, max(0.0, 1 - below - above), second)
+
+    def _t(self, at: float) -> float:
+        """(difference - at) / standard error; 0 / 0 is 0."""
+        distance = self.difference - at
+        if self.standard_error > 0:
+            return distance / self.standard_error
+        return math.copysign(math.inf, distance) if distance else 0.0
+
+    def __repr__(self) -> str:
+        low, high = self.confidence_interval()
+        return (
+            f"<Comparison of {self.names[0]} and {self.names[1]}: {self.measure} {self.scores[0]:.4g} and "
+            f"{self.scores[1]:.4g}, difference {self.difference:.4g}, 95 % [{low:.4g}, {high:.4g}] (luck "
+            f"of the data), p = {self.pvalue:.2g}>"
+        )
+
+
+def compare(
+    a: Comparable,
+    b: Comparable,
+    *,
+    n_halvings: int = 200,
+    groups: Any = None,
+    random_state: Any = 0,
+) -> Comparison:
+    """Compare two exact scores of the same samples.
+
+    The same random halves are scored for both rules, so what the samples do to both cancels.
+
+    Parameters
+    ----------
+    a, b : CompleteCV or ExpectedScore
+        Results for the same samples, with the same weights and the same kind of design. Rules, parameters
+        and metrics may differ.
+    n_halvings, groups, random_state
+        As for `CompleteCV.standard_error`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the results are not comparable, or were pickled or copied.
+
+    Warns
+    -----
+    InferenceWarning
+        As `CompleteCV.standard_error`.
+
+    Notes
+    -----
+    The test kept its level of 5 % within 3.5 to 6.5 % in simulations of four pairs of equally good rules
+    (200 samples, 90 % of them training) and found 1-NN worse than 5-NN (0.77, 0.82) in 43 % of the data
+    sets. One failure is known: nearly identical rules at half training size (100 samples, 50 % training,
+    two noisy versions of the features) were declared different in 10 % of the data sets, as halves show too
+    little of a difference that exists only on the scale of the neighbor distances.
+
+    Examples
+    --------
+    >>> from knnccv import KFold, compare, complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> one = complete_cv(wine.X, wine.y, "nn", KFold(10))
+    >>> five = complete_cv(wine.X, wine.y, "knn", KFold(10), n_neighbors=5)
+    >>> found = compare(one, five)
+    >>> round(found.difference, 3), found.pvalue < 0.05
+    (0.052, False)
+    """
+    for result in (a, b):
+        if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):
+            msg = f"compare takes results of complete_cv or expected_score, got {result!r}"
+            raise TypeError(msg)
+    first, second = a.inference_terms(), b.inference_terms()
+    _check_comparable(a, b, first, second)
+    seed = fixed_seed(random_state)
+    halves = [each.half_scores(n_halvings, groups, seed) for each in (a, b)]
+    for text in dict.fromkeys(text for each in halves for text in each.warnings):
+        warnings.warn(text, InferenceWarning, stacklevel=2)
+    return comparison_of(a, b, halves[0], halves[1])
+
+
+def fixed_seed(random_state: Any) -> int:
+    """A seed that draws the same halves for several results."""
+    rng = check_random_state(random_state)
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(rng.integers(2**32))
+
+
+def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScores) -> Comparison:
+    """The comparison of two results whose halves have been scored."""
+    first, second = a.inference_terms(), b.inference_terms()
+    halves = of_a.scores - of_b.scores
+    return Comparison(
+        difference=a.score - b.score,
+        standard_error=math.sqrt(mean_squared_difference(halves) / 4),
+        degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
+        names=(first.rule, second.rule),
+        scores=(a.score, b.score),
+        measure=a.measure,
+        is_loss=first.is_loss,
+        half_difference=math.fsum(halves.ravel()) / halves.size,
+        half_scores=halves,
+    )
+
+
+def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
+    if len(first.labels) != len(second.labels):
+        msg = (
+            "results can be compared if they are for the same samples, got "
+            f"{len(first.labels)} and {len(second.labels)} samples"
+        )
+        raise ValueError(msg)
+    if first.labels.shape != second.labels.shape or not np.array_equal(first.labels, second.labels):
+        different = "targets" if first.labels.dtype.kind == "f" else "labels"
+        msg = f"results can be compared if they are for the same samples, but their {different} differ"
+        raise ValueError(msg)
+    if a.measure != b.measure:
+        msg = f"results can be compared if their scores are of one kind, got {a.measure} and {b.measure}"
+        raise ValueError(msg)
+    if first.design != second.design:
+        msg = f"results can be compared under one kind of design, got {first.design} and {second.design}"
+        raise ValueError(msg)
+    if not np.allclose(first.weights, second.weights, rtol=1e-9, atol=0):
+        msg = (
+            "results can be compared if they weight the samples alike, but their weights differ (by "
+            "average= or the design)"
+        )
+        raise ValueError(msg)
