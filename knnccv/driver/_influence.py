@@ -24,6 +24,7 @@ from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._alike_samples import alike_samples
 from ._depth import first_depth
 from ._influence_groups import GroupRemover, group_remover
+from ._influence_joint import JointRemoval, joint_removals
 from ._influence_result import Influence
 from ._influence_rows import (
     ADD_ROWS,
@@ -86,10 +87,17 @@ class BlockRemover:
     removals: tuple[Removal, ...]
     owners: Array
     average_ties: bool
+    joint: tuple[JointRemoval, ...] = ()
 
     def compile(self) -> None:
         """Compile what blocks call first."""
-        for removal in self.removals:
+        alone = np.ones(len(self.removals), bool)
+        for joint in self.joint:
+            joint.compile()
+            alone[joint.at] = False
+        for removal, is_alone in zip(self.removals, alone, strict=True):
+            if not is_alone:
+                continue
             if removal.at_once is not None:
                 compile_removal_kernel(removal.at_once[0])
             else:
@@ -112,8 +120,13 @@ class BlockRemover:
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         changes = np.zeros(lists.items.shape)
         bases, tails = np.zeros((2, len(self.removals), len(rows)))
+        served = np.zeros((len(self.removals), len(rows)), np.int64)
+        for joint in self.joint:
+            given = (lists, lengths, rows, self.labels, self.average_ties, self.owners)
+            served[joint.at] = joint(*given, changes, bases)
         for q, removal in enumerate(self.removals):
-            self._remove(removal, lists, lengths, rows, changes, bases[q])
+            if not served[q].all():
+                self._remove(removal, lists, lengths, rows, changes, bases[q], served[q])
             tails[q] = self._tails(removal, lists, lengths, rows)
         return lists.items, lengths, changes, bases, tails
 
@@ -125,8 +138,8 @@ class BlockRemover:
         rows: Array,
         changes: Array,
         bases: Array,
+        served: Array,
     ) -> None:
-        served = np.zeros(len(rows), np.int64)
         given = (lists.items, lists.values, lengths, rows, self.average_ties, self.labels)
         sums = (self.owners, removal.first, removal.weights, changes, bases, served, stop_flag())
         if removal.at_once is not None:
@@ -177,8 +190,15 @@ def influence(
         parts = [(0, weights)]
     else:
         removals = tuple(_removals(problem, reduced))
+        at_once = any(removal.at_once is not None for removal in removals)
+        joint = [] if at_once else joint_removals(problem, reduced)
         remover = BlockRemover(
-            neighbors, problem.kernel_labels(), removals, owners, problem.ties == "random"
+            neighbors,
+            problem.kernel_labels(),
+            removals,
+            owners,
+            problem.ties == "random",
+            tuple(joint),
         )
         remover.compile()
         depth = remover.first_depth(problem, tol)

@@ -353,6 +353,19 @@ def test_many_equal_samples(rule):
         np.testing.assert_allclose(result.score - found.total, expected, atol=1e-12, err_msg=f"{design}")
 
 
+@pytest.mark.parametrize("seed", few_fast(range(20)))
+def test_all_folds_at_once(seed):
+    rng = np.random.default_rng(seed)
+    n_items, n_classes = int(rng.integers(24, 50)), int(rng.integers(3, 6))
+    X, y = table(rng, n_items, n_classes, tied=seed % 2 == 1)
+    design = StratifiedKFold(int(rng.integers(2, np.bincount(y).max())))
+    for ties in ("random", "index"):
+        asked = {"n_neighbors": int(rng.integers(1, 5)), "ties": ties, "average": AVERAGES[seed % 3]}
+        result = complete_cv(X, y, "knn", design, **asked)
+        expected = without_each(X, y, "knn", design, **asked)
+        np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-12)
+
+
 def test_the_first_sample_of_a_class_can_decide_the_folds():
     X, y = table(np.random.default_rng(2), 23, 3, tied=False)
     y[0] = 2  # without it, class 2 appears after the others
