@@ -16,7 +16,8 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_further_results` has methods of `CompleteCV` that would make its file too long.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
 - `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1
-  samples, `_influence_rows` the compiled passes; `_influence_groups` is for left-out groups.
+  samples, `_influence_rows` the compiled passes, `_influence_joint` the one for all kinds of training sets
+  at once; `_influence_groups` is for left-out groups.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
