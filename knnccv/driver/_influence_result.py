@@ -31,7 +31,7 @@ class Influence:
         the sample helps. The design's numbers change with N - 1 samples: `KFold` has other fold sizes, a
         fraction may give a smaller training set.
     as_tested : ndarray of shape (n_items,)
-        The change if the sample is no longer tested, but still trains the others.
+        The change if the sample is no longer tested, but still trains the others, as in the full problem.
     as_training : ndarray of shape (n_items,)
         The change of the others' scores if the sample no longer trains, and the training sets are those of
         the design for the others. The two parts sum to the total. NaN if a sample is never tested in the
@@ -43,8 +43,9 @@ class Influence:
     is_loss : bool
         True if a smaller score is better.
     error_bound : float
-        Bound of the errors of the totals that end of neighbor lists can cause, rounding not included.
-        Infinite for approximate neighbors.
+        Bound of the error of ``total``, from neighbor lists that end too early and from the rounding of the
+        score. The score without a sample is rounded as well, to about 1e-15. Infinite for approximate
+        neighbors.
     """
 
     total: Array
