@@ -51,6 +51,8 @@ def warm() -> None:
         for cv in designs:
             for y in labels.values():  # two classes have their own functions
                 result = complete_cv(X, y[:8], rule, cv, **parameters)
+                result.influence()
+                result.half_scores(2)
             if name == "nn":
                 result.split_std()
             monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)

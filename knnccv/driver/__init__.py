@@ -13,7 +13,11 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_exact` and `_rational` compute with rational numbers.
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
+- `_further_results` has methods of `CompleteCV` that would make its file too long.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
+- `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1
+  samples, `_influence_rows` the compiled passes, `_influence_joint` the one for all kinds of training sets
+  at once; `_influence_groups` is for left-out groups.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_trials` scores random runs.
 - `_split_spread` computes the `SplitSpread` of `_split_result` from random runs, or by `_split_exact`:
@@ -27,6 +31,7 @@ from __future__ import annotations
 from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._forecast import SlowComputationWarning, announce_profile, of_many
+from ._influence_result import Influence
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
@@ -37,6 +42,7 @@ from ._trials import item_shares, score_runs, trial_scorer
 __all__ = [
     "TIES",
     "CompleteCV",
+    "Influence",
     "ScoringProblem",
     "SlowComputationWarning",
     "SplitSpread",

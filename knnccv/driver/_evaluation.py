@@ -16,6 +16,8 @@ from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
 from ._halves import halves_of
+from ._influence import influence
+from ._influence_result import Influence
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
@@ -79,6 +81,11 @@ class NeighborEvaluation:
         return split_spread(
             self.problem, self.neighbors, result, self.tol, method, n_repeats, random_state, n_jobs
         )
+
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
+        jobs = self.n_jobs if n_jobs is None else n_jobs
+        return influence(result, self.problem, self.neighbors, self.tol, jobs)
 
     def half_scores(
         self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
