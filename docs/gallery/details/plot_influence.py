@@ -26,7 +26,7 @@ y[flipped] = 1 + (y[flipped] + rng.integers(0, 2, len(flipped))) % 3
 # The influence of a sample is the score minus the score without it. It has two parts: the sample is tested,
 # and it trains the others. A wrong label harms both:
 
-result = complete_cv(X, y, "nn", Subsample(130))
+result = complete_cv(X, y, "nn", Subsample(0.5))
 influence = result.influence()
 print(result)
 print(influence)
@@ -51,8 +51,9 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# Tested alone, a sample with a right label near a wrong one looks just as bad as the wrong one itself. Both
-# parts together tell them apart:
+# A wrong label spoils the scores of its neighbors as well. So a low score of its own accuses some samples
+# with right labels, on the left of the picture; as training samples they do little harm. The two parts
+# together find more wrong labels:
 
 worst = influence.most_harmful(len(flipped))
 by_score = result.per_item.argsort(kind="stable")[: len(flipped)]
@@ -60,5 +61,7 @@ print(f"found by influence: {np.isin(worst, flipped).sum()} of {len(flipped)}")
 print(f"found by their own scores: {np.isin(by_score, flipped).sum()} of {len(flipped)}")
 
 # %%
-# Look at such samples, correct their labels if they are wrong, but do not remove samples because they lower
-# the score: the score of the rest would be too good.
+# Votes of several neighbors outvote a single wrong label, and the score of a sample is then as good a sign.
+#
+# Look at such samples, and correct their labels if they are wrong. But do not remove samples because they
+# lower the score: the score of the rest would be too good.

@@ -56,12 +56,13 @@ plt.show()
 # have fewer wines to train on. A quarter of the mean squared difference of two halves is the variance of
 # the score.
 #
-# Would another rule be better? The same halves are scored by both rules. Their difference is less uncertain
-# than either score, because the luck of the data is mostly the same for both:
+# Would another rule be better? The same halves are scored by both rules, since the luck of the data is in
+# part the same for both. Their difference is less uncertain than that of two independent scores:
 
 five = complete_cv(wine.X, wine.y, "knn", KFold(5), n_neighbors=5)
 found = compare(result, five)
 print(found)
-print(f"standard errors: {error:.4f}, {five.standard_error():.4f}, difference {found.standard_error:.4f}")
+apart = np.hypot(error, five.standard_error())
+print(f"standard error of the difference {found.standard_error:.4f}, if independent {apart:.4f}")
 first, equivalent, second = found.probability(rope=0.01)
 print(f"better by more than a point: nn {first:.2f}, 5-NN {second:.2f}, neither {equivalent:.2f}")
