@@ -152,9 +152,11 @@ def _coverage_claims(cells: list[CellSummary], quick: bool) -> Iterator[Line]:
             ("highest coverage, %", max(shares), (low, high)),
         ):
             yield _claim(part, quantity, value, bounds)
-        yield Line(part, "mean width", None, math.fsum(cell.width for cell in calm) / len(calm), digits=3)
-        ratio = math.fsum(cell.variance for cell in calm) / len(calm)
-        yield Line(part, "mean variance ratio", None, ratio, digits=3)
+        for quantity, values in (
+            ("mean width", [cell.width for cell in calm]),
+            ("mean variance ratio", [cell.variance for cell in calm]),
+        ):
+            yield Line(part, quantity, None, round(math.fsum(values) / len(values), 3), digits=3)
     for cell in cells:
         if cell.population == GROUPS:
             least = GROUPED - _slack(0.9, cell.n_data_sets, quick)
