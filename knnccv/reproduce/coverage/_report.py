@@ -20,7 +20,7 @@ from ._summary import CellSummary, TestSummary, cell_summaries, test_summaries
 TITLE = "Coverage of 95 % intervals and levels of tests: samples of known populations"
 SOURCE = "no paper; all numbers are of knnccv's own simulations"
 METHODS = ("binomial", "one run, CLT", "corrected t", "nested")
-TESTS = ("halves", "McNemar, 10 folds", "corrected t")
+TESTS = ("halves", "McNemar, 10 folds", "corrected t", "5x2 cv t")
 HEADER = ("", "cover", "width", "var.", "warn", "binom.", "CLT", "corr.t", "nested")
 COLUMNS = ("part", "quantity", "knnccv", "verdict", "width", "variance", "warned", *METHODS, "note")
 GROUPS_N = 150
@@ -210,12 +210,12 @@ def _cell_tables(cells: list[CellSummary]) -> Iterator[Table]:
 
 def _test_table(tests: list[TestSummary]) -> Iterator[Table]:
     if tests:
-        header = ("rejected, %", "halves", "McNem.", "corr.t", *[""] * (len(HEADER) - 4))
+        header = ("rejected, %", "halves", "McNem.", "corr.t", "5x2cv", *[""] * (len(HEADER) - 5))
         rows = tuple(
             (
                 SCENES[test.scene].name,
-                *(_shown(100 * test.rejected[name]) for name in TESTS),
-                *[""] * (len(HEADER) - 4),
+                *(_shown(100 * test.rejected[name]) if name in test.rejected else "" for name in TESTS),
+                *[""] * (len(HEADER) - 5),
             )
             for test in tests
         )
