@@ -24,15 +24,21 @@ from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
+from ._half_scores import TOLERANCE, score_halves, search_block, within_half
+from ._halves import FEWEST_GROUPS, LEAST_TRAIN_PER_NEIGHBOR, draw_halves, has_grown
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
-from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
+from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
+from ._target import score_range_of, target_of
 from ._tie_report import TieReport
 
 __all__ = [
+    "FEWEST_GROUPS",
     "HARD",
+    "LEAST_TRAIN_PER_NEIGHBOR",
     "TIES",
+    "TOLERANCE",
     "CompleteCV",
     "ScoringProblem",
     "SlowComputationWarning",
@@ -41,15 +47,23 @@ __all__ = [
     "announce_trials",
     "compile_first",
     "complete_cv",
+    "draw_halves",
     "first_depth",
     "first_kernel",
     "hardest",
+    "has_grown",
     "is_accuracy",
     "light_kernels",
     "not_served",
     "of_many",
     "one_of_alike",
+    "score_halves",
+    "score_range_of",
     "score_rows",
+    "search_block",
+    "target_of",
     "usable_lengths",
     "validate_problem",
+    "weights_of",
+    "within_half",
 ]

@@ -113,7 +113,7 @@ def _score_block(
     while waiting:
         used = np.unique(np.concatenate(list(waiting.values()))) if len(waiting) < len(halves) else None
         rows = block if used is None else block[used]
-        lists = _search(neighbors, rows, depth, n_jobs)
+        lists = search_block(neighbors, rows, depth, n_jobs)
         lengths = usable_lengths(lists, neighbors, average_ties)
         last = depth >= neighbors.max_depth
         left: dict[int, Array] = {}
@@ -137,7 +137,7 @@ def _score_block(
                 if not len(mine):
                     continue
                 enough = neighbors.n_items if last else half.enough * growth
-                kept = _within_half(lists, lengths, mine, half_of, half.half, enough)
+                kept = within_half(lists, lengths, mine, half_of, half.half, enough)
                 found, tails = half.contributions(kept, rows[mine])
                 if not last and (short := tails > TOLERANCE / 2).any():
                     left[at] = mine[short] if used is None else used[mine[short]]
@@ -152,7 +152,7 @@ def _score_block(
         growth *= 2
 
 
-def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
+def search_block(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
     """The lists of the rows, searched in threads."""
     neighbors.prepare(depth)
     lists = NeighborLists.empty(len(rows), depth)
@@ -166,7 +166,7 @@ def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -
     return lists
 
 
-def _within_half(
+def within_half(
     lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
 ) -> NeighborLists:
     """The lists of some rows without the samples outside the half, down to `enough` and their ties."""
