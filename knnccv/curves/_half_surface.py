@@ -20,6 +20,7 @@ from ..driver import (
     score_halves,
     score_range_of,
     target_of,
+    uncertain_lists,
     weights_of,
 )
 from ..inference import HalfScores, Halvings
@@ -72,11 +73,12 @@ class SurfaceEvaluation:
         halvings = draw_halves(self.problem, n_halvings, groups, random_state)
         kind = profile_kind(self.problem, self.grid)
         if kind is None:
-            found, sizes = self._by_cells(halvings)
+            found, sizes, undecided = self._by_cells(halvings)
         else:
-            found, sizes = self._by_profiles(kind, halvings)
+            found, sizes, undecided = self._by_profiles(kind, halvings)
         halves = HalfSurface(found, sizes, halvings.n_units, halvings.of_groups)
-        return replace(halves, warnings=self._limits(scores, halves))
+        of_lists = uncertain_lists(self.neighbors, undecided)
+        return replace(halves, warnings=(*of_lists, *self._limits(scores, halves)))
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
@@ -107,8 +109,8 @@ class SurfaceEvaluation:
         axis = self.grid.axis
         return {axis: "R" if axis == "rank" else "K"} if axis else {}
 
-    def _by_profiles(self, kind: Any, halvings: Halvings) -> tuple[Array, Array]:
-        found = score_halves_by_profiles(
+    def _by_profiles(self, kind: Any, halvings: Halvings) -> tuple[Array, Array, float]:
+        found, undecided = score_halves_by_profiles(
             kind, self.problem, self.grid, self.neighbors, halvings, self.n_jobs
         )
         sizes = []
@@ -123,7 +125,7 @@ class SurfaceEvaluation:
                 found[halving, half][nowhere] = np.nan
                 sizes.append(of_half)
         found[:, :, np.isnan(found).any(axis=(0, 1))] = np.nan
-        return found, np.mean(sizes, axis=0)
+        return found, np.mean(sizes, axis=0), undecided
 
     def _unsuited(self, grid: SurfaceGrid, rows: Array) -> Array:
         """Cells whose parameters the training sets of a half do not suit, bool (n_rows, n_columns)."""
@@ -138,24 +140,25 @@ class SurfaceEvaluation:
                     found[row, column] = True
         return found
 
-    def _by_cells(self, halvings: Halvings) -> tuple[Array, Array]:
+    def _by_cells(self, halvings: Halvings) -> tuple[Array, Array, float]:
         """Every cell separately; the neighbors keep their lists if there is room."""
         cells = np.argwhere(np.ones(self.grid.nearest.shape, bool))
         deepest = max(first_depth(self.cell(*cell), self.neighbors, TOLERANCE) for cell in cells)
         self._keep_lists(min(2 * deepest + int(7 * (2 * deepest) ** 0.5) + 1, self.neighbors.max_depth))
         found = np.full((*halvings.half_of.shape[:1], 2, *self.grid.nearest.shape), np.nan)
         sizes = np.full(self.grid.nearest.shape[1], np.nan)
+        undecided = 0.0
         for row, column in cells:
             try:
-                scores, sizes[column] = score_halves(
-                    self.cell(row, column), self.neighbors, halvings, self.n_jobs
-                )
+                problem = self.cell(row, column)
+                scores, sizes[column], left = score_halves(problem, self.neighbors, halvings, self.n_jobs)
             except ValueError:
                 if np.isnan(found).all() and (row, column) == tuple(cells[-1]):
                     raise
                 continue
             found[:, :, row, column] = scores
-        return found, sizes
+            undecided = max(undecided, left)
+        return found, sizes, undecided
 
     def _keep_lists(self, depth: int) -> None:
         neighbors = self.neighbors
@@ -207,5 +210,5 @@ class SurfaceEvaluation:
         return tuple(texts)
 
 
-def _cells(which: Array) -> str:
+def _cells(which: Any) -> str:
     return f"in {which.sum()} of {which.size} cells"

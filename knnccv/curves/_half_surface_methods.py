@@ -51,7 +51,7 @@ class SurfaceInterval(_Bounds):
         pair.__dict__.update(fields)
         return pair
 
-    def __getnewargs_ex__(self) -> tuple[tuple[Array, Array], dict[str, Any]]:  # type: ignore[override]
+    def __getnewargs_ex__(self) -> tuple[tuple[Array, Array], dict[str, Any]]:
         """Return the arguments of `__new__`, for copies."""
         return (self.low, self.high), dict(self.__dict__)
 
@@ -168,8 +168,8 @@ class HalvedSurface:
         Returns
         -------
         SurfaceInterval
-            The pair ``(low, high)`` of arrays of shape (n_K, n_sizes), with attributes ``method``, ``n_eff``,
-            ``target``, …; the same as `CompleteCV.confidence_interval`.
+            The pair ``(low, high)`` of arrays of shape (n_K, n_sizes), with attributes ``method``,
+            ``n_eff``, ``target``, …; as those of `CompleteCV.confidence_interval`.
 
         Raises
         ------

@@ -51,8 +51,16 @@ class HalfProfile(ABC):
         """The weighted profile of rows, those of a class adjacent."""
 
     @abstractmethod
-    def scores(self, profile: Array) -> Array:
-        """Its scores, (n_rows, n_columns); cells whose K exceeds the training size are those of the latter."""
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """Its scores and undecided shares, both (n_rows, n_columns).
+
+        ``ended`` (depth + 1,) is the weight of the lists of each length. If K exceeds a training size, the
+        score is that of the largest K that does not.
+        """
+
+    def ended(self, lists: NeighborLists, weights: Array) -> Array:
+        """The weight of the lists of each length."""
+        return np.bincount(np.minimum(lists.lengths, self.depth), weights, self.depth + 1)
 
 
 @dataclass(frozen=True)
@@ -98,22 +106,23 @@ class VoteProfile(HalfProfile):
         add_profile(lists.items, lengths, owns, weights, inside, spec, profile)
         return profile
 
-    def scores(self, profile: Array) -> Array:
-        """The scores of all cells."""
-        found = np.empty(self.grid.nearest.shape)
-        by_k, tails = np.empty((2, self.spec.max_k + 1))
-        no_ends = np.zeros(self.depth + 1)
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells."""
+        scores, tails = np.empty((2, *self.grid.nearest.shape))
+        of_k, unknown = np.empty((2, self.spec.max_k + 1))
         for column, size in enumerate(self.grid.sizes):
-            weigh_profile(profile, self.spec.first, no_ends, self.n_available, size, by_k, tails)
-            found[:, column] = by_k[self.grid.nearest[:, column]]
-        return found
+            weigh_profile(profile, self.spec.first, ended, self.n_available, size, of_k, unknown)
+            rows = self.grid.nearest[:, column]
+            scores[:, column], tails[:, column] = of_k[rows], unknown[rows]
+        return scores, tails
 
 
 @dataclass(frozen=True)
 class PairProfile(HalfProfile):
     """The profile of squared errors, shares of votes and Brier scores (`_pair_profile`).
 
-    ``laws`` (n_rows, n_columns, 2, depth) weigh it.
+    ``laws`` (n_rows, n_columns, 2, depth) weigh it; ``tails`` (n_rows, n_columns, depth + 1) are the
+    undecided shares of lists of each length.
     """
 
     depth: int
@@ -122,6 +131,7 @@ class PairProfile(HalfProfile):
     targets: Array
     average_ties: bool
     laws: Array
+    tails: Array
 
     @classmethod
     def of(
@@ -130,8 +140,9 @@ class PairProfile(HalfProfile):
         """The profile for halves of ``n_available + 1`` samples, with the training sizes of `grid`."""
         kind = KINDS[profile_of(problem.variant, problem.parameters)]
         cells = [(at, int(k), grid.sizes[at[1]]) for at, k in np.ndenumerate(grid.nearest)]
-        tails = (fixed_tail(n_available, size, k) for _, k, size in cells)
-        depth = min(max(1, *(int(np.argmax(tail <= TOLERANCE / 2)) for tail in tails)), max_depth)
+        every = [fixed_tail(n_available, size, k) for _, k, size in cells]
+        depth = min(max(1, *(int(np.argmax(tail <= TOLERANCE / 2)) for tail in every)), max_depth)
+        tails = np.array([tail[: depth + 1] for tail in every]).reshape(*grid.nearest.shape, depth + 1)
         laws = np.empty((*grid.nearest.shape, 2, depth))
         for at, k, size in cells:
             law: Inclusion = inclusion_law(n_available, size, k)
@@ -139,7 +150,7 @@ class PairProfile(HalfProfile):
             laws[at][0], laws[at][1] = scale * law.single[:depth], scale * law.with_nearer[:depth]
         targets = problem.values if kind == ERROR else np.zeros((len(problem.labels.codes), 0))
         targets = np.ascontiguousarray(targets, dtype=float)
-        return cls(depth, kind, problem.labels.codes, targets, problem.ties == "random", laws)
+        return cls(depth, kind, problem.labels.codes, targets, problem.ties == "random", laws, tails)
 
     def add_up(self, lists: NeighborLists, rows: Array, weights: Array) -> Array:
         """The weighted profile of rows."""
@@ -149,10 +160,9 @@ class PairProfile(HalfProfile):
         add_pair_profile(*of_lists, rows, weights, *what, profile, stop_flag())
         return profile
 
-    def scores(self, profile: Array) -> Array:
-        """The scores of all cells."""
-        found: Array = (self.laws * profile).sum(axis=(2, 3))
-        return found
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells."""
+        return (self.laws * profile).sum(axis=(2, 3)), (self.tails * ended).sum(axis=2)
 
 
 def profile_kind(
@@ -171,22 +181,18 @@ def score_halves_by_profiles(
     neighbors: Neighbors,
     halvings: Halvings,
     n_jobs: int | None,
-) -> Array:
-    """The exact scores of every half, (n_halvings, 2, n_rows, n_columns).
+) -> tuple[Array, float]:
+    """The exact scores of every half, (n_halvings, 2, n_rows, n_columns), and the largest undecided share.
 
     The result does not depend on the threads: every half adds its blocks of rows in their order.
     """
     halves = [(halving, half) for halving in range(len(halvings.half_of)) for half in (0, 1)]
     rows_of = [halvings.rows(*each) for each in halves]
-    profiles = {
-        len(rows): kind.of(
-            problem,
-            grid_in_half(problem, grid, rows),
-            len(rows) - 1,
-            min(len(rows) - 1, neighbors.max_depth),
-        )
-        for rows in rows_of
-    }
+    profiles = {}
+    for rows in {len(rows): rows for rows in rows_of}.values():
+        n_available = len(rows) - 1
+        max_depth = min(n_available, neighbors.max_depth)
+        profiles[len(rows)] = kind.of(problem, grid_in_half(problem, grid, rows), n_available, max_depth)
     weights = [_weights(problem, grid, rows) for rows in rows_of]
     wanted = max(profile.depth * neighbors.n_items / n for n, profile in profiles.items())
     depth = min(math.ceil(wanted + 7 * math.sqrt(wanted)), neighbors.max_depth)
@@ -194,7 +200,7 @@ def score_halves_by_profiles(
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     codes = problem.labels.codes
     size = max(BLOCK // depth, 1)
-    scores = np.zeros((len(halves), *grid.nearest.shape))
+    scores, undecided = np.zeros((2, len(halves), *grid.nearest.shape))
     for start in range(0, len(rows), size):
         block = rows[start : start + size]
         waiting = {at: block[np.argsort(codes[block], kind="stable")] for at in range(len(halves))}
@@ -227,13 +233,16 @@ def score_halves_by_profiles(
                         going = np.flatnonzero(~short)
                         kept, mine = kept.cut(going, kept.items.shape[1]), mine[going]
                     if len(mine):
-                        found = profile.add_up(kept, mine, weights[at][codes[mine]])
-                        scores[at] += profile.scores(found)
+                        each = weights[at][codes[mine]]
+                        found = profile.add_up(kept, mine, each)
+                        more, unknown = profile.scores_and_tails(found, profile.ended(kept, each))
+                        scores[at] += more
+                        undecided[at] += unknown
 
             indices = sorted(waiting)
             for_each(work, [indices[at : at + AT_ONCE] for at in range(0, len(indices), AT_ONCE)], n_jobs)
             waiting, deep = left, min(2 * deep, neighbors.max_depth)
-    return scores.reshape(-1, 2, *grid.nearest.shape)
+    return scores.reshape(-1, 2, *grid.nearest.shape), float(undecided.max())
 
 
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:

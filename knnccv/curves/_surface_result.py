@@ -123,9 +123,9 @@ class Surface(HalvedSurface):
         train_size : int or mapping, optional
             One of `train_sizes`, or of `per_class`. Default: all of them.
         rule : {"best", "one-standard-error"}, default "best"
-            "one-standard-error": the largest K, which is the smoothest and so the simplest rule, whose score
-            is within one standard error of the best one. It is the standard error of their difference
-            (`difference_to_best`). Not for R of "rank" and not for "nn".
+            "one-standard-error": the largest K, which is the smoothest and so the simplest rule, whose
+            score is within one standard error of the best one. It is the standard error of their
+            difference (`difference_to_best`). Not for R of "rank" and not for "nn".
         n_halvings, groups, random_state
             As for `standard_error`; for "one-standard-error".
 
@@ -148,8 +148,8 @@ class Surface(HalvedSurface):
         Notes
         -----
         The rule of one standard error is that of L. Breiman, J. Friedman, R. Olshen & C. Stone,
-        "Classification and Regression Trees", 1984, section 3.4.3, which takes the standard error of the best
-        score. The smaller one of the difference leaves fewer K.
+        "Classification and Regression Trees", 1984, section 3.4.3. They take the standard error of the best
+        score; that of the difference is smaller, and leaves fewer K.
         """
         check_choice("rule", rule, RULES)
         at = None if train_size is None else self._column(train_size)

@@ -25,7 +25,7 @@ from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
 from ._half_scores import TOLERANCE, score_halves, search_block, within_half
-from ._halves import FEWEST_GROUPS, LEAST_TRAIN_PER_NEIGHBOR, draw_halves, has_grown
+from ._halves import FEWEST_GROUPS, LEAST_TRAIN_PER_NEIGHBOR, draw_halves, has_grown, uncertain_lists
 from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
@@ -62,6 +62,7 @@ __all__ = [
     "score_rows",
     "search_block",
     "target_of",
+    "uncertain_lists",
     "usable_lengths",
     "validate_problem",
     "weights_of",

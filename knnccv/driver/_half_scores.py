@@ -29,7 +29,7 @@ from ._scores import BlockScorer, block_scorer
 
 TOLERANCE = 1e-6
 """Admissible error of a half's score: far below what the number of halvings leaves uncertain."""
-BLOCK = 2**21
+BLOCK = 2**18
 """List entries of a block of rows."""
 AT_ONCE = 8
 """Halvings of a task."""
@@ -51,13 +51,20 @@ class Half:
     enough: int
 
     def contributions(self, lists: NeighborLists, rows: Array) -> tuple[Array, Array]:
-        """The part of every row in the half's score, and the probability that its list does not decide."""
+        """The part of every row in the half's score, and the share of it that its list leaves undecided.
+
+        The latter is a probability, (n_kinds, n_rows), 0 for samples that are never tested.
+        """
         scores, tails = self.scorer.scores_and_tails(lists, lists.lengths, rows)
         weights = self.weights[:, self.problem.labels.codes[rows]]
         if len(scores) > 1 and type(self.problem.variant).over_kinds is not Variant.over_kinds:
             scores = self._over_kinds(scores, weights, lists, rows)
         parts = np.where(weights > 0, weights * scores, 0.0).sum(axis=0)
-        return parts, np.where(weights > 0, tails, 0.0).max(axis=0)
+        return parts, np.where(weights > 0, tails, 0.0)
+
+    def undecided(self, tails: Array, rows: Array) -> float:
+        """The share of the half's score that these rows leave undecided."""
+        return float((self.weights[:, self.problem.labels.codes[rows]] * tails).sum())
 
     def _over_kinds(self, scores: Array, weights: Array, lists: NeighborLists, rows: Array) -> Array:
         """The scores of a rule whose score over all training sets is not a weighted mean."""
@@ -76,8 +83,10 @@ class Half:
 
 def score_halves(
     problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings, n_jobs: int | None
-) -> tuple[Array, float]:
-    """The exact score of every half, (n_halvings, 2), and the mean training size.
+) -> tuple[Array, float, float]:
+    """The exact score of every half, (n_halvings, 2), the mean training size, and the undecided share.
+
+    The last is the largest share of a score that lists leave undecided since they end too early.
 
     The result does not depend on the threads: every part of a score has its own place, and the parts are
     added in their order.
@@ -90,11 +99,12 @@ def score_halves(
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     size = max(BLOCK // depth, 1)
     blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-    parts = np.zeros((len(blocks), len(halves)))
+    parts, undecided = np.zeros((2, len(blocks), len(halves)))
     for b, block in enumerate(blocks):
-        _score_block(halves, halvings, neighbors, block, depth, average_ties, parts[b], n_jobs)
+        out = parts[b], undecided[b]
+        _score_block(halves, halvings, neighbors, block, depth, average_ties, out, n_jobs)
     scores = np.array([math.fsum(column) for column in parts.T])
-    return scores.reshape(-1, 2), train_size
+    return scores.reshape(-1, 2), train_size, float(undecided.sum(axis=0).max())
 
 
 def _score_block(
@@ -104,10 +114,14 @@ def _score_block(
     block: Array,
     depth: int,
     average_ties: bool,
-    out: Array,
+    out: tuple[Array, Array],
     n_jobs: int | None,
 ) -> None:
-    """Add the parts of a block of rows to the scores; rows with too short lists once more, deeper."""
+    """Add the parts of a block of rows to the scores, and what stays undecided, of every half.
+
+    Rows with too short lists are scored once more, from deeper lists, if there are any.
+    """
+    parts, undecided = out
     waiting = {at: np.arange(len(block)) for at in range(len(halves))}
     growth = 1
     while waiting:
@@ -139,10 +153,13 @@ def _score_block(
                 enough = neighbors.n_items if last else half.enough * growth
                 kept = within_half(lists, lengths, mine, half_of, half.half, enough)
                 found, tails = half.contributions(kept, rows[mine])
-                if not last and (short := tails > TOLERANCE / 2).any():
+                short = (tails > TOLERANCE / 2).any(axis=0)
+                if short.any() and last:
+                    undecided[at] += half.undecided(tails[:, short], rows[mine[short]])
+                elif short.any():
                     left[at] = mine[short] if used is None else used[mine[short]]
                     found = found[~short]
-                out[at] += math.fsum(found)
+                parts[at] += math.fsum(found)
 
         indices = sorted(waiting)
         pieces = [indices[start : start + AT_ONCE] for start in range(0, len(indices), AT_ONCE)]
@@ -177,9 +194,7 @@ def within_half(
     return NeighborLists(items, values, kept, np.zeros(len(at), bool))
 
 
-def _halves(
-    problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings
-) -> tuple[list[Half], float]:
+def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -> tuple[list[Half], float]:
     """All halves, and their mean training size.
 
     Raises

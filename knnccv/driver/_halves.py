@@ -14,9 +14,11 @@ from ._problem import ScoringProblem
 from ._target import problem_size, score_range_of
 
 FEWEST_GROUPS = 20
+NOTEWORTHY = 1e-4
+"""Undecided share of a half's score from which a warning is given."""
 LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
-"""Ratio of the variance of one answer in the halves to that in all samples from which a warning is given."""
+"""A warning is given if one answer varies by this factor more in the halves than in all samples."""
 
 
 def halves_of(
@@ -30,9 +32,13 @@ def halves_of(
 ) -> HalfScores:
     """Draw and score halves, see `ScoredHalves.standard_error`."""
     halvings = draw_halves(problem, n_halvings, groups, random_state)
-    scores, train_size = score_halves(problem, neighbors, halvings, n_jobs)
+    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
     found = HalfScores(scores, halvings.n_units, halvings.of_groups, train_size)
-    texts = (*_known_limits(problem, found), *_growth(problem, score, found.mean))
+    texts = (
+        *uncertain_lists(neighbors, undecided),
+        *_known_limits(problem, found),
+        *_growth(problem, score, found.mean),
+    )
     return replace(found, warnings=texts)
 
 
@@ -61,9 +67,24 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
         raise ValueError(msg)
     codes = encode_groups(groups)[1]
     if len(codes) != problem_size(problem):
-        msg = f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        msg = (
+            f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        )
         raise ValueError(msg)
     return codes
+
+
+def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
+    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
+    texts = []
+    if neighbors.approximate:
+        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
+    if undecided > NOTEWORTHY:
+        texts.append(
+            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
+            "half's weight is undecided and counts as a score of 0"
+        )
+    return tuple(texts)
 
 
 def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
@@ -72,12 +93,13 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
     nearest = problem.variant.n_nearest(**problem.parameters)
     if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
         texts.append(
-            f"the halves train on {halves.train_size:g} samples, fewer than 4 K = {4 * nearest}: 95 % "
+            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
             "intervals were found to contain the target in 86 to 97 % of the data sets"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(
-            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is uncertain"
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
         )
     return tuple(texts)
 

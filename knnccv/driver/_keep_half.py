@@ -12,11 +12,11 @@ def keep_half(items, values, lengths, at, half_of, half, enough, kept_items, kep
         row = at[r]
         n = 0
         for i in range(lengths[row]):
-            if half_of[items[row, i]] != half:
-                continue
-            if n >= enough and values[row, i] != kept_values[r, n - 1]:
-                break
-            kept_items[r, n] = items[row, i]
+            item = items[row, i]
+            kept_items[r, n] = item
             kept_values[r, n] = values[row, i]
-            n += 1
+            n += half_of[item] == half  # without a branch, which would be mispredicted half of the time
+            if n > enough and kept_values[r, n - 1] != kept_values[r, n - 2]:
+                n -= 1
+                break
         kept[r] = n

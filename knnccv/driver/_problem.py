@@ -236,6 +236,8 @@ def weights_of(
             (kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)),
             Fraction(0),
         )
+        if counts[c]  # a half of the samples may have none of a class
+        else Fraction(0)
         for c in range(n_classes)
     ]
     n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)

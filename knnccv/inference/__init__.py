@@ -1,16 +1,16 @@
-"""How far an exact score can be trusted: standard errors, intervals and comparisons from halves of the data.
+"""Standard errors, intervals and comparisons of exact scores, from halves of the data.
 
-An exact score has no luck of the split. It keeps the luck of the data: other samples of the population would
-have given another score. Two disjoint random halves of the samples, scored completely with the same share of
-training samples, are independent samples of the population, so their difference shows that luck.
+An exact score has no luck of the split. It keeps the luck of the data: other samples of the population
+would have given another score. Two disjoint random halves of the samples, scored completely with the same
+share of training samples, are independent samples of the population, so their difference shows that luck.
 
 This package knows numbers only: it draws the halves and turns their scores into standard errors, intervals
 and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the scores.
 
 - `_halvings` draws the halves.
-- `_halves` has their scores, the variance and its degrees of freedom; `_standard_error` and `_interval` the
-  results.
-- `_scored_halves` has the methods of results; `_comparison` compares two results on the same halves, `_ranking` several.
+- `_halves` has their scores, the variance and its degrees of freedom.
+- `_standard_error` and `_interval` have the results, `_scored_halves` the methods that return them.
+- `_comparison` compares two results on the same halves, `_ranking` several.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`compare`: is one rule better than another, judged on the same halves of the same samples?"""
+"""`compare`: whether one rule is better than another, judged on the same halves of the same samples."""
 
 from __future__ import annotations
 
@@ -158,8 +158,8 @@ class Comparison:
         low, high = self.confidence_interval()
         return (
             f"<Comparison of {self.names[0]} and {self.names[1]}: {self.measure} {self.scores[0]:.4g} and "
-            f"{self.scores[1]:.4g}, difference {self.difference:.4g}, 95 % [{low:.4g}, {high:.4g}] (luck of "
-            f"the data), p = {self.pvalue:.2g}>"
+            f"{self.scores[1]:.4g}, difference {self.difference:.4g}, 95 % [{low:.4g}, {high:.4g}] (luck "
+            f"of the data), p = {self.pvalue:.2g}>"
         )
 
 
@@ -199,11 +199,11 @@ def compare(
 
     Notes
     -----
-    The test kept its level of 5 % within 3.5 to 6.5 % in simulations of four pairs of equally good rules (200
-    samples, 90 % of them training) and found 1-NN worse than 5-NN (0.77, 0.82) in 43 % of the data sets.
-    One failure is known: nearly identical rules at half training size (100 samples, 50 % training, two noisy
-    versions of the features) were declared different in 10 % of the data sets, as halves show too little of
-    a difference that exists only on the scale of the neighbor distances.
+    The test kept its level of 5 % within 3.5 to 6.5 % in simulations of four pairs of equally good rules
+    (200 samples, 90 % of them training) and found 1-NN worse than 5-NN (0.77, 0.82) in 43 % of the data
+    sets. One failure is known: nearly identical rules at half training size (100 samples, 50 % training,
+    two noisy versions of the features) were declared different in 10 % of the data sets, as halves show too
+    little of a difference that exists only on the scale of the neighbor distances.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms)
         raise ValueError(msg)
     if not np.allclose(first.weights, second.weights, rtol=1e-9, atol=0):
         msg = (
-            "results can be compared if they weight the samples alike, but their weights differ (by average= "
-            "or the design)"
+            "results can be compared if they weight the samples alike, but their weights differ (by "
+            "average= or the design)"
         )
         raise ValueError(msg)

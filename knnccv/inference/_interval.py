@@ -46,7 +46,7 @@ class ConfidenceInterval(_Bounds):
         pair.__dict__.update(fields)
         return pair
 
-    def __getnewargs_ex__(self) -> tuple[tuple[float, float], dict[str, Any]]:  # type: ignore[override]
+    def __getnewargs_ex__(self) -> tuple[tuple[float, float], dict[str, Any]]:
         """Return the arguments of `__new__`, for copies."""
         return (self.low, self.high), dict(self.__dict__)
 
@@ -119,8 +119,8 @@ def _wilson(
 ) -> tuple[float, float, float]:
     """Wilson's interval with an effective number of answers: its ends, and that number.
 
-    The number is bounded by a fifth and twice the number of units, which keeps intervals near the ends of the
-    range from becoming arbitrarily wide or narrow.
+    The number is bounded by a fifth and twice the number of units, which keeps intervals near the ends of
+    the range from becoming arbitrarily wide or narrow.
     """
     width = most - least
     if width == 0:
@@ -136,4 +136,4 @@ def _wilson(
     low = least + width * max((center - margin) / scale, 0.0)
     high = least + width * min((center + margin) / scale, 1.0)
     # At the ends of the range rounding could exclude the score itself.
-    return min(low, score), max(high, score), n_eff
+    return max(least, min(low, score)), min(most, max(high, score)), n_eff

@@ -144,8 +144,8 @@ def compare_all(
 
     Notes
     -----
-    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
-    1979.
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics
+    6, 1979.
 
     Examples
     --------

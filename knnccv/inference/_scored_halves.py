@@ -47,17 +47,17 @@ class ScoredHalves(ABC):
         from the population. It is not the score of one trained classifier. The luck of the split, which an
         exact score does not have, is `CompleteCV.split_std`.
 
-        Random pairs of disjoint halves of the samples are scored completely, with the same share of training
-        samples (training sets of at most a tenth of the samples keep their size). The variance is a quarter
-        of the mean squared difference.
+        Random pairs of disjoint halves of the samples are scored completely, with the same share of
+        training samples (training sets of at most a tenth of the samples keep their size). The variance is
+        a quarter of the mean squared difference.
 
         Parameters
         ----------
         n_halvings : int, default 200
             Number of random pairs, at least 2. From 25 to 400 coverage moves by at most 1.3 points.
         groups : array of shape (n_items,), optional
-            Groups of samples that depend on each other (patients, speakers): whole groups are drawn into the
-            halves. Default: the groups of `LeaveGroupsOut`; otherwise samples are drawn.
+            Groups of samples that depend on each other (patients, speakers): whole groups are drawn into
+            the halves. Default: the groups of `LeaveGroupsOut`; otherwise samples are drawn.
         random_state : int, numpy Generator or None, default 0
             Seed of the halvings.
 
@@ -81,8 +81,9 @@ class ScoredHalves(ABC):
         Notes
         -----
         C. Nadeau & Y. Bengio, "Inference for the Generalization Error", Machine Learning 52, 2003 (the
-        conservative estimate, here with exact scores and halved, as the score uses all samples). The cost is
-        about that of `n_halvings` scores. Results are kept for a seed.
+        conservative estimate, here with exact scores and halved, as the score uses all samples). The cost
+        is about that of `n_halvings` scores; the halves take n_items * n_halvings bytes. Results are kept
+        for a seed.
         """
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
         return StandardError.of(halves, self._target())

@@ -9,7 +9,7 @@ from ._halves import HalfScores
 
 
 class StandardError(float):
-    """The estimated standard deviation of the exact score over samples of the population: the luck of the data.
+    """The estimated standard deviation of an exact score over samples of the population (luck of the data).
 
     A float. The luck of the split is another number, `CompleteCV.split_std`.
 
@@ -68,7 +68,7 @@ class StandardError(float):
         units = "groups" if self.of_groups else "samples"
         return (
             f"<StandardError {float(self):.3g} (luck of the data): {self.n_halvings} halvings of "
-            f"{self.n_units} {units}, halves score {self.half_score:.4g} with {self.half_train_size:g} "
+            f"{self.n_units} {units}, halves score {self.half_score:.4g} with {self.half_train_size:.4g} "
             "training samples>"
         )
 

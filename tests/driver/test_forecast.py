@@ -135,7 +135,7 @@ def test_only_ways_out_that_help_are_named():
 
 @pytest.mark.usefixtures("impatient")
 def test_a_larger_tol_is_named_where_it_ends_before_the_group():
-    n_items = 300
+    n_items = 900
     D = 1.0 - np.eye(n_items)
     for x in range(n_items):
         D[x, (x + np.arange(1, 16)) % n_items] = np.arange(1, 16) / 100
