@@ -29,7 +29,7 @@ from ._profile import ProfileSpec, add_profile, pascal_scales, weigh_profile
 from ._profile_surface import has_profile, smallest_k
 from ._profile_ties import add_ties
 
-BLOCK = 2**21
+BLOCK = 2**19
 """List entries of a block of rows."""
 AT_ONCE = 8
 """Halves of a task."""
