@@ -270,7 +270,9 @@ class Surface(HalvedSurface):
         ax : matplotlib Axes, optional
             The axes to draw on. Default: a new figure.
         **kwargs
-            Passed to ``Axes.plot``.
+            Passed to `knnccv.plot.learning_curve` or `knnccv.plot.validation_curve`: ``interval=0.95``
+            draws bands for the luck of the data, and marks the K that are not worse than the best. Others
+            are passed to ``Axes.plot``.
 
         Returns
         -------

@@ -177,9 +177,10 @@ def test_warnings_name_the_number_of_cells():
     with pytest.warns(InferenceWarning):
         assert not result.not_worse(n_halvings=FEW)[2, 0]
     groups = np.arange(61) // 4
+    one = surface(X, Y2, [1], [40])
     with pytest.warns(InferenceWarning, match="there are 16 groups"):
-        found = surface(X, Y2, [1], [40]).half_scores(FEW, groups=groups)
-        surface(X, Y2, [1], [40]).standard_error(FEW, groups=groups)
+        one.standard_error(FEW, groups=groups)
+    found = one.half_scores(FEW, groups=groups)
     assert found.of_groups
     assert found.n_units == 16
 
