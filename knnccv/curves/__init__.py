@@ -16,12 +16,17 @@
 
 from __future__ import annotations
 
+from ._half_surface import HalfSurface
+from ._half_surface_methods import DifferenceToBest, SurfaceInterval
 from ._loo import loo_curve, loo_identity
 from ._surface import surface
 from ._surface_result import Surface
 
 __all__ = [
+    "DifferenceToBest",
+    "HalfSurface",
     "Surface",
+    "SurfaceInterval",
     "loo_curve",
     "loo_identity",
     "surface",

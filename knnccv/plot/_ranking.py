@@ -37,7 +37,7 @@ class Comparisons(Protocol):
 
 
 def critical_difference(
-    comparisons: Comparisons, ax: Axes | None = None, *, confidence_level: float = 0.95, **kwargs: Any
+    comparisons: Comparisons, ax: Axes | None = None, confidence_level: float = 0.95, **kwargs: Any
 ) -> Axes:
     """Draw the scores of several results on a line, with bars over those that do not differ significantly.
 
