@@ -83,7 +83,7 @@ def critical_difference(
     >>> from knnccv import KFold, compare_all, complete_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> rules = {f"K={k}": complete_cv(wine.X, wine.y, cv=KFold(5), n_neighbors=k) for k in (1, 5, 25)}
+    >>> rules = {f"K={k}": complete_cv(wine.X, wine.y, cv=KFold(5), n_neighbors=k) for k in (1, 5, 15)}
     >>> axes = knnccv.plot.critical_difference(compare_all(rules))
     >>> axes.get_xlabel()
     'accuracy, better to the right'
