@@ -5,6 +5,7 @@ All numbers of knnccv are computed when they are asked for, or come from a cache
 - `_catalog` lists the reproductions and runs them; a new reproduction is entered there.
 - Each paper has a package: `tr1999`, `icml2000`, `wilson_martinez`, `kanagawa`, `esl`. `_paper` has the
   printed numbers, `_protocol` the experiments, `_report` verdicts and notes, `_pictures` the figures.
+- `coverage` is a simulation study of intervals and tests.
 - `_comparison` has the table type, `_picture` the pictures, `_combined` the files, `_page` the HTML page.
 - `_cache` stores reports on disk; `_timing` measures seconds.
 """

@@ -155,4 +155,8 @@ REPRODUCTIONS: Mapping[str, Reproduction] = {
         "The Elements of Statistical Learning: screening, K by cross-validation, decision maps",
         _run_later("esl._report", "esl_cv"),
     ),
+    "coverage": Reproduction(
+        "Coverage of 95 % intervals and levels of tests, by simulation",
+        _run_later("coverage._report", "coverage"),
+    ),
 }

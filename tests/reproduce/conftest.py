@@ -35,7 +35,7 @@ def _only_this_machine(monkeypatch, tmp_path):
     use_only_this_machine(monkeypatch, tmp_path)
 
 
-WITHOUT_DOWNLOADS = ("esl-cv", "kanagawa-figures")
+WITHOUT_DOWNLOADS = ("coverage", "esl-cv", "kanagawa-figures")
 
 
 @pytest.fixture(scope="session")
