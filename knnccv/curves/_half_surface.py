@@ -76,6 +76,13 @@ class SurfaceEvaluation:
             found, sizes, undecided = self._by_cells(halvings)
         else:
             found, sizes, undecided = self._by_profiles(kind, halvings)
+        if np.isnan(found).all():
+            least = f"{self.grid.axis}={min(self.grid.values)} or more"
+            msg = (
+                "a standard error needs scores of halves of the samples, but the rule suits them in no "
+                f"cell: {least}, halves train on at most {max(sizes):g} samples"
+            )
+            raise ValueError(msg)
         halves = HalfSurface(found, sizes, halvings.n_units, halvings.of_groups)
         of_lists = uncertain_lists(self.neighbors, undecided)
         return replace(halves, warnings=(*of_lists, *self._limits(scores, halves)))

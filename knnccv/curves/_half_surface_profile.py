@@ -203,7 +203,7 @@ def score_halves_by_profiles(
     scores, undecided = np.zeros((2, len(halves), *grid.nearest.shape))
     for start in range(0, len(rows), size):
         block = rows[start : start + size]
-        waiting = {at: block[np.argsort(codes[block], kind="stable")] for at in range(len(halves))}
+        waiting = dict.fromkeys(range(len(halves)), block[np.argsort(codes[block], kind="stable")])
         deep = depth
         while waiting:
             known = np.unique(np.concatenate(list(waiting.values()))) if deep > depth else np.sort(block)
@@ -248,8 +248,15 @@ def score_halves_by_profiles(
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:
     """The grid with the designs and training sizes of a half; ValueError if a design does not suit it."""
     labels = labels_of(problem.labels, rows)
-    designs = tuple(design.halved(problem.labels, rows) for design in grid.designs)
-    sizes = tuple(sum(kind.n_train) for design in designs for kind in design.training_sets(labels))
+    try:
+        designs = tuple(design.halved(problem.labels, rows) for design in grid.designs)
+        sizes = tuple(sum(kind.n_train) for design in designs for kind in design.training_sets(labels))
+    except ValueError as error:
+        msg = (
+            f"a standard error needs scores of halves of the samples, but one of {len(rows)} does not suit "
+            f"the training sizes: {error}"
+        )
+        raise ValueError(msg) from error
     return replace(grid, designs=designs, sizes=sizes)
 
 
