@@ -240,8 +240,8 @@ def test_what_is_refused():
         surface(X, Y2, [12, 15], [20]).standard_error()
     with pytest.raises(ValueError, match="does not suit"):
         surface(X, Y2, [15, 20], 0.4, stratified=True).standard_error(2)
-    with pytest.raises(ValueError, match="one of 1 does not suit the training sizes"):
-        surface(X, Y2, [1], [20]).standard_error(2, groups=[0, 1, 2] + 58 * [3])
+    with pytest.raises(ValueError, match="one of 2 does not suit the training sizes"):
+        surface(X, Y2, [1], [6]).standard_error(2, groups=[0, 1, 2] + 58 * [3])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result.best()
