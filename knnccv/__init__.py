@@ -24,6 +24,7 @@ _HOME = {
     "Neighbors": "neighbors",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
+    "SplitSpread": "driver",
     "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
+    from .driver import CompleteCV, SlowComputationWarning, SplitSpread, TieReport, complete_cv
     from .inference import (
         Comparison,
         Comparisons,

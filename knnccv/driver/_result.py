@@ -15,6 +15,7 @@ from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log1
 from .._typing import Array
 from ..inference import HalfScores, ScoredHalves, Terms
 from ._normalize import check_normalize, normalized
+from ._split_result import RandomSplits
 from ._target import score_range_of, target_of, terms_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Evaluation(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(ScoredHalves):
+class CompleteCV(ScoredHalves, RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
