@@ -127,7 +127,7 @@ def _score_block(
     while waiting:
         used = np.unique(np.concatenate(list(waiting.values()))) if len(waiting) < len(halves) else None
         rows = block if used is None else block[used]
-        lists = _search(neighbors, rows, depth, n_jobs)
+        lists = search_block(neighbors, rows, depth, n_jobs)
         lengths = usable_lengths(lists, neighbors, average_ties)
         last = depth >= neighbors.max_depth
         left: dict[int, Array] = {}
@@ -151,7 +151,7 @@ def _score_block(
                 if not len(mine):
                     continue
                 enough = neighbors.n_items if last else half.enough * growth
-                kept = _within_half(lists, lengths, mine, half_of, half.half, enough)
+                kept = within_half(lists, lengths, mine, half_of, half.half, enough)
                 found, tails = half.contributions(kept, rows[mine])
                 short = (tails > TOLERANCE / 2).any(axis=0)
                 if short.any() and last:
@@ -169,7 +169,7 @@ def _score_block(
         growth *= 2
 
 
-def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
+def search_block(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
     """The lists of the rows, searched in threads."""
     neighbors.prepare(depth)
     lists = NeighborLists.empty(len(rows), depth)
@@ -183,7 +183,7 @@ def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -
     return lists
 
 
-def _within_half(
+def within_half(
     lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
 ) -> NeighborLists:
     """The lists of some rows without the samples outside the half, down to `enough` and their ties."""
