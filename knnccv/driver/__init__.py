@@ -10,7 +10,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
   block for one kind of training sets, `_joint_scorer` for all kinds at once. `_rows` is the compiled pass;
   `_light_kernels` are compiled first.
 - `_group_scores`, `_group_members` and `_group_sets` leave out whole groups.
-- `_halves` draws halves of the samples and warns, `_half_scores` scores them from lists that `_keep_half`
+- `_halves` draws halves of the samples and warns, `_half_scores` scores them from lists that `_keep_halves`
   filters; `_target` has what a score estimates, in words.
 - `_exact` and `_rational` compute with rational numbers.
 - `_label_ties` finds tied samples of different labels.
