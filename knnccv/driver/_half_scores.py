@@ -16,7 +16,16 @@ import numpy as np
 from .._labels import labels_of
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import GroupTrainingSets, LeaveGroupsOut, TrainingSets
+from ..designs import (
+    GroupTrainingSets,
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    TrainingSets,
+)
 from ..inference import Halvings
 from ..kernel import Variant
 from ..neighbors import NeighborLists, Neighbors
@@ -49,6 +58,7 @@ class Half:
     problem: ScoringProblem
     weights: Array
     enough: int
+    train_size: float
 
     def weights_of(self, rows: Array) -> Array:
         """The weights of samples in the half's score, (n_kinds, n_rows)."""
@@ -257,21 +267,45 @@ def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -
     ValueError
         If the design or the rule does not suit a half.
     """
+    known: dict[Any, Half] = {}
     scorers: dict[Any, tuple[BlockScorer | GroupScorer, int]] = {}
     halves, sizes = [], []
     for halving in range(len(halvings.half_of)):
         for half in (0, 1):
             rows = halvings.rows(halving, half)
-            reduced = _for_half(problem, rows)
-            kinds = reduced.training_sets
-            key = kinds if not isinstance(reduced.design, LeaveGroupsOut) else (halving, half)
-            if key not in scorers:
-                scorers[key] = _scorer(reduced, neighbors, rows)
-            scorer, enough = scorers[key]
-            weights = np.array([[float(w) for w in row] for row in reduced.item_weights])
-            halves.append(Half(halving, half, scorer, reduced, weights, enough))
-            sizes.append(sum(float(kind.probability) * _mean_train(kind) for kind in kinds))
+            key = _decides(problem, rows) or (halving, half)
+            if key not in known:
+                known[key] = _half(problem, neighbors, rows, scorers)
+            halves.append(replace(known[key], halving=halving, half=half))
+            sizes.append(known[key].train_size)
     return halves, math.fsum(sizes) / len(sizes)
+
+
+def _decides(problem: ScoringProblem, rows: Array) -> Any:
+    """What decides the training sets and the weights of a half; None if that is not known."""
+    plain = type(problem.design) in (Subsample, KFold, LeaveOut)
+    codes = problem.labels.codes[rows]
+    counts = np.bincount(codes, minlength=len(problem.labels.classes))
+    if plain and problem.average != "class":
+        return len(rows), (counts > 0).tobytes()
+    if plain or type(problem.design) is StratifiedSubsample:
+        return counts.tobytes()
+    if type(problem.design) is StratifiedKFold:  # its folds depend on the order of the classes in the data
+        return counts.tobytes(), np.argsort(np.unique(codes, return_index=True)[1]).tobytes()
+    return None
+
+
+def _half(problem: ScoringProblem, neighbors: Neighbors, rows: Array, scorers: dict[Any, Any]) -> Half:
+    """A half of these samples; `scorers` has those of other halves."""
+    reduced = _for_half(problem, rows)
+    kinds = reduced.training_sets
+    key = kinds if not isinstance(reduced.design, LeaveGroupsOut) else rows.tobytes()
+    if key not in scorers:
+        scorers[key] = _scorer(reduced, neighbors, rows)
+    scorer, enough = scorers[key]
+    weights = np.array([[float(w) for w in row] for row in reduced.item_weights])
+    train_size = sum(float(kind.probability) * _mean_train(kind) for kind in kinds)
+    return Half(0, 0, scorer, reduced, weights, enough, train_size)
 
 
 def _mean_train(kind: TrainingSets) -> float:
