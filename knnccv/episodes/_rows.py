@@ -14,54 +14,83 @@ import numpy as np
 from ..kernel import jit
 from ._symmetric import WIDTH, add_polynomials, add_without_each
 
+ABREAST = 256
+NEAR = 8  # own samples compared one by one, before a binary search
+CELLS = 8  # per own sample: most other samples are then in cells without one
+
 
 @jit
-def fill_places(row, own, first_column, last_column, slack, cells, scale, counts):
-    """Count the samples of a class by their place among the own ones; return False if one is uncertain.
+def fill_cells(own, slack, lookup):
+    """Divide the range of the sorted own values into cells; return the number of cells per unit.
 
-    ``counts[s]`` is the number of samples with s own samples nearer, ``cells[q]`` the number of own samples
-    in the cells before q.
+    ``lookup[q]`` is the number of own samples before all values of cell q, or -1 - that number if an own
+    value is in the cell, or may be within `slack` of a value there. The first cell is for values below the
+    range, the last for values above it. Rounding does not matter: a larger value is never in an earlier
+    cell.
     """
-    n_own = len(own)
-    n_cells = len(cells) - 1
-    low, high = own[0], own[n_own - 1]
-    for j in range(first_column, last_column):
-        value = row[j]
-        if value > high + slack:
-            continue
-        if value < low - slack:
-            counts[0] += 1
-            continue
-        cell = min(max(int((value - low) * scale), 0), n_cells - 1)
-        place, end = cells[cell], cells[cell + 1]
-        while place < end:
-            middle = (place + end) // 2
-            if own[middle] < value:
-                place = middle + 1
-            else:
-                end = middle
-        if place < n_own and own[place] - value <= slack:
-            return False
-        if place > 0 and value - own[place - 1] <= slack:
-            return False
-        counts[place] += 1
-    return True
-
-
-@jit
-def fill_cells(own, cells):
-    """Divide the range of the own values into cells, and count the own samples before each; the scale."""
-    n_cells = len(cells) - 1
+    n_cells = len(lookup) - 2
     low, high = own[0], own[len(own) - 1]
     scale = n_cells / (high - low) if high > low else 0.0
     if not np.isfinite(scale) or not np.isfinite(scale * (high - low)):
         scale = 0.0
-    cells[:] = 0
-    for value in own:
-        cells[min(int((value - low) * scale), n_cells - 1) + 1] += 1
-    for cell in range(n_cells):
-        cells[cell + 1] += cells[cell]
+    reach = slack * (1 + 1e-6)
+    next_cell = 0
+    for i in range(len(own)):
+        first = cell_of(own[i] - reach, low, scale, n_cells)
+        last = cell_of(own[i] + reach, low, scale, n_cells)
+        for cell in range(next_cell, first):
+            lookup[cell] = i
+        for cell in range(max(next_cell, first), last + 1):
+            lookup[cell] = -1 - i
+        next_cell = max(next_cell, last + 1)
+    for cell in range(next_cell, len(lookup)):
+        lookup[cell] = len(own)
     return scale
+
+
+@jit
+def cell_of(value, low, scale, n_cells):
+    """The cell of a value, 0 to n_cells + 1."""
+    place = (value - low) * scale + 1.0
+    place = place if place > 0.0 else 0.0
+    return np.int32(place if place < n_cells + 1.0 else n_cells + 1.0)
+
+
+@jit
+def fill_places(row, own, first_column, last_column, slack, lookup, scale, counts):
+    """Count the samples of a class by their place among the own ones; return False if one is uncertain.
+
+    ``counts[s]`` is the number of samples with s own samples nearer. A sample of a cell without own samples
+    needs no comparison.
+    """
+    n_own = len(own)
+    n_cells = len(lookup) - 2
+    low = own[0]
+    cells = np.empty(ABREAST, np.int32)
+    for begin in range(first_column, last_column, ABREAST):
+        width = min(ABREAST, last_column - begin)
+        for j in range(width):
+            place = (row[begin + j] - low) * scale + 1.0
+            place = place if place > 0.0 else 0.0
+            cells[j] = np.int32(place if place < n_cells + 1.0 else n_cells + 1.0)
+        for j in range(width):
+            place = lookup[cells[j]]
+            if place >= 0:
+                counts[place] += 1
+                continue
+            value = row[begin + j]
+            place = -1 - place
+            end = min(place + NEAR, n_own)
+            while place < end and own[place] < value:
+                place += 1
+            if place == end and end < n_own and own[end - 1] < value:
+                place += np.searchsorted(own[place:], value)
+            if place < n_own and own[place] - value <= slack:
+                return False
+            if place > 0 and value - own[place - 1] <= slack:
+                return False
+            counts[place] += 1
+    return True
 
 
 @jit
@@ -141,8 +170,8 @@ def score_rows(
     n_own = own.shape[1]
     n_classes = len(bounds) - 1
     n_shots = len(tables)
-    cells = np.empty(2 * n_own + 1, np.int64)
-    counts = np.empty((n_classes - 1, n_own + 1), np.int64)
+    lookup = np.empty(CELLS * n_own + 2, np.int32)
+    counts = np.empty((n_classes - 1, n_own + 1), np.int32)
     chances = np.empty((n_classes - 1, WIDTH))
     weights = np.empty(WIDTH)
     room = np.empty((max(n_terms, len(functional)), WIDTH))
@@ -150,14 +179,14 @@ def score_rows(
     sums = np.empty((n_terms, WIDTH))
     without = np.empty(((n_classes - 1) * jackknife, WIDTH))
     for r in range(len(values)):
-        scale = fill_cells(own[r], cells)
+        scale = fill_cells(own[r], slack[r], lookup)
         counts[:] = 0
         certain[r] = True
         for c in range(n_classes):
             if c != own_class and certain[r]:
                 other = c - (c > own_class)
                 certain[r] = fill_places(
-                    values[r], own[r], bounds[c], bounds[c + 1], slack[r], cells, scale, counts[other]
+                    values[r], own[r], bounds[c], bounds[c + 1], slack[r], lookup, scale, counts[other]
                 )
         if not certain[r]:
             continue
