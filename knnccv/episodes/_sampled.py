@@ -13,7 +13,7 @@ from .._labels import encode_labels
 from .._parallel import check_pool, for_each, stop_flag
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
-from ..neighbors import check_features
+from ..neighbors import Neighbors, check_features
 from ._episodes import Episodes
 from ._expected import expected_episodes
 from ._runs import run_episodes
@@ -179,6 +179,9 @@ def sampled_episodes(
         raise ValueError(msg)
     check_pool(n_jobs, None, progress=False)
     rng = check_random_state(random_state)
+    if isinstance(X, Neighbors):
+        msg = f"X must be the embedded samples, an array of shape (n_items, n_features), got {X!r}"
+        raise TypeError(msg)
     data = _scaled(check_features(X), metric)
     labels = encode_labels(y, len(data))
     episodes.check(labels, n_query)
