@@ -220,7 +220,7 @@ def _all_rows(
             certain,
         )
         for r in np.flatnonzero(~certain):
-            exact = distances.exact(begin + r, begin + r + 1)[0]
+            exact = distances.exact(begin + int(r), begin + int(r) + 1)[0]
             tied[rows[r]] = score_tied_row(
                 exact,
                 problem.order,
@@ -259,4 +259,5 @@ def _scores_without(problem: Problem, without: Array) -> Array:
     n_classes = len(problem.labels.counts)
     means = class_means(without, problem.labels.codes, n_classes) / len(problem.episodes.shots)
     np.fill_diagonal(means, 0.0)
-    return means.sum(axis=0) / (n_classes - 1)
+    scores: Array = means.sum(axis=0) / (n_classes - 1)
+    return scores

@@ -255,4 +255,5 @@ def _scaled(data: Array, metric: str) -> Array:
     if (lengths == 0).any():
         msg = f"X[{int(np.argmax(lengths == 0))}] is 0 in all features and has no direction for the cosine"
         raise ValueError(msg)
-    return data / lengths[:, None]
+    scaled: Array = data / lengths[:, None]
+    return scaled
