@@ -118,3 +118,9 @@ class Distances:
         values = np.zeros((len(rows), self._neighbors.n_items))
         np.put_along_axis(values, lists.items.astype(np.int64), lists.values, axis=1)
         return np.ascontiguousarray(values[:, self._order])
+
+    def in_order_of_rows(self, begin: int, end: int) -> Array:
+        """Exact values of the rows ``order[begin:end]``, with the columns in the order of the samples."""
+        values = np.empty((end - begin, self._neighbors.n_items))
+        values[:, self._order] = self.exact(begin, end)
+        return values

@@ -20,6 +20,7 @@ from ._result import EpisodeScore, class_means
 from ._rows import score_rows
 from ._symmetric import binomials
 from ._tied_rows import score_tied_row
+from ._vote_rows import all_votes
 
 
 def expected_episodes(
@@ -51,7 +52,9 @@ def expected_episodes(
     episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
         What an episode draws; its numbers may be ranges.
     n_neighbors : int, default 1
-        Only 1: the class of the nearest support. Votes of several supports are refused.
+        Number of nearest supports that vote, with equal votes; a tied vote goes to each of the classes with
+        equal probability. Votes take hundreds of times as long as the nearest support, and are refused
+        where that would be hours.
     metric, metric_params
         As in `Neighbors.from_data`, or "precomputed".
     ties : {"random", "index"}, default "random"
@@ -75,7 +78,8 @@ def expected_episodes(
     ------
     ValueError, TypeError
         If an argument is not allowed; a class has no more samples than the shots; there are fewer classes
-        than ways; neighbor lists are incomplete; or the rounding bound exceeds `tol`.
+        than ways; neighbor lists are incomplete; votes would take too long, or `n_neighbors` exceeds the
+        supports of an episode; or the rounding bound exceeds `tol`.
 
     Notes
     -----
@@ -99,7 +103,7 @@ def expected_episodes(
     """
     started = time.perf_counter()
     episodes = Episodes() if episodes is None else episodes
-    check_arguments(episodes, n_neighbors, ties, tol, jackknife)
+    n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
     check_pool(n_jobs, None, progress=False)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)
@@ -112,16 +116,21 @@ def expected_episodes(
         )
         raise ValueError(msg)
     warn_label_leakage(neighbors, episodes.ways[0] * episodes.shots[0])
-    problem = Problem.of(
-        labels, episodes, all_ways=choose_all_ways(all_ways, n_classes), jackknife=jackknife is not None
-    )
-    sums, without, tied = _all_rows(problem, neighbors, ties, n_jobs)
+    all_ways = choose_all_ways(all_ways, n_classes) if n_neighbors == 1 else all_ways is True
+    problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
+    if n_neighbors == 1:
+        sums, without, tied = _all_rows(problem, neighbors, ties, n_jobs)
+    else:
+        sums, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
+        without = sums
     sums /= binomials(n_classes - 1, problem.n_terms)
     means = class_means(sums, labels.codes, n_classes).mean(axis=0)
     asked = [way - 1 for way in episodes.ways]
     per_item = sums[:, :, asked].mean(axis=(1, 2))
     weights = (1 / (n_classes * labels.counts))[labels.codes]
-    bound = rounding_bound(problem)
+    bound = rounding_bound(problem, n_neighbors)
+    ways = [way for way in problem.ways() if way * episodes.shots[0] >= n_neighbors]
+    table = means[:, [way - 1 for way in ways]]
     if bound > tol:
         msg = f"tol={tol:g} is below the rounding error of double precision, {bound:.1e}"
         raise ValueError(msg)
@@ -129,12 +138,13 @@ def expected_episodes(
         score=float(class_means(per_item, labels.codes, n_classes).mean()),
         per_item=per_item,
         weights=weights,
-        table=means[:, 1:],
-        ways=dict(zip(problem.ways(), means[:, 1:].mean(axis=0).tolist(), strict=True)),
+        table=table,
+        ways=dict(zip(ways, table.mean(axis=0).tolist(), strict=True)),
         error_bound=bound,
         tied=tied,
         score_without=_scores_without(problem, without) if jackknife else None,
         episodes=episodes,
+        n_neighbors=n_neighbors,
         ties=ties,
         classes=labels.classes,
         labels=labels.codes,
@@ -143,8 +153,8 @@ def expected_episodes(
     )
 
 
-def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackknife: Any) -> None:
-    """Check what depends on neither X nor y.
+def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackknife: Any) -> int:
+    """Check what depends on neither X nor y; return the number of neighbors.
 
     Raises
     ------
@@ -154,29 +164,33 @@ def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackkn
     if not isinstance(episodes, Episodes):
         msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
         raise TypeError(msg)
-    if check_integer("n_neighbors", n_neighbors, 1) != 1:
-        msg = (
-            f"n_neighbors must be 1, got {n_neighbors}: votes of several supports are not counted here. "
-            "Possible: the nearest of any number of supports, expected_episodes(X, y, Episodes(N, K)), and "
-            "prototypes by sampling, sampled_episodes(..., head='prototype')"
-        )
-        raise ValueError(msg)
+    fewest = episodes.ways[0] * episodes.shots[0]
+    n_votes: int = check_integer(
+        "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
+    )
     check_ties(ties)
     check_tol(tol)
     if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
         msg = f"jackknife must be None or 'class', got {jackknife!r}"
         raise ValueError(msg)
+    if jackknife is not None and n_votes > 1:
+        msg = f"jackknife='class' serves the nearest support, n_neighbors=1, got {n_votes}"
+        raise ValueError(msg)
+    return n_votes
 
 
-def rounding_bound(problem: Problem) -> float:
+def rounding_bound(problem: Problem, n_neighbors: int) -> float:
     """Bound of the rounding error of the score, to first order.
 
     All terms are positive, so relative errors do not grow: three roundings for every class and way, two for
-    every factor of a probability, one for every own sample in a sum, and those of the nodes for ties.
+    every factor of a probability, one for every own sample in a sum, and those of the nodes for ties. Votes
+    sum over all samples, with several terms for each class.
     """
     n_classes, n_shot = len(problem.labels.counts), problem.episodes.shots[-1]
     n_ways = problem.n_terms
     steps = 3 * n_classes + (2 * n_shot + 4) * n_ways + int(problem.labels.counts.max()) + 64
+    if n_neighbors > 1:
+        steps += len(problem.order) + 4 * n_classes * (n_neighbors + 2 * n_shot)
     return float(np.finfo(float).eps) * steps
 
 

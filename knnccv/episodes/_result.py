@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EpisodeScore:
-    """The exact mean accuracy of the nearest support over all episodes of the given classes and samples.
+    """The exact mean accuracy over all episodes of the given classes and samples.
 
     Attributes
     ----------
@@ -44,6 +44,8 @@ class EpisodeScore:
         same kind. NaN without.
     episodes : Episodes
         What is drawn.
+    n_neighbors : int
+        The number of nearest supports that vote.
     ties : str
         "random" or "index".
     classes : ndarray of shape (n_classes,)
@@ -65,6 +67,7 @@ class EpisodeScore:
     tied: int
     score_without: Array | None
     episodes: Episodes
+    n_neighbors: int
     ties: str
     classes: Array
     labels: Array
@@ -104,9 +107,16 @@ class EpisodeScore:
         if self.score_without is not None:
             error = f", standard error {self.standard_error:.2g} over classes"
         return (
-            f"<EpisodeScore {self.score:.6g}: nearest support, {self.episodes}, mean over all episodes of "
+            f"<EpisodeScore {self.score:.6g}: {self.rule}, {self.episodes}, mean over all episodes of "
             f"{len(self.classes)} classes and {len(self.per_item)} samples{error}, {error_line(self)}, "
             f"{self.tied} samples tied (ties={self.ties!r})>"
+        )
+
+    @property
+    def rule(self) -> str:
+        """The rule in words."""
+        return (
+            "nearest support" if self.n_neighbors == 1 else f"vote of {self.n_neighbors} nearest supports"
         )
 
     @property
@@ -151,6 +161,9 @@ class EpisodeScore:
         if not isinstance(other, EpisodeScore):
             msg = f"other must be an EpisodeScore, got {other!r}"
             raise TypeError(msg)
+        if self.n_neighbors != other.n_neighbors:
+            msg = f"the scores are of different rules: {self.rule} and {other.rule}"
+            raise ValueError(msg)
         if self.episodes != other.episodes:
             msg = f"the scores are means over different episodes: {self.episodes} and {other.episodes}"
             raise ValueError(msg)

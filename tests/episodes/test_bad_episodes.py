@@ -75,8 +75,18 @@ ASKING = {
     ),
     "episodes-text": ({"episodes": "5-way"}, TypeError, "must be an Episodes object"),
     "episodes-numbers": ({"episodes": (5, 1)}, TypeError, "must be an Episodes object"),
-    "votes": ({"n_neighbors": 3}, ValueError, "n_neighbors must be 1, got 3: votes .* Possible: "),
-    "neighbors-0": ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1, got 0"),
+    "votes-many": ({"n_neighbors": 3}, ValueError, "n_neighbors must be between 1 and 2, the supports of"),
+    "votes-of-ranges": (
+        {"n_neighbors": 4, "episodes": Episodes((2, 3), (1, 2))},
+        ValueError,
+        "n_neighbors must be between 1 and 2, the supports of the smallest episode, got 4",
+    ),
+    "votes-jackknife": (
+        {"n_neighbors": 2, "jackknife": "class"},
+        ValueError,
+        "serves the nearest support, n_neighbors=1, got 2",
+    ),
+    "neighbors-0": ({"n_neighbors": 0}, ValueError, "n_neighbors must be between 1 and 2, .* got 0"),
     "ties": ({"ties": "fair"}, ValueError, "ties must be 'random' or 'index', got 'fair'"),
     "tol": ({"tol": 1}, ValueError, r"tol must be in \[0, 1\)"),
     "tol-0": ({"tol": 0, "episodes": Episodes(2)}, ValueError, "below the rounding error"),
@@ -149,3 +159,12 @@ def test_many_classes_are_not_all_ways():
     found = expected_episodes(np.arange(240.0)[:, None], y, n_jobs=1)
     assert list(found.ways) == [2, 3, 4, 5]
     assert found.score == found.ways[5]
+
+
+def test_votes_that_take_hours_are_refused_with_the_figure():
+    y = np.arange(12_000) % 20
+    X = np.random.default_rng(0).normal(size=(12_000, 3))
+    with pytest.raises(
+        ValueError, match=r"votes of 15 supports for 12000 samples would take about \d\d+ hours"
+    ):
+        expected_episodes(X, y, Episodes(10, 5), 15)

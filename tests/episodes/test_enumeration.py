@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from knnccv import Neighbors
+from knnccv._labels import encode_labels
 from knnccv.episodes import Episodes, expected_episodes
 
 
@@ -48,6 +49,46 @@ def test_all_ways_equal_the_enumeration(seed):
         left = [c for c in range(n_classes) if c != deleted]
         expected = naive.episode_score(D, names, n_way, n_shot, ties, left)
         assert found.score_without[deleted] == pytest.approx(float(expected), abs=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_votes_equal_the_enumeration(seed):
+    D, y, n_shot, ties, n_way, rng = problem(seed)
+    n_neighbors = int(rng.integers(1, min(n_way * n_shot, 6) + 1))
+    found = expected_episodes(
+        D, y, Episodes(n_way, n_shot), n_neighbors, metric="precomputed", ties=ties, n_jobs=1
+    )
+    for x in rng.choice(len(y), 2, replace=False):
+        one = naive.query_accuracy(D, y.tolist(), x, n_way, n_shot, ties, n_neighbors=n_neighbors)
+        assert found.per_item[x] == pytest.approx(float(one), abs=1e-13)
+    assert found.ways[n_way] == pytest.approx(found.score, abs=1e-14)
+
+
+def test_one_vote_is_the_nearest_support():
+    from knnccv.episodes._problem import Problem
+    from knnccv.episodes._vote_rows import all_votes
+
+    X, y = many()
+    near, y = Neighbors.from_data(np.rint(X[:200])), y[:200]
+    found = expected_episodes(near, y, Episodes(4, 3), all_ways=False, n_jobs=1)
+    labels = encode_labels(y)
+    problem = Problem.of(labels, found.episodes, all_ways=False, jackknife=False)
+    sums, tied = all_votes(problem, near, 1, "random", 2)
+    assert sums[:, 0, 3] / 35 == pytest.approx(found.per_item, abs=1e-13)
+    assert tied > 0
+
+
+def test_votes_of_ranges_and_all_ways():
+    X, y = many()
+    X, y = X[:60], y[:60] % 4
+    found = expected_episodes(X, y, Episodes((2, 3), (1, 2)), 2, all_ways=True, n_jobs=2)
+    assert "vote of 2 nearest supports" in repr(found)
+    for way in (2, 3, 4):
+        for shot in (1, 2):
+            one = expected_episodes(X, y, Episodes(way, shot), 2, n_jobs=1).score
+            assert found.accuracy_table[way, shot] == pytest.approx(one, abs=1e-14)
+    three = expected_episodes(X, y, Episodes(3, 1), 3, n_jobs=1)
+    assert list(three.ways) == [3]
 
 
 @pytest.mark.parametrize("ties", ["random", "index"])

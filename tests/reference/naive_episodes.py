@@ -1,31 +1,43 @@
 """Few-shot episodes by enumeration: all sets of classes, all supports, all orders of ties, in Fractions.
 
 Nothing here uses a binomial coefficient. An episode chooses N of the classes, and of each chosen class K
-samples that are not the query. A query is classified by its nearest support. The mean over episodes is the
-mean over the classes of the mean over their samples, since every class of an episode gives as many queries
-and each sample is as likely to be one.
+samples that are not the query. A query is classified by a vote of its nearest supports. The mean over
+episodes is the mean over the classes of the mean over their samples, since every class of an episode gives
+as many queries and each sample is as likely to be one.
 """
 
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 
 
-def share_right(D, y, x, supports, ties):
-    """The share of the orders of tied supports in which the nearest one has the class of x."""
+def share_right(D, y, x, supports, ties, n_neighbors=1):
+    """The share of the orders of tied supports, and of tied votes, in which the query gets its class."""
     if ties == "index":
-        return Fraction(int(y[min(supports, key=lambda j: (D[x][j], j))] == y[x]))
-    nearest = min(D[x][j] for j in supports)
-    tied = [j for j in supports if D[x][j] == nearest]
-    return Fraction(sum(y[j] == y[x] for j in tied), len(tied))
+        ordered = sorted(supports, key=lambda j: (D[x][j], j))
+        return share_of_votes(y, x, ordered[:n_neighbors])
+    last = sorted(D[x][j] for j in supports)[n_neighbors - 1]
+    certain = [j for j in supports if D[x][j] < last]
+    tied = [j for j in supports if D[x][j] == last]
+    return mean(
+        share_of_votes(y, x, [*certain, *some]) for some in combinations(tied, n_neighbors - len(certain))
+    )
 
 
-def query_accuracy(D, y, x, n_way, n_shot, ties, classes=None):
+def share_of_votes(y, x, voters):
+    """1 if the class of x alone has the most votes, less if others have as many, 0 if one has more."""
+    votes = Counter(y[j] for j in voters)
+    first = [c for c in votes if votes[c] == max(votes.values())]
+    return Fraction(int(y[x] in first), len(first))
+
+
+def query_accuracy(D, y, x, n_way, n_shot, ties, classes=None, n_neighbors=1):
     """The mean over the sets of other classes of the mean over the supports."""
     classes = sorted(set(y)) if classes is None else classes
     others = [c for c in classes if c != y[x]]
     return mean(
         mean(
-            share_right(D, y, x, [j for one in drawn for j in one], ties)
+            share_right(D, y, x, [j for one in drawn for j in one], ties, n_neighbors)
             for drawn in product(*(combinations(pool, n_shot) for pool in pools_of(y, x, chosen)))
         )
         for chosen in combinations(others, n_way - 1)
