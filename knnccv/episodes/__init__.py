@@ -2,6 +2,7 @@
 
 - `_episodes` has `Episodes`, what an episode draws.
 - `_expected` has `expected_episodes`; `_result` what it returns; `_problem` the tables of one problem.
+- `_exact` has the score as a rational number.
 - `_sampled` has `sampled_episodes`, and `_runs` its compiled loop.
 - `_vote_rows` has votes of several supports; its compiled part is `_votes`.
 - `_distances` has distances of blocks of rows; `_rows`, `_tied_rows` and `_symmetric` are compiled.

@@ -11,10 +11,11 @@ import numpy as np
 from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
-from .._validation import check_integer, check_tol
+from .._validation import check_bool, check_integer, check_tol
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._distances import Distances
 from ._episodes import Episodes
+from ._exact import exact_accuracies, exact_mean
 from ._problem import Problem, check_ties, choose_all_ways
 from ._result import EpisodeScore, class_means
 from ._rows import score_rows
@@ -35,6 +36,7 @@ def expected_episodes(
     tol: float = 1e-10,
     all_ways: bool | None = None,
     jackknife: str | None = None,
+    exact: bool = False,
     n_jobs: int | None = None,
 ) -> EpisodeScore:
     """The mean accuracy over all episodes of few-shot classification by the nearest support.
@@ -67,6 +69,8 @@ def expected_episodes(
     jackknife : {None, "class"}, default None
         "class": also the scores without each class, whose spread is the luck of having these classes. The
         largest number of ways must be less than the number of classes.
+    exact : bool, default False
+        Also compute the score as a rational number: slow, for some hundreds of samples.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.
 
@@ -104,6 +108,9 @@ def expected_episodes(
     started = time.perf_counter()
     episodes = Episodes() if episodes is None else episodes
     n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
+    if check_bool("exact", exact) and n_neighbors > 1:
+        msg = f"exact=True serves the nearest support, n_neighbors=1, got {n_neighbors}"
+        raise ValueError(msg)
     check_pool(n_jobs, None, progress=False)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)
@@ -134,6 +141,7 @@ def expected_episodes(
     if bound > tol:
         msg = f"tol={tol:g} is below the rounding error of double precision, {bound:.1e}"
         raise ValueError(msg)
+    rational = exact_accuracies(problem, neighbors, ties) if exact else None
     return EpisodeScore(
         score=float(class_means(per_item, labels.codes, n_classes).mean()),
         per_item=per_item,
@@ -149,6 +157,8 @@ def expected_episodes(
         classes=labels.classes,
         labels=labels.codes,
         metric=neighbors.metric,
+        exact=None if rational is None else exact_mean(problem, rational),
+        per_item_exact=rational,
         seconds=time.perf_counter() - started,
     )
 
@@ -234,9 +244,10 @@ def _all_rows(
             certain,
         )
         for r in np.flatnonzero(~certain):
-            exact = distances.exact(begin + int(r), begin + int(r) + 1)[0]
+            rounded = slack[r] > 0
+            row = distances.exact(begin + int(r), begin + int(r) + 1)[0] if rounded else values[r]
             tied[rows[r]] = score_tied_row(
-                exact,
+                row,
                 problem.order,
                 int(rows[r]),
                 own_class,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,10 @@ class EpisodeScore:
         The class of every sample, as its place in ``classes``.
     metric : str
         The metric.
+    exact : Fraction or None
+        The score as a rational number, with ``exact=True``.
+    per_item_exact : tuple of Fraction, or None
+        ``per_item`` as rational numbers, with ``exact=True``.
     seconds : float
         Wall time.
     """
@@ -72,6 +77,8 @@ class EpisodeScore:
     classes: Array
     labels: Array
     metric: str
+    exact: Fraction | None = None
+    per_item_exact: tuple[Fraction, ...] | None = None
     seconds: float = 0.0
     certified: bool = True
 

@@ -98,6 +98,8 @@ ASKING = {
         "needs more classes than ways",
     ),
     "all-ways": ({"all_ways": "yes", "episodes": Episodes(2)}, TypeError, "all_ways must be True, False"),
+    "exact": ({"exact": 1}, TypeError, "exact must be True or False"),
+    "exact-votes": ({"exact": True, "n_neighbors": 2}, ValueError, "exact=True serves the nearest support"),
     "jobs": ({"n_jobs": 0}, ValueError, "n_jobs"),
 }
 SAMPLING = {

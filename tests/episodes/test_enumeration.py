@@ -51,6 +51,17 @@ def test_all_ways_equal_the_enumeration(seed):
         assert found.score_without[deleted] == pytest.approx(float(expected), abs=1e-13)
 
 
+@pytest.mark.parametrize("seed", range(240))
+def test_fractions_are_those_of_the_enumeration(seed):
+    D, y, n_shot, ties, n_way, _ = problem(seed)
+    found = expected_episodes(
+        D, y, Episodes(n_way, n_shot), metric="precomputed", ties=ties, exact=True, n_jobs=1
+    )
+    assert found.exact == naive.episode_score(D, y.tolist(), n_way, n_shot, ties)
+    assert found.per_item_exact[0] == naive.query_accuracy(D, y.tolist(), 0, n_way, n_shot, ties)
+    assert abs(found.score - float(found.exact)) <= found.error_bound
+
+
 @pytest.mark.parametrize("seed", range(120))
 def test_votes_equal_the_enumeration(seed):
     D, y, n_shot, ties, n_way, rng = problem(seed)
@@ -94,18 +105,30 @@ def test_votes_of_ranges_and_all_ways():
 @pytest.mark.parametrize("ties", ["random", "index"])
 def test_ranges_are_drawn_uniformly(ties):
     D, y, *_ = problem(1)
-    y = np.arange(len(y)) % 3
+    y = np.arange(len(y)) % 4
     ways, shots = (2, 3), (1, 2)
     found = expected_episodes(
-        D, y, Episodes(range(2, 4), [2, 1]), metric="precomputed", ties=ties, n_jobs=1
+        D,
+        y,
+        Episodes(range(2, 4), [2, 1]),
+        metric="precomputed",
+        ties=ties,
+        jackknife="class",
+        exact=True,
+        n_jobs=1,
     )
     single = {(w, s): naive.episode_score(D, y.tolist(), w, s, ties) for w in ways for s in shots}
-    assert found.accuracy_table == pytest.approx({key: float(value) for key, value in single.items()})
+    for key, value in single.items():
+        assert found.accuracy_table[key] == pytest.approx(float(value), abs=1e-13)
+    assert found.exact == naive.mean(single.values())
+    left = [naive.episode_score(D, y.tolist(), w, s, ties, [0, 1, 3]) for w in ways for s in shots]
+    assert found.score_without[2] == pytest.approx(float(naive.mean(left)), abs=1e-13)
     assert found.score == pytest.approx(float(naive.mean(single.values())), abs=1e-13)
     assert found.ways[2] == pytest.approx(float(naive.mean([single[2, 1], single[2, 2]])), abs=1e-13)
     frame = found.to_frame()
     assert list(frame.columns) == ["n_way", "n_shot", "score"]
-    assert frame.score.mean() == pytest.approx(found.score, abs=1e-14)
+    asked = frame[frame.n_way.isin(ways)]
+    assert asked.score.mean() == pytest.approx(found.score, abs=1e-14)
 
 
 def test_one_shot_of_all_classes_is_the_stratified_design():
