@@ -67,6 +67,13 @@ def test_ranges_jackknife_and_prototypes(run, saved):
     assert max(map(len, out.splitlines())) <= 100
 
 
+@pytest.mark.usefixtures("mirrored", "cache")
+def test_faces_without_a_file(run):
+    found = json.loads(run("episodes", "--n-way", "5", "--n-shot", "5", "--json")[1])
+    assert (found["data"], found["n_items"], found["n_classes"]) == ("ORL faces", 400, 40)
+    assert 0.9 < found["score"] < 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
