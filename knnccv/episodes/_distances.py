@@ -67,10 +67,15 @@ class Distances:
     order : int64 ndarray of shape (n_items,)
         The samples class by class: the order of the columns.
 
+    Attributes
+    ----------
+    by_lists : bool
+        Whether the values come from neighbor lists. Those of samples beyond a list are infinite.
+
     Raises
     ------
     ValueError
-        If the neighbors are lists that do not hold all samples.
+        If the neighbors are approximate.
     """
 
     def __init__(self, neighbors: Neighbors, order: Array) -> None:
@@ -78,14 +83,9 @@ class Distances:
         self._order = order
         self._products: Products | None = None
         if neighbors.approximate:
-            msg = f"{neighbors!r} are approximate, but episodes need the exact order of all samples"
+            msg = f"{neighbors!r} are approximate, but episodes need the exact order of the samples"
             raise ValueError(msg)
-        if neighbors.max_depth < neighbors.n_items - 1:
-            msg = (
-                f"{neighbors!r} are too short: an episode may draw any sample, so lists must hold all "
-                f"{neighbors.n_items - 1} others; pass features, distances or complete lists"
-            )
-            raise ValueError(msg)
+        self.by_lists = not neighbors.sees_all
         proposer = neighbors.proposer() if neighbors.sees_all else None
         if proposer is not None:
             self._products = Products.of(proposer[1], order)
@@ -106,21 +106,36 @@ class Distances:
         rows = self._order[begin:end]
         if self._neighbors.sees_all:
             return np.ascontiguousarray(self._neighbors.values(rows)[:, self._order])
-        lists = self._neighbors.search(rows, self._neighbors.max_depth)
         depth = self._neighbors.max_depth
-        if lists.lengths.min() < depth:
-            at = int(lists.lengths.argmin())
-            msg = (
-                f"sample {rows[at]} has only {lists.lengths[at]} known neighbors; episodes need the order "
-                f"of all {depth} other samples"
-            )
-            raise ValueError(msg)
-        values = np.zeros((len(rows), self._neighbors.n_items))
-        np.put_along_axis(values, lists.items.astype(np.int64), lists.values, axis=1)
+        lists = self._neighbors.search(rows, depth)
+        values = np.full((len(rows), self._neighbors.n_items), np.inf)
+        for row, items, found, length, open_end in zip(
+            values, lists.items, lists.values, lists.lengths, lists.may_tie_beyond, strict=True
+        ):
+            known = found[:length]
+            if open_end and length:  # the last tied group may go on beyond the list
+                known = np.where(known == known[-1], np.inf, known)
+            row[items[:length]] = known
         return np.ascontiguousarray(values[:, self._order])
 
     def in_order_of_rows(self, begin: int, end: int) -> Array:
-        """Exact values of the rows ``order[begin:end]``, with the columns in the order of the samples."""
+        """Exact values of the rows ``order[begin:end]``, with the columns in the order of the samples.
+
+        Raises
+        ------
+        ValueError
+            If a list does not hold all samples.
+        """
         values = np.empty((end - begin, self._neighbors.n_items))
         values[:, self._order] = self.exact(begin, end)
+        if self.by_lists and (np.isinf(values).sum(axis=1) > 1).any():
+            raise ValueError(too_short(self._neighbors))
         return values
+
+
+def too_short(neighbors: Neighbors) -> str:
+    """The message where lists of the nearest samples do not suffice."""
+    return (
+        f"the lists of {neighbors!r} are too short: jackknife, exact=True and votes need the order of all "
+        f"{neighbors.n_items - 1} other samples; pass complete lists, features or distances"
+    )

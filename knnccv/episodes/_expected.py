@@ -13,7 +13,7 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._distances import Distances
+from ._distances import Distances, too_short
 from ._episodes import Episodes
 from ._exact import exact_accuracies, exact_mean
 from ._problem import Problem, check_ties, choose_all_ways
@@ -47,8 +47,8 @@ def expected_episodes(
     Parameters
     ----------
     X : Neighbors, or array of shape (n_items, n_features)
-        Embedded samples, or their neighbors; distances with ``metric="precomputed"``. Lists must be
-        complete, since an episode may draw any sample.
+        Embedded samples, or their neighbors; distances with ``metric="precomputed"``. Lists should be
+        complete, since an episode may draw any sample; see `tol`.
     y : array of shape (n_items,)
         Class labels.
     episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
@@ -62,7 +62,8 @@ def expected_episodes(
     ties : {"random", "index"}, default "random"
         Equally distant samples: the mean over all their orders, or the order of the rows.
     tol : float, default 1e-10
-        Largest `error_bound` that is accepted; the bound is that of rounding.
+        Largest `error_bound` that is accepted. The bound is that of rounding, and with lists of the nearest
+        samples of what the others could add to the score.
     all_ways : bool, optional
         Whether to compute the scores of all numbers of ways, from 2 to the number of classes, which takes
         about twice as long for 20 classes. Default: for up to 100 classes.
@@ -82,8 +83,8 @@ def expected_episodes(
     ------
     ValueError, TypeError
         If an argument is not allowed; a class has no more samples than the shots; there are fewer classes
-        than ways; neighbor lists are incomplete; votes would take too long, or `n_neighbors` exceeds the
-        supports of an episode; or the rounding bound exceeds `tol`.
+        than ways; neighbor lists are too short for `tol`, or approximate; votes would take too long, or
+        `n_neighbors` exceeds the supports of an episode; or the bound of rounding exceeds `tol`.
 
     Notes
     -----
@@ -125,8 +126,11 @@ def expected_episodes(
     warn_label_leakage(neighbors, episodes.ways[0] * episodes.shots[0])
     all_ways = choose_all_ways(all_ways, n_classes) if n_neighbors == 1 else all_ways is True
     problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
+    if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
+        raise ValueError(too_short(neighbors))
+    left_open = np.zeros((1, 1, problem.n_terms))
     if n_neighbors == 1:
-        sums, without, tied = _all_rows(problem, neighbors, ties, n_jobs)
+        sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
     else:
         sums, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
         without = sums
@@ -135,11 +139,19 @@ def expected_episodes(
     asked = [way - 1 for way in episodes.ways]
     per_item = sums[:, :, asked].mean(axis=(1, 2))
     weights = (1 / (n_classes * labels.counts))[labels.codes]
+    if left_open.any() and (jackknife or exact):
+        raise ValueError(too_short(neighbors))
     bound = rounding_bound(problem, n_neighbors)
+    if len(left_open) == len(sums):
+        left_open = left_open / binomials(n_classes - 1, problem.n_terms)
+        bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
     ways = [way for way in problem.ways() if way * episodes.shots[0] >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]
     if bound > tol:
-        msg = f"tol={tol:g} is below the rounding error of double precision, {bound:.1e}"
+        why = "the rounding error of double precision"
+        if left_open.any():
+            why = f"what samples beyond the lists of {neighbors!r} could add to the score"
+        msg = f"tol={tol:g} is below {why}, {bound:.1e}"
         raise ValueError(msg)
     rational = exact_accuracies(problem, neighbors, ties) if exact else None
     return EpisodeScore(
@@ -206,12 +218,16 @@ def rounding_bound(problem: Problem, n_neighbors: int) -> float:
 
 def _all_rows(
     problem: Problem, neighbors: Neighbors, ties: str, n_jobs: int | None
-) -> tuple[Array, Array, int]:
-    """Sums of polynomials (n_items, n_shots, n_terms), the same without each class, tied samples."""
+) -> tuple[Array, Array, Array, int]:
+    """Sums of polynomials (n_items, n_shots, n_terms); without each class; left open; number of ties.
+
+    The sums that are left open by lists have no rows if all samples are compared.
+    """
     n_items, n_classes = len(problem.order), len(problem.labels.counts)
     shots = np.array(problem.episodes.shots)
     sums = np.zeros((n_items, len(shots), problem.n_terms))
     without = np.zeros((n_items if problem.jackknife else 0, n_classes))
+    left_open = np.zeros(sums.shape if not neighbors.sees_all else (0, len(shots), problem.n_terms))
     tied = np.zeros(n_items, bool)
     functional = problem.functional()
     bounds, starts, tables = problem.bounds, problem.starts, problem.tables
@@ -226,23 +242,25 @@ def _all_rows(
         own_weights = problem.own_weights(own_class)
         out = np.zeros((end - begin, len(shots), problem.n_terms))
         out_without = np.zeros((end - begin, n_classes))
-        certain = np.empty(end - begin, bool)
-        score_rows(
-            values,
-            own,
-            own_class,
-            bounds,
-            slack,
-            tables,
-            starts,
-            own_weights,
-            problem.n_terms,
-            functional,
-            problem.jackknife,
-            out,
-            out_without,
-            certain,
-        )
+        out_open = np.zeros_like(out)
+        certain = np.zeros(end - begin, bool)
+        if not distances.by_lists:
+            score_rows(
+                values,
+                own,
+                own_class,
+                bounds,
+                slack,
+                tables,
+                starts,
+                own_weights,
+                problem.n_terms,
+                functional,
+                problem.jackknife,
+                out,
+                out_without,
+                certain,
+            )
         for r in np.flatnonzero(~certain):
             rounded = slack[r] > 0
             row = distances.exact(begin + int(r), begin + int(r) + 1)[0] if rounded else values[r]
@@ -262,8 +280,11 @@ def _all_rows(
                 problem.jackknife,
                 out[r],
                 out_without[r],
+                out_open[r],
             )
         sums[rows] = out
+        if distances.by_lists:
+            left_open[rows] = out_open
         if problem.jackknife:
             without[rows] = out_without
 
@@ -276,7 +297,7 @@ def _all_rows(
             for begin in range(int(bounds[c]), int(bounds[c + 1]), size)
         ]
         for_each(score_block, blocks, n_jobs)
-    return sums, without, int(tied.sum())
+    return sums, without, left_open, int(tied.sum())
 
 
 def _scores_without(problem: Problem, without: Array) -> Array:

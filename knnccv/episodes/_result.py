@@ -35,7 +35,8 @@ class EpisodeScore:
         The score of every number of ways from 2 to the number of classes, as a mean over the shots; with
         ``all_ways=False`` up to the largest of the episodes.
     error_bound : float
-        Bound of ``|score - exact value|``, to first order: rounding.
+        Bound of ``|score - exact value|``, and of all values in ``table``: rounding, to first order. With
+        lists of the nearest samples the scores are lower bounds, and the others add at most this.
     tied : int
         Number of samples for which an own sample is tied with a sample of another class.
     score_without : ndarray of shape (n_classes,), or None
@@ -128,7 +129,7 @@ class EpisodeScore:
 
     @property
     def truncation_bound(self) -> float:
-        """The same as ``error_bound``: no list is cut."""
+        """The same as ``error_bound``, since approximate neighbors are refused."""
         return self.error_bound
 
     def to_frame(self) -> pd.DataFrame:

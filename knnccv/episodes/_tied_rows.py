@@ -14,7 +14,7 @@ import numpy as np
 from ..kernel import jit
 from ..sampling import tie_times
 from ._rows import flush, put_without, total_over_lanes
-from ._symmetric import WIDTH, fill_share_tied, polynomial_at
+from ._symmetric import WIDTH, add_polynomials, fill_share_tied, polynomial_at
 
 
 @jit
@@ -73,12 +73,16 @@ def score_tied_row(
     jackknife,
     out,
     out_without,
+    out_open,
 ):
     """Score the row of sample `tested`.
 
     ``values`` and ``items`` (n_items,) are the exact distances and the samples, class by class; ``shots``
     the numbers of supports of a class; the other arguments are those of `score_rows`, for one row. Returns
     whether an own sample ties with one of another class.
+
+    Samples beyond a neighbor list have infinite values. Own samples there contribute nothing to ``out``,
+    and at most ``out_open`` (n_shots, n_terms): the probability that no drawn sample is in the list.
     """
     any_tied = False
     n_classes = len(bounds) - 1
@@ -112,7 +116,7 @@ def score_tied_row(
         sums[:] = 0.0
         lane = 0
         begin = 0
-        while begin < n_own:
+        while begin < n_own and own[begin] < np.inf:
             value = own[begin]
             end = begin + 1
             if average_ties:
@@ -169,6 +173,17 @@ def score_tied_row(
             weights[lane:] = 0.0
             flush(chances, weights, n_others, n_terms, functional, room, before, sums, without)
         total_over_lanes(sums, n_terms, 0, out[shot])
+        if begin < n_own:
+            sums[:] = 0.0
+            weights[:] = 0.0
+            for i in range(begin, n_own):
+                weights[0] += own_weights[shot, i]
+            for other in range(n_others):
+                c = other + (other >= own_class)
+                listed = count_below(ordered, bounds[c], bounds[c + 1], np.inf)
+                chances[other, 0] = tables[shot, starts[c] + listed]
+            add_polynomials(chances, weights, n_others, n_terms, room, sums)
+            total_over_lanes(sums, n_terms, 0, out_open[shot])
     if jackknife:
         put_without(own_class, without, out_without)
     return any_tied

@@ -66,7 +66,7 @@ ASKING = {
     "lists-short": (
         {"X": Neighbors.from_lists(np.argsort(D, axis=1)[:, 1:6])},
         ValueError,
-        "are too short: an episode may draw any sample, so lists must hold all 14 others",
+        "below what samples beyond the lists of <Neighbors of 15 samples .* could add to the score",
     ),
     "lists-approximate": (
         {"X": Neighbors.from_lists(np.argsort(D, axis=1)[:, 1:], approximate=True)},

@@ -211,6 +211,47 @@ def test_complete_lists_and_sparse_data_serve():
         )
 
 
+@pytest.mark.parametrize("seed", range(100))
+def test_short_lists_bracket_the_score(seed):
+    D, y, n_shot, ties, n_way, rng = problem(seed)
+    episodes, full = Episodes(n_way, n_shot), Neighbors.from_distances(D)
+    expected = expected_episodes(full, y, episodes, ties=ties, n_jobs=1)
+    errors = []
+    for depth in sorted(rng.choice(np.arange(1, len(y)), 4, replace=False)):
+        lists = Neighbors.from_lists(*full.kneighbors(int(depth), n_jobs=1))
+        found = expected_episodes(lists, y, episodes, ties=ties, tol=0.999999, n_jobs=1)
+        for way, score in expected.ways.items():
+            assert found.ways[way] - 1e-13 <= score <= found.ways[way] + found.error_bound + 1e-13
+        assert found.score - 1e-13 <= expected.score <= found.score + found.error_bound + 1e-13
+        errors.append(found.error_bound)
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_short_lists_need_a_tolerance():
+    X, y = many()
+    lists = Neighbors.from_data(X, n_neighbors=300)
+    with pytest.raises(ValueError, match=r"what samples beyond the lists .* could add to the score"):
+        expected_episodes(lists, y, Episodes(5, 5), n_jobs=1)
+    found = expected_episodes(lists, y, Episodes(5, 5), tol=0.1, n_jobs=2)
+    expected = expected_episodes(X, y, Episodes(5, 5), n_jobs=1)
+    assert 1e-8 < found.error_bound < 0.1
+    assert found.score < expected.score < found.score + found.error_bound
+    with pytest.raises(ValueError, match="too short: jackknife, exact=True and votes need"):
+        expected_episodes(lists, y, Episodes(5, 5), jackknife="class", tol=0.1)
+
+
+def test_graphs_with_short_rows_are_no_complete_lists():
+    from scipy.sparse import csr_array
+
+    D, y, n_shot, *_ = problem(4)
+    D = D.copy()
+    D[0, 2:] = 0.0
+    graph = Neighbors.from_graph(csr_array(D))
+    for arguments in ({"exact": True}, {"n_neighbors": 2}, {"jackknife": "class"}):
+        with pytest.raises(ValueError, match="are too short"):
+            expected_episodes(graph, y, Episodes(2, n_shot), **arguments)
+
+
 def test_far_samples_leave_few_cells_for_the_others():
     """One sample stretches the range of the own distances, so that one cell holds all the others."""
     X, y = many(1)
