@@ -16,7 +16,7 @@ from ._symmetric import WIDTH, add_polynomials, add_without_each
 
 ABREAST = 256
 NEAR = 8  # own samples compared one by one, before a binary search
-CELLS = 8  # per own sample: most other samples are then in cells without one
+CELLS = 16  # per own sample: most other samples are then in cells without one
 
 
 @jit
@@ -74,9 +74,9 @@ def fill_places(row, own, first_column, last_column, slack, lookup, scale, count
             place = place if place > 0.0 else 0.0
             cells[j] = np.int32(place if place < n_cells + 1.0 else n_cells + 1.0)
         for j in range(width):
-            place = lookup[cells[j]]
+            place = lookup[np.uint32(cells[j])]
             if place >= 0:
-                counts[place] += 1
+                counts[np.uint32(place)] += 1
                 continue
             value = row[begin + j]
             place = -1 - place
@@ -202,9 +202,10 @@ def score_rows(
                 weights[:width] = own_weights[shot, begin : begin + width]
                 chances[:] = 0.0
                 for other in range(n_classes - 1):
-                    at = starts[other + (other >= own_class)]
+                    table = tables[shot, starts[other + (other >= own_class)] :]
+                    nearer = counts[other, begin : begin + width]
                     for p in range(width):
-                        chances[other, p] = tables[shot, at + counts[other, begin + p]]
+                        chances[other, p] = table[np.uint32(nearer[p])]
                 flush(chances, weights, n_classes - 1, n_terms, functional, room, before, sums, without)
             total_over_lanes(sums, n_terms, 0, out[r, shot])
         if jackknife:
