@@ -46,6 +46,13 @@ def add_episodes(commands: Any) -> None:
     parser.add_argument(
         "--n-shot", type=_numbers, default=1, metavar="K", help="supports of a class (default: 1)"
     )
+    parser.add_argument(
+        "--n-neighbors",
+        type=int,
+        default=1,
+        metavar="K",
+        help="nearest supports that vote (default: 1); slow for many samples",
+    )
     parser.add_argument("--metric", default="euclidean", metavar="NAME", help="default: euclidean")
     parser.add_argument(
         "--ties",
@@ -104,6 +111,9 @@ def run_episodes(args: argparse.Namespace) -> int:
     if repeats and args.metric not in ("euclidean", "cosine"):
         msg = f"random episodes serve the metrics euclidean and cosine, got --metric {args.metric}"
         raise ValueError(msg)
+    if repeats and args.n_neighbors > 1:
+        msg = "random episodes serve the nearest support and prototypes: omit --repeats or --n-neighbors"
+        raise ValueError(msg)
     name, X, y = _data(args)
     runs = None
     with Compiling("knnccv: compiling once (about 20 s)"):
@@ -111,6 +121,7 @@ def run_episodes(args: argparse.Namespace) -> int:
             X,
             y,
             episodes,
+            args.n_neighbors,
             metric=args.metric,
             ties=args.ties,
             jackknife="class" if args.jackknife else None,
@@ -174,6 +185,7 @@ def _as_json(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> di
         "n_way": list(exact.episodes.ways),
         "n_shot": list(exact.episodes.shots),
         "head": "nearest",
+        "n_neighbors": exact.n_neighbors,
         "metric": exact.metric,
         "ties": exact.ties,
         "score": exact.score,
@@ -208,7 +220,7 @@ def _as_text(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> st
     lines = [
         f"{'Data':<11}{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {size}",
         f"{'Episodes':<11}{exact.episodes}, all of them; every class and sample is equally likely",
-        f"{'Rule':<11}nearest support, {exact.metric} distance, tied samples {ties}",
+        f"{'Rule':<11}{exact.rule}, {exact.metric} distance, tied samples {ties}",
         f"{'Accuracy':<11}{exact.score:.6f}  exact, error at most {exact.error_bound:.1e}",
     ]
     if exact.score_without is not None:

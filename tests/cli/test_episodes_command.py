@@ -67,6 +67,15 @@ def test_ranges_jackknife_and_prototypes(run, saved):
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_votes(run, saved):
+    path, X, y = saved
+    found = json.loads(run("episodes", path, "--n-way", 3, "--n-shot", 2, "--n-neighbors", 3, "--json")[1])
+    assert found["score"] == expected_episodes(X, y, Episodes(3, 2), 3).score
+    assert found["n_neighbors"] == 3
+    out = run("episodes", path, "--n-way", 3, "--n-shot", 2, "--n-neighbors", 3)[1]
+    assert "vote of 3 nearest supports" in out
+
+
 @pytest.mark.usefixtures("mirrored", "cache")
 def test_faces_without_a_file(run):
     found = json.loads(run("episodes", "--n-way", "5", "--n-shot", "5", "--json")[1])
@@ -84,6 +93,11 @@ def test_faces_without_a_file(run):
         (("--metric", "nearby"), "metric must be"),
         (("--head", "prototype", "--repeats", "0"), "--head prototype is sampled"),
         (("--metric", "manhattan", "--repeats", "9"), "serve the metrics euclidean and cosine"),
+        (
+            ("--n-neighbors", "3", "--repeats", "9"),
+            "random episodes serve the nearest support and prototypes",
+        ),
+        (("--n-neighbors", "6"), "n_neighbors must be between 1 and 5"),
         (("--n-way", "6", "--jackknife"), "needs more classes than ways"),
     ],
 )

@@ -148,3 +148,18 @@ def test_the_paired_difference_of_two_embeddings():
         one.difference(expected_episodes(X, y[::-1], Episodes(3, 1), n_jobs=1))
     with pytest.raises(TypeError, match="other must be an EpisodeScore"):
         one.difference(0.5)
+
+
+@pytest.mark.slow
+def test_the_jackknife_tells_the_luck_of_the_classes():
+    """Scores of many random sets of classes scatter as much as the jackknife of each says."""
+    rng = np.random.default_rng(0)
+    scores, errors = [], []
+    y = np.repeat(np.arange(12), 12)
+    for _ in range(200):
+        centers = rng.normal(size=(12, 4)) * rng.exponential(1, size=(12, 1))
+        X = centers[y] + 0.7 * rng.normal(size=(len(y), 4))
+        found = expected_episodes(X, y, Episodes(3, 1), jackknife="class", all_ways=False, n_jobs=1)
+        scores.append(found.score)
+        errors.append(found.standard_error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(scores, ddof=1), rel=0.2)
