@@ -16,6 +16,7 @@ _HOME = {
     "CompleteCV": "driver",
     "ConfidenceInterval": "inference",
     "Design": "designs",
+    "Influence": "driver",
     "InferenceWarning": "inference",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
@@ -24,6 +25,7 @@ _HOME = {
     "Neighbors": "neighbors",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
+    "SplitSpread": "driver",
     "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
@@ -65,7 +67,14 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import CompleteCV, SlowComputationWarning, TieReport, complete_cv
+    from .driver import (
+        CompleteCV,
+        Influence,
+        SlowComputationWarning,
+        SplitSpread,
+        TieReport,
+        complete_cv,
+    )
     from .inference import (
         Comparison,
         Comparisons,

@@ -51,7 +51,11 @@ def warm() -> None:
         designs = [cv for kernel, cv in both if kernel is not None]
         for cv in designs:
             for y in labels.values():  # two classes have their own functions
-                complete_cv(X, y[:8], rule, cv, **parameters)
+                result = complete_cv(X, y[:8], rule, cv, **parameters)
+                result.influence()
+                result.half_scores(2)
+            if name == "nn":
+                result.split_std()
             monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)
         for kernel in rule.kernels():  # last: once they are compiled the light kernels are not called
             compile_kernel(kernel, f"variant {name!r}")

@@ -1,9 +1,16 @@
 """The gallery: the order of its examples, and the look of their pictures and thumbnails."""
 
 GROUPS = {
-    "splits": ["luck_of_the_split", "monte_carlo", "expected_score", "grid_search", "groups"],
+    "splits": [
+        "luck_of_the_split",
+        "luck_of_the_data",
+        "monte_carlo",
+        "expected_score",
+        "grid_search",
+        "groups",
+    ],
     "curves": ["surface", "learning_curve", "regression"],
-    "details": ["confusion", "rank_curves", "mislabeled", "ties"],
+    "details": ["confusion", "rank_curves", "mislabeled", "influence", "ties"],
     "distances": ["precomputed", "molecules", "rib", "large"],
     "extending": ["plugin"],
 }

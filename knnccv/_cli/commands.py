@@ -14,7 +14,16 @@ from typing import Any
 
 from ..reproduce import REPRODUCTIONS, reproduce
 from .episodes_command import add_episodes
-from .options import check_file_options, check_metric_options, choose_design, natural, parameters, size
+from .options import (
+    check_file_options,
+    check_metric_options,
+    choose_design,
+    level,
+    natural,
+    other_rule,
+    parameters,
+    size,
+)
 
 Commands = Any  # the type that add_subparsers() returns is private
 
@@ -41,13 +50,15 @@ examples:
   knnccv score patients.xlsx --target outcome --metric heom --categorical ward
   knnccv score scans.csv --target diagnosis --groups patient --variant nn
   knnccv score homes.csv --target price --variant regression --n-neighbors 7 --train-size 0.8
+  knnccv score iris.csv --target species --n-neighbors 3 --interval --compare knn:n_neighbors=15
 """
 
 EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
 and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
-run) or were not requested are null."""
+run) or were not requested are null. standard_error and interval are the luck of the data, split_std is the
+luck of the split (all three with --interval)."""
 
 
 def add_score(commands: Commands) -> None:
@@ -154,6 +165,22 @@ def add_score(commands: Commands) -> None:
         default="pooled",
         help="what has equal weight: the classifications of a split (default), the samples, the classes",
     )
+    trust = parser.add_argument_group("how far to trust the score")
+    trust.add_argument(
+        "--interval",
+        nargs="?",
+        type=level,
+        const=0.95,
+        metavar="LEVEL",
+        help="also print a confidence interval for the population (the luck of the data) and the scatter "
+        "of one run (the luck of the split); LEVEL is 0.95 by default",
+    )
+    trust.add_argument(
+        "--compare",
+        metavar="RULE",
+        help="also compare with another rule on the same samples: nn, knn:n_neighbors=15, or several "
+        "parameters, knn:n_neighbors=15,vote_ties=random",
+    )
     runs = parser.add_argument_group("the computation")
     runs.add_argument(
         "--exact", action="store_true", help="compute with rational numbers: slow, for small tables"
@@ -161,7 +188,7 @@ def add_score(commands: Commands) -> None:
     runs.add_argument(
         "--repeats", type=natural, default=10, metavar="N", help="random runs; 0: none (default: 10)"
     )
-    runs.add_argument("--seed", type=natural, default=0, help="of the random runs (default: 0)")
+    runs.add_argument("--seed", type=natural, default=0, help="of the random runs and halves (default: 0)")
     runs.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
     runs.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
     runs.add_argument(
@@ -246,10 +273,14 @@ def run_score(args: argparse.Namespace) -> int:
     rule = score.rule_for(args.variant, given)
     if args.confusion:
         score_details.check_confusion(rule)
+    against = None
+    if args.compare is not None:
+        name, others = other_rule(args.compare)
+        against = score.rule_for(name, others), {k: v for k, (_, v) in others.items()}
     with score_details.items_file(args.per_item, args.file) as items:
         data = read_data(args, rule)
         _print_notes(data.notes)
-        answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv)
+        answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv, against)
         _print_notes(answer.notes)
         if items is not None:
             score_details.write_items(items, answer.complete)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 from typing import Any
 
 MIXED_METRICS = ("heom", "hvdm")
@@ -127,12 +128,38 @@ def parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
         if name in given:
             msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
             raise ValueError(msg)
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text
-        given[name] = (f"--parameter {name}", value)
+        given[name] = (f"--parameter {name}", _literal(text))
     return given
+
+
+def other_rule(text: str) -> tuple[str, dict[str, tuple[str, Any]]]:
+    """The name in NAME or NAME:PARAMETER=VALUE,..., and the parameters as those of `parameters`.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    variant, colon, listed = text.partition(":")
+    pairs = re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []
+    given: dict[str, tuple[str, Any]] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name.isidentifier():
+            msg = f"--compare must be NAME or NAME:PARAMETER=VALUE,..., got {text!r}"
+            raise ValueError(msg)
+        if name in given:
+            msg = f"--compare gives the parameter {name} twice: {text!r}"
+            raise ValueError(msg)
+        given[name] = (f"--compare {variant}:{name}", _literal(value))
+    return variant, given
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _per_class(text: str) -> int | dict[str, int]:
@@ -180,3 +207,17 @@ def natural(text: str) -> int:
         msg = f"must be an integer of at least 0, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return number
+
+
+def level(text: str) -> float:
+    """A confidence level in (0, 1)."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        msg = f"must be a level in (0, 1), such as 0.95, got {text!r}"
+        if value == -1.0:
+            msg += "; a file goes before --interval"
+        raise argparse.ArgumentTypeError(msg)
+    return value

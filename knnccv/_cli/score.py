@@ -15,10 +15,12 @@ from .._typing import Array
 from .._validation import check_integer
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample
 from ..driver import CompleteCV, complete_cv
+from ..inference import InferenceWarning
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..variants import get_variant
+from .certainty import Certainty
 from .compiling import Compiling
 from .options import MIXED_METRICS
 from .score_answer import Answer
@@ -46,9 +48,16 @@ def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
 
 
 def compute(
-    args: argparse.Namespace, data: Data, rule: Variant, parameters: dict[str, Any], cv: Any
+    args: argparse.Namespace,
+    data: Data,
+    rule: Variant,
+    parameters: dict[str, Any],
+    cv: Any,
+    against: tuple[Variant, dict[str, Any]] | None = None,
 ) -> Answer:
-    """Compute the exact score, and those of the random runs.
+    """Compute the exact score, those of the random runs, and how far it can be trusted.
+
+    `against` is another rule to compare with, and its parameters.
 
     Raises
     ------
@@ -68,22 +77,24 @@ def compute(
         "average": args.average,
         "n_jobs": args.jobs,
         "progress": args.progress,
-        **parameters,
     }
     with Compiling(COMPILES_ONCE) as compiling, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SupervisedDistanceWarning)
+        warnings.simplefilter("always", InferenceWarning)
         _compile(rule, cv, args)
         before = compiling.seconds
-        complete = complete_cv(X, data.y, rule, cv, exact=args.exact, **asked)
+        complete = complete_cv(X, data.y, rule, cv, exact=args.exact, **asked, **parameters)
         _leave_out(compiling.seconds - before, complete)
         confusion = complete.confusion(normalize="true") if args.confusion else None
         runs = None
         if args.repeats:
             before = compiling.seconds
             runs = monte_carlo_cv(
-                X, data.y, rule, cv, n_repeats=args.repeats, random_state=args.seed, **asked
+                X, data.y, rule, cv, n_repeats=args.repeats, random_state=args.seed, **asked, **parameters
             )
             _leave_out(compiling.seconds - before, runs)
+        other = None if against is None else complete_cv(X, data.y, against[0], cv, **asked, **against[1])
+        certainty = Certainty.of(complete, other, args.interval, args.seed)
     notes = tuple(dict.fromkeys(str(warning.message) for warning in warned))
     metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
     is_optimistic = any(issubclass(warning.category, SupervisedDistanceWarning) for warning in warned)
@@ -95,6 +106,7 @@ def compute(
         cv,
         metric,
         args.seed,
+        certainty,
         confusion,
         args.per_item,
         notes,

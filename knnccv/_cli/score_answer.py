@@ -17,6 +17,7 @@ from ..designs import KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsampl
 from ..driver import CompleteCV, is_accuracy
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV
+from .certainty import Certainty
 from .score_data import Data
 from .score_details import confusion_as_json, confusion_lines, scores_as_json
 
@@ -37,6 +38,7 @@ class Answer:
     cv: Any
     metric: str
     seed: int
+    certainty: Certainty
     confusion: Array | None = None
     per_item: str | None = None
     notes: tuple[str, ...] = ()
@@ -74,6 +76,7 @@ class Answer:
             "measure": self.measure,
             "score": found.score,
             "error_bound": found.error_bound,
+            **self.certainty.as_json(),
             "exact": None if found.exact is None else _ratio(found.exact),
             "n_train_sets": (
                 int(found.n_train_sets) if found.n_train_sets <= SAFE_INTEGER else str(found.n_train_sets)
@@ -107,6 +110,7 @@ class Answer:
         if found.exact is not None:
             ratio = _ratio(found.exact)
             lines.append(("", f"exactly {ratio}" if len(ratio) <= 70 else _long_ratio(found.exact)))
+        lines += [("", line) for line in self.certainty.lines(self.measure)]
         if found.tied:
             lines.append(("Ties", self._tied_line()))
         timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
@@ -116,6 +120,7 @@ class Answer:
         if self.runs is not None:
             lines += self._runs_lines(self.runs)
         shown = [f"{name:<15}{text}".rstrip() for name, text in lines]
+        shown += self.certainty.comparison_lines()
         if self.confusion is not None:
             shown += ["", *confusion_lines(self._names, self.confusion, 15)]
         return "\n".join(shown)

@@ -7,18 +7,26 @@
 - `_pair_profile` and `_pair_surface` do the same for squared errors, shares of votes and Brier scores.
 - `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
   `_rank_surface` makes the surface.
+- `_half_surface` scores halves of the samples in all cells, from profiles of the halves
+  (`_half_surface_profile`) where there are any; `_half_surface_methods` has the standard errors, intervals
+  and differences of a surface.
 - `_chunks` runs each pass over chunks of samples.
 - `_loo` has the leave-one-out curves for all K at once.
 """
 
 from __future__ import annotations
 
+from ._half_surface import HalfSurface
+from ._half_surface_methods import DifferenceToBest, SurfaceInterval
 from ._loo import loo_curve, loo_identity
 from ._surface import surface
 from ._surface_result import Surface
 
 __all__ = [
+    "DifferenceToBest",
+    "HalfSurface",
     "Surface",
+    "SurfaceInterval",
     "loo_curve",
     "loo_identity",
     "surface",

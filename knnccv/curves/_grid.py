@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
@@ -36,7 +37,7 @@ class SurfaceGrid:
         """The parameter with this value, as keyword arguments."""
         return {self.axis: value} if self.axis else {}
 
-    @property
+    @functools.cached_property
     def nearest(self) -> Array:
         """The number of nearest training samples that decide, shape (n_rows, n_columns)."""
         return np.array([[min(value, size) for size in self.sizes] for value in self.values])

@@ -119,7 +119,7 @@ def profile_surface(
     """Scores and bounds, shape (n_rows, n_columns)."""
     codes = problem.labels.codes
     n_available = neighbors.n_items - 1
-    first = _smallest_k(grid, n_available, tol, neighbors.max_depth)
+    first = smallest_k(grid, n_available, tol, neighbors.max_depth)
     depth = len(first) - 2
     max_k = int(grid.nearest.max())
     spec = ProfileSpec(
@@ -149,7 +149,7 @@ def profile_surface(
     return scores, bounds
 
 
-def _smallest_k(grid: SurfaceGrid, n_available: int, tol: float, max_depth: int) -> Array:
+def smallest_k(grid: SurfaceGrid, n_available: int, tol: float, max_depth: int) -> Array:
     """At i the smallest K that needs position i for `tol`; one more than the largest K if none does."""
     nearest = np.unique(grid.nearest)
     max_k = int(nearest[-1])

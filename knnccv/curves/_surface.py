@@ -28,6 +28,7 @@ from ..neighbors import SupervisedDistanceWarning, as_neighbors, warn_label_leak
 from ..variants import get_variant
 from ._chunks import Execution
 from ._grid import SurfaceGrid, parse_axis, parse_designs
+from ._half_surface import SurfaceEvaluation
 from ._pair_surface import pair_surface, sums_over_pairs
 from ._profile_surface import has_profile, profile_surface
 from ._rank_surface import rank_surface, serves
@@ -95,8 +96,9 @@ def surface(
     Returns
     -------
     Surface
-        ``scores`` and ``error_bound`` of shape (n_K, n_sizes), `Surface.best`, `Surface.to_frame` and
-        `Surface.plot`.
+        ``scores`` and ``error_bound`` of shape (n_K, n_sizes), `Surface.best`, `Surface.to_frame`,
+        `Surface.plot`, and for the luck of the data `Surface.standard_error`,
+        `Surface.confidence_interval`, `Surface.difference_to_best` and `Surface.not_worse`.
 
     Raises
     ------
@@ -192,7 +194,10 @@ def surface(
         measure=replace(problem, parameters=fixed_parameters | symbol).measure,
         seconds=time.perf_counter() - started,
     )
-    return uncertified(result) if neighbors.approximate else result
+    if neighbors.approximate:
+        result = uncertified(result)
+    object.__setattr__(result, "_evaluation", SurfaceEvaluation(problem, grid, neighbors, n_jobs))
+    return result
 
 
 def _by_cells(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -10,10 +11,16 @@ import numpy as np
 
 from .._formatting import data_frame, error_line
 from .._typing import Array
+from .._validation import check_bool, check_choice
+from ..inference import InferenceWarning, fixed_seed
+from ._half_surface_methods import HalvedSurface
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+RULES = ("best", "one-standard-error")
 
 
 class _Pair(NamedTuple):
@@ -42,7 +49,7 @@ class Best(_Pair):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Surface:
+class Surface(HalvedSurface):
     """Exact mean scores for every number of neighbors and every training size.
 
     Attributes
@@ -100,13 +107,27 @@ class Surface:
             f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
         )
 
-    def best(self, train_size: int | Mapping[Any, int] | None = None) -> Best:
+    def best(
+        self,
+        train_size: int | Mapping[Any, int] | None = None,
+        rule: str = "best",
+        *,
+        n_halvings: int = 200,
+        groups: Any = None,
+        random_state: Any = 0,
+    ) -> Best:
         """Return the number of neighbors with the best score, the smallest if scores tie within the bounds.
 
         Parameters
         ----------
         train_size : int or mapping, optional
             One of `train_sizes`, or of `per_class`. Default: all of them.
+        rule : {"best", "one-standard-error"}, default "best"
+            "one-standard-error": the largest K, which is the smoothest and so the simplest rule, whose
+            score is within one standard error of the best one. It is the standard error of their
+            difference (`difference_to_best`). Not for R of "rank" and not for "nn".
+        n_halvings, groups, random_state
+            As for `standard_error`; for "one-standard-error".
 
         Returns
         -------
@@ -116,20 +137,53 @@ class Surface:
         Raises
         ------
         ValueError
-            If no column or more than one column has this size.
+            If no column or more than one column has this size, or `rule` is not as above; for
+            "one-standard-error" as `standard_error`.
+
+        Warns
+        -----
+        InferenceWarning
+            As `standard_error`, for "one-standard-error".
+
+        Notes
+        -----
+        The rule of one standard error is that of L. Breiman, J. Friedman, R. Olshen & C. Stone,
+        "Classification and Regression Trees", 1984, section 3.4.3. They take the standard error of the best
+        score; that of the difference is smaller, and leaves fewer K.
         """
+        check_choice("rule", rule, RULES)
+        at = None if train_size is None else self._column(train_size)
+        row = self._best_rows()
+        if rule == "one-standard-error":
+            self._check_simplest()
+            found = self.difference_to_best(n_halvings, groups, random_state)
+            near = np.abs(found.difference) <= found.standard_error
+            near[row, np.arange(len(row))] = True
+            row = np.where(near, self.n_neighbors[:, None], -1).argmax(axis=0)
+        gains = -self.scores if self.is_loss else self.scores
+        columns = np.arange(self.scores.shape[1])
+        score, best = self.scores[row, columns], self.n_neighbors[row]
+        lowest = (gains - self.truncation_bound)[row, columns]
+        regret = (gains + self.truncation_bound).max(axis=0) - lowest
+        if at is None:
+            return Best(best, score, regret)
+        return Best(int(best[at]), float(score[at]), float(regret[at]))
+
+    def _best_rows(self) -> Array:
+        """The row of the best number of neighbors in each column, the smallest within the bounds."""
         by_k = np.argsort(self.n_neighbors, kind="stable")
         scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
         gains = -scores if self.is_loss else scores
-        row = (gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)
-        best = self.n_neighbors[by_k][row]
-        columns = np.arange(scores.shape[1])
-        score = scores[row, columns]
-        regret = (gains + bounds).max(axis=0) - (gains - bounds)[row, columns]
-        if train_size is None:
-            return Best(best, score, regret)
-        at = self._column(train_size)
-        return Best(int(best[at]), float(score[at]), float(regret[at]))
+        rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
+        return rows
+
+    def _check_simplest(self) -> None:
+        if self._reference().grid.axis != "n_neighbors":
+            msg = (
+                "rule='one-standard-error' takes the largest K as the simplest rule; variant "
+                f"{self.variant!r} has no K to choose: rule='best' is allowed"
+            )
+            raise ValueError(msg)
 
     def _column(self, train_size: Any) -> int:
         """The column of a training size, or of a number of samples of every class."""
@@ -153,15 +207,38 @@ class Surface:
             raise ValueError(msg)
         return found[0]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(
+        self,
+        interval: bool = False,
+        confidence_level: float = 0.95,
+        *,
+        n_halvings: int = 200,
+        groups: Any = None,
+        random_state: Any = 0,
+    ) -> pd.DataFrame:
         """Return one row per cell: n_neighbors, train_size, score and error_bound, as a pandas DataFrame.
 
         If numbers of every class were given, there is a column ``per_class``.
+
+        Parameters
+        ----------
+        interval : bool, default False
+            Add the columns standard_error, low, high and not_worse: the luck of the data, see
+            `standard_error`, `confidence_interval` and `not_worse`.
+        confidence_level, n_halvings, groups, random_state
+            As for `confidence_interval`.
 
         Raises
         ------
         ImportError
             If pandas is missing.
+        ValueError, TypeError
+            As `confidence_interval`, with `interval`.
+
+        Warns
+        -----
+        InferenceWarning
+            As `standard_error`, with `interval`.
         """
         n_rows, n_columns = self.scores.shape
         columns = {
@@ -170,6 +247,14 @@ class Surface:
             "score": self.scores.ravel(),
             "error_bound": self.error_bound.ravel(),
         }
+        if check_bool("interval", interval):
+            how = {"n_halvings": n_halvings, "groups": groups, "random_state": fixed_seed(random_state)}
+            low, high = self.confidence_interval(confidence_level, **how)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", InferenceWarning)  # given above
+                columns["standard_error"] = self.standard_error(**how).ravel()
+                columns["low"], columns["high"] = low.ravel(), high.ravel()
+                columns["not_worse"] = self.not_worse(confidence_level, **how).ravel()
         if self.per_class is not None:
             columns["per_class"] = list(self.per_class) * n_rows
         return data_frame(columns)
@@ -185,7 +270,9 @@ class Surface:
         ax : matplotlib Axes, optional
             The axes to draw on. Default: a new figure.
         **kwargs
-            Passed to ``Axes.plot``.
+            Passed to `knnccv.plot.learning_curve` or `knnccv.plot.validation_curve`: ``interval=0.95``
+            draws bands for the luck of the data, and marks the K that are not worse than the best. Others
+            are passed to ``Axes.plot``.
 
         Returns
         -------

@@ -10,11 +10,21 @@ order, so that the result depends neither on the threads nor on the blocks, to t
   block for one kind of training sets, `_joint_scorer` for all kinds at once. `_rows` is the compiled pass;
   `_light_kernels` are compiled first.
 - `_group_scores`, `_group_members` and `_group_sets` leave out whole groups.
+- `_halves` draws halves of the samples and warns, `_half_scores` scores them from lists that `_keep_halves`
+  filters; `_target` has what a score estimates, in words.
 - `_exact` and `_rational` compute with rational numbers.
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
+- `_further_results` has methods of `CompleteCV` that would make its file too long.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
+- `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1
+  samples, `_influence_rows` the compiled passes, `_influence_joint` the one for all kinds of training sets
+  at once; `_influence_groups` is for left-out groups.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
+- `_trials` scores random runs.
+- `_split_spread` computes the `SplitSpread` of `_split_result` from random runs, or by `_split_exact`:
+  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`, or with
+  `_split_strata`.
 - `_depth` chooses the first depth; `_forecast` warns of problems that take long.
 """
 
@@ -23,33 +33,48 @@ from __future__ import annotations
 from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
-from ._forecast import HARD, SlowComputationWarning, announce_profile, announce_trials, hardest, of_many
-from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
-from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem
+from ._forecast import SlowComputationWarning, announce_profile, of_many
+from ._half_scores import TOLERANCE, score_halves, search_block, within_half
+from ._halves import FEWEST_GROUPS, LEAST_TRAIN_PER_NEIGHBOR, draw_halves, has_grown, uncertain_lists
+from ._influence_result import Influence
+from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
+from ._split_result import SplitSpread
+from ._target import score_range_of, target_of
 from ._tie_report import TieReport
+from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
-    "HARD",
+    "FEWEST_GROUPS",
+    "LEAST_TRAIN_PER_NEIGHBOR",
     "TIES",
+    "TOLERANCE",
     "CompleteCV",
+    "Influence",
     "ScoringProblem",
     "SlowComputationWarning",
+    "SplitSpread",
     "TieReport",
     "announce_profile",
-    "announce_trials",
-    "compile_first",
     "complete_cv",
+    "draw_halves",
     "first_depth",
-    "first_kernel",
-    "hardest",
+    "has_grown",
     "is_accuracy",
-    "light_kernels",
-    "not_served",
+    "item_shares",
     "of_many",
     "one_of_alike",
+    "score_halves",
+    "score_range_of",
     "score_rows",
+    "score_runs",
+    "search_block",
+    "target_of",
+    "trial_scorer",
+    "uncertain_lists",
     "usable_lengths",
     "validate_problem",
+    "weights_of",
+    "within_half",
 ]

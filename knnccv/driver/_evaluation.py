@@ -16,9 +16,13 @@ from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
 from ._halves import halves_of
+from ._influence import influence
+from ._influence_result import Influence
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._scores import float_scores, no_score
+from ._split_result import SplitSpread
+from ._split_spread import split_spread
 from ._summary import Scores, kind_weights, summarize_scores
 from ._tie_range import tie_report
 from ._tie_report import TieReport
@@ -68,6 +72,20 @@ class NeighborEvaluation:
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
         return tie_report(result, self)
+
+    def split_std(
+        self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
+    ) -> SplitSpread:
+        """Return the spread of `CompleteCV.split_std`."""
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        return split_spread(
+            self.problem, self.neighbors, result, self.tol, method, n_repeats, random_state, n_jobs
+        )
+
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
+        jobs = self.n_jobs if n_jobs is None else n_jobs
+        return influence(result, self.problem, self.neighbors, self.tol, jobs)
 
     def half_scores(
         self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any

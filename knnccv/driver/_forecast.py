@@ -271,12 +271,14 @@ def announce_profile(work: Any, problem: ScoringProblem, n_workers: int) -> None
 
 def announce_trials(scorer: Any, problem: ScoringProblem, rows: Array, depth: int, n_workers: int) -> None:
     """`announce` for random runs, by a trial of one run."""
-    if not may_be_long(problem, scorer.neighbors.max_depth, len(rows) * len(scorer.fold_of)):
+    if not may_be_long(problem, scorer.neighbors.max_depth, len(rows) * scorer.fold_of.shape[1]):
         return
 
     def whole(scorer: Any) -> Attempt:
-        one = replace(scorer, fold_of=scorer.fold_of[:1], kind_of=scorer.kind_of[:1])
-        return attempt_whole(lambda row: one(row, depth), scorer.neighbors, len(scorer.fold_of))
+        one = replace(
+            scorer, fold_of=np.ascontiguousarray(scorer.fold_of[:, :1]), kind_of=scorer.kind_of[:1]
+        )
+        return attempt_whole(lambda row: one(row, depth), scorer.neighbors, scorer.fold_of.shape[1])
 
     others = [(BY_INDEX, whole(replace(scorer, average_ties=False)), rows)]
     announce(whole(scorer), rows, n_workers, others, problem)

@@ -8,7 +8,7 @@ same kinds share a scorer. The rule's own kernels score the halves: nothing else
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,22 @@ import numpy as np
 from .._labels import labels_of
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import GroupTrainingSets, LeaveGroupsOut, TrainingSets
+from ..designs import (
+    GroupTrainingSets,
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    TrainingSets,
+)
 from ..inference import Halvings
 from ..kernel import Variant
 from ..neighbors import NeighborLists, Neighbors
 from ._depth import first_depth
 from ._group_scores import GroupScorer, group_scorer
-from ._keep_half import keep_half
+from ._keep_halves import keep_halves
 from ._problem import ScoringProblem, weights_of
 from ._rows import usable_lengths
 from ._scores import BlockScorer, block_scorer
@@ -31,8 +40,8 @@ TOLERANCE = 1e-6
 """Admissible error of a half's score: far below what the number of halvings leaves uncertain."""
 BLOCK = 2**18
 """List entries of a block of rows."""
-AT_ONCE = 8
-"""Halvings of a task."""
+STACK = 2**16
+"""List entries from which no other half joins a task."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +58,19 @@ class Half:
     problem: ScoringProblem
     weights: Array
     enough: int
+    train_size: float
 
-    def contributions(self, lists: NeighborLists, rows: Array) -> tuple[Array, Array]:
-        """The part of every row in the half's score, and the share of it that its list leaves undecided.
+    def weights_of(self, rows: Array) -> Array:
+        """The weights of samples in the half's score, (n_kinds, n_rows)."""
+        weights: Array = self.weights[:, self.problem.labels.codes[rows]]
+        return weights
 
-        The latter is a probability, (n_kinds, n_rows), 0 for samples that are never tested.
-        """
+    def scores(self, lists: NeighborLists, rows: Array, weights: Array) -> tuple[Array, Array]:
+        """Scores in halves that share the scorer, and the undecided shares, (n_kinds, n_rows)."""
         scores, tails = self.scorer.scores_and_tails(lists, lists.lengths, rows)
-        weights = self.weights[:, self.problem.labels.codes[rows]]
         if len(scores) > 1 and type(self.problem.variant).over_kinds is not Variant.over_kinds:
             scores = self._over_kinds(scores, weights, lists, rows)
-        parts = np.where(weights > 0, weights * scores, 0.0).sum(axis=0)
-        return parts, np.where(weights > 0, tails, 0.0)
-
-    def undecided(self, tails: Array, rows: Array) -> float:
-        """The share of the half's score that these rows leave undecided."""
-        return float((self.weights[:, self.problem.labels.codes[rows]] * tails).sum())
+        return scores, tails
 
     def _over_kinds(self, scores: Array, weights: Array, lists: NeighborLists, rows: Array) -> Array:
         """The scores of a rule whose score over all training sets is not a weighted mean."""
@@ -121,55 +127,97 @@ def _score_block(
 
     Rows with too short lists are scored once more, from deeper lists, if there are any.
     """
-    parts, undecided = out
-    waiting = {at: np.arange(len(block)) for at in range(len(halves))}
+    waiting = [
+        (at, block[halvings.half_of[half.halving, block] == half.half]) for at, half in enumerate(halves)
+    ]
     growth = 1
     while waiting:
-        used = np.unique(np.concatenate(list(waiting.values()))) if len(waiting) < len(halves) else None
-        rows = block if used is None else block[used]
-        lists = _search(neighbors, rows, depth, n_jobs)
-        lengths = usable_lengths(lists, neighbors, average_ties)
-        last = depth >= neighbors.max_depth
-        left: dict[int, Array] = {}
-
-        def work(
-            piece: list[int],
-            rows: Array = rows,
-            used: Array | None = used,
-            lists: NeighborLists = lists,
-            lengths: Array = lengths,
-            last: bool = last,
-            growth: int = growth,
-            waiting: dict[int, Array] = waiting,
-            left: dict[int, Array] = left,
-        ) -> None:
-            for at in piece:
-                half = halves[at]
-                half_of = halvings.half_of[half.halving]
-                mine = waiting[at] if used is None else np.searchsorted(used, waiting[at])
-                mine = mine[half_of[rows[mine]] == half.half]
-                if not len(mine):
-                    continue
-                enough = neighbors.n_items if last else half.enough * growth
-                kept = _within_half(lists, lengths, mine, half_of, half.half, enough)
-                found, tails = half.contributions(kept, rows[mine])
-                short = (tails > TOLERANCE / 2).any(axis=0)
-                if short.any() and last:
-                    undecided[at] += half.undecided(tails[:, short], rows[mine[short]])
-                elif short.any():
-                    left[at] = mine[short] if used is None else used[mine[short]]
-                    found = found[~short]
-                parts[at] += math.fsum(found)
-
-        indices = sorted(waiting)
-        pieces = [indices[start : start + AT_ONCE] for start in range(0, len(indices), AT_ONCE)]
-        for_each(work, pieces, n_jobs)
-        waiting = left
+        rows = block if growth == 1 else np.unique(np.concatenate([mine for _, mine in waiting]))
+        lists = search_block(neighbors, rows, depth, n_jobs)
+        place = np.zeros(neighbors.n_items, np.int64)
+        place[rows] = np.arange(len(rows))
+        task = _Task(
+            halves,
+            halvings,
+            lists,
+            usable_lengths(lists, neighbors, average_ties),
+            place,
+            depth >= neighbors.max_depth,
+            growth,
+            *out,
+        )
+        for_each(task, _pieces(halves, waiting, depth), n_jobs)
+        waiting = sorted(task.left, key=lambda pair: pair[0])
         depth = min(2 * depth, neighbors.max_depth)
         growth *= 2
 
 
-def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
+@dataclass(frozen=True)
+class _Task:
+    """Scores some halves of a block of rows; ``place`` is the row of a sample in the lists."""
+
+    halves: list[Half]
+    halvings: Halvings
+    lists: NeighborLists
+    lengths: Array
+    place: Array
+    last: bool
+    growth: int
+    parts: Array
+    undecided: Array
+    left: list[tuple[int, Array]] = field(default_factory=list)
+
+    def __call__(self, piece: list[tuple[int, Array]]) -> None:
+        """Score samples of several halves that share a scorer; those with too short lists are left."""
+        halves = [self.halves[at] for at, _ in piece]
+        rows = np.concatenate([mine for _, mine in piece])
+        owner = np.repeat(np.arange(len(piece)), [len(mine) for _, mine in piece])
+        enough = len(self.place) if self.last else halves[0].enough * self.growth
+        halving, side = np.array([(half.halving, half.half) for half in halves]).T
+        kept = within_halves(
+            self.lists,
+            self.lengths,
+            self.place[rows],
+            self.halvings.half_of,
+            halving[owner],
+            side[owner],
+            enough,
+        )
+        weights = np.concatenate(
+            [half.weights_of(mine) for half, (_, mine) in zip(halves, piece, strict=True)], axis=1
+        )
+        scores, tails = halves[0].scores(kept, rows, weights)
+        found = np.where(weights > 0, weights * scores, 0.0).sum(axis=0)
+        open_ = np.where(weights > 0, tails, 0.0)
+        short = (open_ > TOLERANCE / 2).any(axis=0)
+        at = np.array([at for at, _ in piece])
+        if not self.last:
+            found[short] = 0.0
+        self.parts[at] += np.bincount(owner, found, len(piece))
+        if self.last:
+            self.undecided[at] += np.bincount(owner, (weights * open_ * short).sum(axis=0), len(piece))
+        else:
+            self.left.extend(
+                (int(at[one]), rows[short & (owner == one)]) for one in np.unique(owner[short])
+            )
+
+
+def _pieces(
+    halves: list[Half], waiting: list[tuple[int, Array]], depth: int
+) -> list[list[tuple[int, Array]]]:
+    """The waiting samples of halves in pieces of one scorer and at most `STACK` list entries."""
+    by_scorer: dict[int, list[list[tuple[int, Array]]]] = {}
+    for at, rows in waiting:
+        if not len(rows):
+            continue
+        pieces = by_scorer.setdefault(id(halves[at].scorer), [[]])
+        if sum(len(mine) for _, mine in pieces[-1]) * depth > STACK:
+            pieces.append([])
+        pieces[-1].append((at, rows))
+    return [piece for pieces in by_scorer.values() for piece in pieces]
+
+
+def search_block(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
     """The lists of the rows, searched in threads."""
     neighbors.prepare(depth)
     lists = NeighborLists.empty(len(rows), depth)
@@ -183,15 +231,32 @@ def _search(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -
     return lists
 
 
-def _within_half(
-    lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
+def within_halves(
+    lists: NeighborLists,
+    lengths: Array,
+    at: Array,
+    half_of: Array,
+    halving: Array,
+    half: Array,
+    enough: int,
 ) -> NeighborLists:
-    """The lists of some rows without the samples outside the half, down to `enough` and their ties."""
+    """The lists of the rows `at`, each within its half, down to `enough` neighbors and their ties.
+
+    ``half_of`` (n_halvings, n_items) is as in `Halvings`; ``halving`` and ``half`` name the half of a row.
+    """
     shape = (len(at), lists.items.shape[1])
     items, values = np.empty(shape, np.int32), np.empty(shape)
     kept = np.empty(len(at), np.int64)
-    keep_half(lists.items, lists.values, lengths, at, half_of, half, enough, items, values, kept)
+    keep_halves(lists.items, lists.values, lengths, at, half_of, halving, half, enough, items, values, kept)
     return NeighborLists(items, values, kept, np.zeros(len(at), bool))
+
+
+def within_half(
+    lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
+) -> NeighborLists:
+    """`within_halves` for rows of one half; ``half_of`` (n_items,)."""
+    halving, side = np.zeros(len(at), np.int64), np.full(len(at), half)
+    return within_halves(lists, lengths, at, half_of[None], halving, side, enough)
 
 
 def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -> tuple[list[Half], float]:
@@ -202,21 +267,45 @@ def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -
     ValueError
         If the design or the rule does not suit a half.
     """
+    known: dict[Any, Half] = {}
     scorers: dict[Any, tuple[BlockScorer | GroupScorer, int]] = {}
     halves, sizes = [], []
     for halving in range(len(halvings.half_of)):
         for half in (0, 1):
             rows = halvings.rows(halving, half)
-            reduced = _for_half(problem, rows)
-            kinds = reduced.training_sets
-            key = kinds if not isinstance(reduced.design, LeaveGroupsOut) else (halving, half)
-            if key not in scorers:
-                scorers[key] = _scorer(reduced, neighbors, rows)
-            scorer, enough = scorers[key]
-            weights = np.array([[float(w) for w in row] for row in reduced.item_weights])
-            halves.append(Half(halving, half, scorer, reduced, weights, enough))
-            sizes.append(sum(float(kind.probability) * _mean_train(kind) for kind in kinds))
+            key = _decides(problem, rows) or (halving, half)
+            if key not in known:
+                known[key] = _half(problem, neighbors, rows, scorers)
+            halves.append(replace(known[key], halving=halving, half=half))
+            sizes.append(known[key].train_size)
     return halves, math.fsum(sizes) / len(sizes)
+
+
+def _decides(problem: ScoringProblem, rows: Array) -> Any:
+    """What decides the training sets and the weights of a half; None if that is not known."""
+    plain = type(problem.design) in (Subsample, KFold, LeaveOut)
+    codes = problem.labels.codes[rows]
+    counts = np.bincount(codes, minlength=len(problem.labels.classes))
+    if plain and problem.average != "class":
+        return len(rows), (counts > 0).tobytes()
+    if plain or type(problem.design) is StratifiedSubsample:
+        return counts.tobytes()
+    if type(problem.design) is StratifiedKFold:  # its folds depend on the order of the classes in the data
+        return counts.tobytes(), np.argsort(np.unique(codes, return_index=True)[1]).tobytes()
+    return None
+
+
+def _half(problem: ScoringProblem, neighbors: Neighbors, rows: Array, scorers: dict[Any, Any]) -> Half:
+    """A half of these samples; `scorers` has those of other halves."""
+    reduced = _for_half(problem, rows)
+    kinds = reduced.training_sets
+    key = kinds if not isinstance(reduced.design, LeaveGroupsOut) else rows.tobytes()
+    if key not in scorers:
+        scorers[key] = _scorer(reduced, neighbors, rows)
+    scorer, enough = scorers[key]
+    weights = np.array([[float(w) for w in row] for row in reduced.item_weights])
+    train_size = sum(float(kind.probability) * _mean_train(kind) for kind in kinds)
+    return Half(0, 0, scorer, reduced, weights, enough, train_size)
 
 
 def _mean_train(kind: TrainingSets) -> float:

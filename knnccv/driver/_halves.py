@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._validation import check_random_state
@@ -30,19 +31,23 @@ def halves_of(
     n_jobs: int | None,
 ) -> HalfScores:
     """Draw and score halves, see `ScoredHalves.standard_error`."""
-    codes = _groups(problem, groups)
-    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
-    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
-    rng = check_random_state(random_state)
-    halvings = halvings_of(problem, number, rng, codes)
+    halvings = draw_halves(problem, n_halvings, groups, random_state)
     scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
-    found = HalfScores(scores, n_units, codes is not None, train_size)
+    found = HalfScores(scores, halvings.n_units, halvings.of_groups, train_size)
     texts = (
-        *_uncertain_lists(neighbors, undecided),
+        *uncertain_lists(neighbors, undecided),
         *_known_limits(problem, found),
         *_growth(problem, score, found.mean),
     )
-    return HalfScores(scores, n_units, codes is not None, train_size, texts)
+    return replace(found, warnings=texts)
+
+
+def draw_halves(problem: ScoringProblem, n_halvings: int, groups: Any, random_state: Any) -> Halvings:
+    """Check the arguments of `ScoredHalves.standard_error` and draw the halves of a problem."""
+    codes = _groups(problem, groups)
+    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
+    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    return halvings_of(problem, number, check_random_state(random_state), codes)
 
 
 def halvings_of(problem: ScoringProblem, n_halvings: int, rng: Any, groups: Any = None) -> Halvings:
@@ -69,7 +74,7 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
     return codes
 
 
-def _uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
+def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
     """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
     texts = []
     if neighbors.approximate:
@@ -101,17 +106,20 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
 
 def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:
     """A warning if halves score so much worse that their scatter says little about all samples."""
-    limits = score_range_of(problem)
-    if limits is None:
-        grown = problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
-    else:
-        low, high = limits
-        of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))
-        few = (high - low) ** 2 / problem_size(problem)
-        grown = of_half > LARGEST_GROWTH * of_all + few
-    if not grown:
+    if not has_grown(problem, score, half_score):
         return ()
     return (
         f"halves of the samples score {half_score:.4g}, all of them {score:.4g}: the rule needs more than "
         "half of the data, and the standard error is probably too large",
     )
+
+
+def has_grown(problem: ScoringProblem, score: float, half_score: float) -> bool:
+    """Return True if halves score so much worse that their scatter says little about all samples."""
+    limits = score_range_of(problem)
+    if limits is None:
+        return problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
+    low, high = limits
+    of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))
+    few = (high - low) ** 2 / problem_size(problem)
+    return of_half > LARGEST_GROWTH * of_all + few

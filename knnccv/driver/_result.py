@@ -14,13 +14,16 @@ from .._formatting import _listed, data_frame, error_line
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
 from ..inference import HalfScores, ScoredHalves, Terms
+from ._further_results import FurtherResults
 from ._normalize import check_normalize, normalized
+from ._split_result import RandomSplits
 from ._target import score_range_of, target_of, terms_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..designs import TrainingSets
+    from ._influence_result import Influence
     from ._problem import ScoringProblem
     from ._tie_report import TieReport
 
@@ -51,6 +54,9 @@ class Evaluation(Protocol):
     def tie_report(self, result: CompleteCV) -> TieReport:
         """Return the report of `CompleteCV.tie_report`."""
 
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
+
     def half_scores(
         self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
     ) -> HalfScores:
@@ -58,7 +64,7 @@ class Evaluation(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(ScoredHalves):
+class CompleteCV(ScoredHalves, RandomSplits, FurtherResults):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes

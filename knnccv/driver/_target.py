@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._formatting import _listed
+from ..designs import LeaveGroupsOut
 from ..inference import Terms
 from ._problem import ScoringProblem
 
@@ -23,9 +24,10 @@ def terms_of(problem: ScoringProblem, weights: Any) -> Terms:
 def target_of(problem: ScoringProblem) -> str:
     """What the score estimates, in words."""
     terms = terms_of(problem, None)
+    whole = ", whole groups at a time" if isinstance(problem.design, LeaveGroupsOut) else ""
     return (
         f"mean {problem.measure} in the population of {terms.rule}, trained on {_train_sizes(problem)} "
-        f"samples drawn from it at random, over all training sets (average={problem.average!r})"
+        f"samples drawn from it at random{whole}, over all training sets (average={problem.average!r})"
     )
 
 

@@ -15,10 +15,10 @@ and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the sco
 
 from __future__ import annotations
 
-from ._comparison import Comparison, Probabilities, Terms, compare
-from ._halves import HalfScores, InferenceWarning
+from ._comparison import Comparison, Probabilities, Terms, compare, fixed_seed
+from ._halves import HalfScores, InferenceWarning, degrees_of_freedom
 from ._halvings import Halvings, check_halvings, draw_halvings
-from ._interval import ConfidenceInterval, confidence_interval
+from ._interval import ConfidenceInterval, check_level, confidence_interval
 from ._ranking import Comparisons, compare_all
 from ._scored_halves import ScoredHalves
 from ._standard_error import StandardError
@@ -35,8 +35,11 @@ __all__ = [
     "StandardError",
     "Terms",
     "check_halvings",
+    "check_level",
     "compare",
     "compare_all",
     "confidence_interval",
+    "degrees_of_freedom",
     "draw_halvings",
+    "fixed_seed",
 ]

@@ -214,7 +214,7 @@ def compare(
     >>> five = complete_cv(wine.X, wine.y, "knn", KFold(10), n_neighbors=5)
     >>> found = compare(one, five)
     >>> round(found.difference, 3), found.pvalue < 0.05
-    (0.052, False)
+    (0.068, False)
     """
     for result in (a, b):
         if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):

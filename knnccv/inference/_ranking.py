@@ -152,9 +152,9 @@ def compare_all(
     >>> from knnccv import KFold, compare_all, complete_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> rules = {f"K={k}": complete_cv(wine.X, wine.y, cv=KFold(5), n_neighbors=k) for k in (1, 5, 25)}
+    >>> rules = {f"K={k}": complete_cv(wine.X, wine.y, cv=KFold(5), n_neighbors=k) for k in (1, 5, 15)}
     >>> compare_all(rules).names
-    ('K=1', 'K=5', 'K=25')
+    ('K=1', 'K=15', 'K=5')
     """
     if isinstance(results, Mapping):
         if names is not None:

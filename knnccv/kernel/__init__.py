@@ -29,6 +29,7 @@ from ._compile import ZERO as ZERO
 from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver
 from ._compile import compile_joint_kernel as compile_joint_kernel
+from ._compile import compile_removal_kernel as compile_removal_kernel
 from ._read_as import read_as
 from ._signature import ARGUMENTS as ARGUMENTS
 from ._signature import CONSTRAINTS as CONSTRAINTS
@@ -37,6 +38,7 @@ from ._signature import KERNEL as KERNEL
 from ._signature import LABELS as LABELS
 from ._signature import NOT_SERVED as NOT_SERVED
 from ._signature import ORDER as ORDER
+from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
 from ._signature import SIGNATURE as SIGNATURE
 from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for

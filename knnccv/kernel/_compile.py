@@ -12,7 +12,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
-from ._signature import ARGUMENTS, JOINT_SIGNATURE, SIGNATURE
+from ._signature import ARGUMENTS, JOINT_SIGNATURE, REMOVAL_SIGNATURE, SIGNATURE
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -95,6 +95,14 @@ def compile_joint_kernel(kernel: Kernel) -> Kernel:
     if isinstance(kernel, Dispatcher):
         with _compiling:
             kernel.compile(JOINT_SIGNATURE)
+    return kernel
+
+
+def compile_removal_kernel(kernel: Kernel) -> Kernel:
+    """Compile a `Variant.removal_kernel`, in the calling thread."""
+    if isinstance(kernel, Dispatcher):
+        with _compiling:
+            kernel.compile(REMOVAL_SIGNATURE)
     return kernel
 
 

@@ -109,3 +109,7 @@ ARGUMENTS = ("order", "labels", "target", "constraints")
 # A joint kernel: the scores and the tails, one for each kind of training sets, are its last two arguments.
 JOINT_SIGNATURE = types.void(ORDER, LABELS, types.int64, CONSTRAINTS, _floats, _floats)
 JOINT_KERNEL = types.FunctionType(JOINT_SIGNATURE)
+
+# A removal kernel: its last argument is filled with one score for every listed sample.
+REMOVAL_SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS, _floats)
+REMOVAL_KERNEL = types.FunctionType(REMOVAL_SIGNATURE)

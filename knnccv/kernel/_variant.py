@@ -194,6 +194,17 @@ class Variant(ABC):
         """
         return None
 
+    def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
+        """A kernel for the scores without each listed sample, and its tables, or None.
+
+        ``kernel(order, labels, target, constraints, out)`` sets ``out[r]`` to the score of the target if
+        the sample at position r did not exist, for every position whose sample is of the class `removed`;
+        of any class if the task is not stratified, where `removed` is -1. It returns the score if a sample
+        beyond the list did not exist, 0 if none can be there, or `NOT_SERVED`. The constraints are those of
+        `task`, the training sets of the other samples: ``counts`` do not include the removed one.
+        """
+        return None
+
     def __repr__(self) -> str:
         name = getattr(self, "name", None)
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"

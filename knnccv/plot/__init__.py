@@ -2,24 +2,23 @@
 
 The functions read the fields of results and import no result class.
 
-- `_surface`: learning curves, validation curves, heat maps, scikit-learn's displays.
+- `_curves`: learning curves and validation curves, with bands; `_surface`: heat maps, scikit-learn's
+  displays.
+- `_ranking`: several results on a line, with bars over those that do not differ significantly.
 - `_spread`: random runs beside the exact score, and the scores that orders of tied samples allow.
 """
 
 from __future__ import annotations
 
+from ._curves import learning_curve, validation_curve
+from ._ranking import critical_difference
 from ._spread import luck, tie_report
-from ._surface import (
-    as_learning_curve_display,
-    as_validation_curve_display,
-    learning_curve,
-    surface,
-    validation_curve,
-)
+from ._surface import as_learning_curve_display, as_validation_curve_display, surface
 
 __all__ = [
     "as_learning_curve_display",
     "as_validation_curve_display",
+    "critical_difference",
     "learning_curve",
     "luck",
     "surface",

@@ -15,7 +15,7 @@ from ..driver import CompleteCV, complete_cv
 from ._designs import Folds, StratifiedShuffle
 from ._estimators import InexactError, Rule
 from ._groups import Target, score_splits
-from ._request import Expectation, ScoreRequest
+from ._request import Expectation, ScoreRequest, WeightedSum
 from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, ListedLaw, UnknownLaw, law_of
@@ -84,7 +84,19 @@ def _expectation(
     every: bool,
     ties: str,
     results: tuple[CompleteCV, ...] = (),
+    shares: tuple[float, ...] = (),
 ) -> Expectation:
+    """The expectation; `results` with their `shares` in the mean, equal ones by default."""
+    parts = None
+    if results:
+        shares = shares or (1 / len(results),) * len(results)
+        unchanged = (measure.offset, measure.factor) == (0.0, 1.0)
+        parts = WeightedSum(
+            results[0].measure if unchanged else measure.name,
+            measure.offset,
+            tuple(measure.factor * share for share in shares),
+            results,
+        )
     return Expectation(
         measure(mean),
         abs(measure.factor) * bound,
@@ -92,6 +104,7 @@ def _expectation(
         deterministic=every,
         ties=ties,
         result=(results[0] if len(results) == 1 else results) or None,
+        parts=parts,
     )
 
 
@@ -205,7 +218,7 @@ def _by_nearest_groups(request: ScoreRequest, rule: Rule, measure: Measure, law:
     n_groups = len(law.sizes)
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
     mean = bound = 0.0
-    results = []
+    results, shares = [], []
     for probability, n_train, n_test in law.parts:
         design = LeaveGroupsOut(law.codes, n_groups - n_train)
         (result,) = _complete(request, rule, measure, design, average="pooled")
@@ -213,5 +226,15 @@ def _by_nearest_groups(request: ScoreRequest, rule: Rule, measure: Measure, law:
         mean += share * result.score
         bound += share * result.error_bound
         results.append(result)
+        shares.append(share)
     how = f"{_of_splits(request, magnitude(law.n_splits), law.every)}, in closed form"
-    return _expectation(measure, mean, bound, how, every=law.every, ties="index", results=tuple(results))
+    return _expectation(
+        measure,
+        mean,
+        bound,
+        how,
+        every=law.every,
+        ties="index",
+        results=tuple(results),
+        shares=tuple(shares),
+    )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol
 from ..designs import Design
+from ..inference import HalfScores, ScoredHalves, Terms, fixed_seed
 from ._estimators import InexactError, as_target, needs_sklearn
 from ._exact import exact_score
-from ._request import AVERAGES, Expectation, ScoreRequest
+from ._request import AVERAGES, Expectation, ScoreRequest, WeightedSum
 from ._runs import run_if_fixed, sample
 from ._scoring import for_sklearn, several
 from ._steps import prepare
@@ -20,15 +22,19 @@ METHODS = ("exact", "mc", "auto")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExpectedScore:
+class ExpectedScore(ScoredHalves):
     """The expectation of a cross-validated score over the splitter's random numbers.
+
+    Exact scores in closed form have `standard_error` and `confidence_interval` for the population (the luck
+    of the data), and can be compared by `knnccv.compare` and `knnccv.compare_all`.
 
     Attributes
     ----------
     score : float
         The expectation; if `exact` is False, the mean of a few runs.
     std_error : float
-        Standard error of `score`: 0 if it is exact, NaN for a single run.
+        Standard error of the mean of the runs (the luck of the split): 0 if `score` is exact, NaN for a
+        single run. The luck of the data is `standard_error`.
     exact : bool
         Whether `score` is the expectation, up to `error_bound`.
     error_bound : float or None
@@ -61,6 +67,11 @@ class ExpectedScore:
     explanation: str
     n_repeats: int = 0
     result: Any = None
+    _parts: ClassVar[WeightedSum | None] = None  # for the halves; set by expected_score
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the data."""
+        return {name: value for name, value in self.__dict__.items() if name != "_parts"}
 
     def __float__(self) -> float:
         return self.score
@@ -76,6 +87,79 @@ class ExpectedScore:
         else:
             error = f" (error at most {self.error_bound:.1e})"
         return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
+
+    @property
+    def measure(self) -> str:
+        """The name of the score; "score" if there is no closed form, and for copies."""
+        return "score" if self._parts is None else self._parts.measure
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `knnccv.compare`."""
+        parts = self._sum()
+        terms = [result.inference_terms() for result in parts.results]
+        labels, first = terms[0].labels, terms[0]
+        if any(each.labels is not labels and not np.array_equal(each.labels, labels) for each in terms):
+            labels = np.column_stack([each.labels for each in terms])
+        shares = np.array(parts.weights) / sum(parts.weights)
+        weights = sum(share * each.weights for share, each in zip(shares, terms, strict=True))
+        is_loss = first.is_loss != (parts.weights[0] < 0)
+        return first._replace(labels=labels, weights=weights, is_loss=is_loss)
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        parts = self._sum()
+        seed = fixed_seed(random_state)
+        found = [result.half_scores(n_halvings, groups, seed) for result in parts.results]
+        weighted = [w * halves.scores for w, halves in zip(parts.weights, found, strict=True)]
+        return replace(
+            found[0],
+            scores=parts.offset + np.sum(weighted, axis=0),
+            train_size=math.fsum(halves.train_size for halves in found) / len(found),
+            warnings=tuple(dict.fromkeys(text for halves in found for text in halves.warnings)),
+        )
+
+    def _target(self) -> str:
+        parts = self._sum()
+        first = parts.results[0]
+        target = first._target()
+        name = "" if parts.measure == first.measure else f"{parts.measure}, from the "
+        more = f", and {len(parts.results) - 1} more, averaged" if len(parts.results) > 1 else ""
+        return f"{name}{target}{more}"
+
+    def _score_range(self) -> tuple[float, float] | None:
+        parts = self._sum()
+        low = high = parts.offset
+        for weight, result in zip(parts.weights, parts.results, strict=True):
+            limits = result._score_range()
+            if limits is None:
+                return None
+            ends = sorted(weight * limit for limit in limits)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _sum(self) -> WeightedSum:
+        """The closed form; ValueError if there is none, or for a copy."""
+        if self._parts is not None:
+            return self._parts
+        if not self.exact:
+            msg = (
+                "a standard error or an interval for the population (the luck of the data) needs an exact "
+                f"score, but this is the mean of sampled runs, n_repeats={self.n_repeats}: take "
+                "method='exact' where it is possible, or knnccv.complete_cv; std_error is the luck of the "
+                "split"
+            )
+        elif self.result is None:
+            msg = (
+                "a standard error or an interval for the population (the luck of the data) needs a closed "
+                f"form, but this score is {self.explanation}: take a splitter with shuffle=True, or "
+                "knnccv.complete_cv"
+            )
+        else:
+            msg = (
+                "this needs the data, which a copied or pickled result does not contain; call "
+                "expected_score again, or compute this before copying"
+            )
+        raise ValueError(msg)
 
     def _tied(self) -> str:
         """Describe the ties on whose order the score depends, which may differ in scikit-learn."""
@@ -271,7 +355,7 @@ def _score(
 
 
 def _exact(request: ScoreRequest, found: Expectation) -> ExpectedScore:
-    return ExpectedScore(
+    result = ExpectedScore(
         score=found.score,
         std_error=0.0,
         exact=True,
@@ -283,6 +367,8 @@ def _exact(request: ScoreRequest, found: Expectation) -> ExpectedScore:
         explanation=request.note + found.how,
         result=found.result,
     )
+    object.__setattr__(result, "_parts", found.parts)
+    return result
 
 
 def _sampled(request: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._typing import Array
+from ..driver import CompleteCV
 from ._scoring import for_sklearn
 from ._splitters import in_words
 from ._steps import Prepared
@@ -53,6 +54,16 @@ class ScoreRequest:
 
 
 @dataclass(frozen=True)
+class WeightedSum:
+    """A score as ``offset`` plus the weighted sum of exact scores, by the name ``measure``."""
+
+    measure: str
+    offset: float
+    weights: tuple[float, ...]
+    results: tuple[CompleteCV, ...]
+
+
+@dataclass(frozen=True)
 class Expectation:
     """An exact score, and how it was computed."""
 
@@ -62,3 +73,4 @@ class Expectation:
     deterministic: bool = False
     ties: str | None = None
     result: Any = None
+    parts: WeightedSum | None = None

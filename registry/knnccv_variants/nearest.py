@@ -12,6 +12,7 @@ from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, positi
 from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
+from ._removals import nn_strata_without_each, nn_without_each
 
 LARGE_GROUP = 256
 """Tied samples from which `score_stratified` is faster."""
@@ -179,6 +180,13 @@ class NN(Variant):
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
         """The kernel without the votes that classes with one more training sample need."""
         return nn_strata if task.stratified and not task.n_extra else None
+
+    def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
+        """The kernels of one walk; none for classes that get one more training sample."""
+        if not task.stratified:
+            return nn_without_each, self.tables(task, **parameters)
+        tables = Tables(numbers=(removed,), table=loss_table(parameters["loss"], task.number))
+        return None if task.n_extra else (nn_strata_without_each, tables)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The weights p_i of ICML eq. 4, and the loss."""

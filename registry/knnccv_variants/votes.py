@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,7 @@ from knnccv.voting import (
 from ._contested_votes import contested_table, contested_votes
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
+from ._removals import two_class_strata_without_each, two_class_votes_without_each
 from ._stratified_lanes import lane_tables, votes_in_lanes
 from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
 from ._vote_fields import NO_TABLE, VoteFields
@@ -192,6 +194,15 @@ class KNN(Variant):
         if not (plain and served and tasks[0].n_classes > 2):
             return None
         return votes_in_lanes, lane_tables(tasks)
+
+    def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
+        """The kernels for a table of votes between two classes."""
+        tables = self.tables(task, **parameters)
+        if tables.integers.table_depth == NO_TABLE:
+            return None
+        if not task.stratified:
+            return two_class_votes_without_each, tables
+        return two_class_strata_without_each, replace(tables, numbers=(removed,))
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""

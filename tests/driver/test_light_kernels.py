@@ -17,11 +17,10 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._cli.compiling import Compiling
-from knnccv.driver import _kind_scorer
+from knnccv.driver import _kind_scorer, _trials
 from knnccv.driver._light_kernels import light_kernels
 from knnccv.driver._problem import validate_problem
 from knnccv.kernel import compile_kernel, jit
-from knnccv.montecarlo import _monte_carlo
 from knnccv_variants.votes import KNN
 
 needs_compiler = pytest.mark.skipif(
@@ -70,7 +69,7 @@ def test_light_kernels_give_the_same_bits(monkeypatch, rule, parameters, kind, n
         found = []
         for first in (light_first, full_first):
             monkeypatch.setattr(_kind_scorer, "first_kernel", first)
-            monkeypatch.setattr(_monte_carlo, "first_kernel", first)
+            monkeypatch.setattr(_trials, "first_kernel", first)
             exact = complete_cv(X, y, rule, design, **parameters)
             runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)
             found.append((exact, runs))

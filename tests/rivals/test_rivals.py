@@ -80,6 +80,10 @@ def test_binomial_intervals_of_the_literature():
             assert found == pytest.approx(ends, abs=6e-5)
 
 
+def test_a_share_that_is_rounded_up():
+    assert tuple(binomial(1 + 2**-52, 50)) == tuple(binomial(1.0, 50))
+
+
 def test_all_halvings_give_the_unbiased_variance():
     """On every sample of size 4 with replacement of a population of three: mean of estimates = variance."""
     population = [Fraction(0), Fraction(1), Fraction(5)]

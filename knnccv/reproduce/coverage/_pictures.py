@@ -18,15 +18,14 @@ def draw_coverage(cells: list[CellSummary]) -> Any:
     left, right = axes[0]
     left.axhspan(92, 99.5, color=SAMPLED_COLOR, alpha=0.25, lw=0)
     left.axhline(95, color=PAPER_COLOR, lw=1, ls="--")
-    for place, name in enumerate(NAMES):
-        shares = _shares(cells, name)
-        if len(shares):
-            spread = np.linspace(-0.25, 0.25, len(shares)) if len(shares) > 1 else np.zeros(1)
-            color = EXACT_COLOR if name == "halves" else PAPER_COLOR
-            left.plot(place + spread, shares, "o", color=color, ms=3.5, alpha=0.7)
-            left.plot([place - 0.3, place + 0.3], [shares.mean()] * 2, color=color, lw=2)
-    left.set_xticks(range(len(NAMES)), NAMES, rotation=20)
-    left.set_xlim(-0.5, len(NAMES) - 0.5)
+    drawn = {name: shares for name in NAMES if len(shares := _shares(cells, name))}
+    for place, (name, shares) in enumerate(drawn.items()):
+        spread = np.linspace(-0.25, 0.25, len(shares)) if len(shares) > 1 else np.zeros(1)
+        color = EXACT_COLOR if name == "halves" else PAPER_COLOR
+        left.plot(place + spread, shares, "o", color=color, ms=3.5, alpha=0.7)
+        left.plot([place - 0.3, place + 0.3], [shares.mean()] * 2, color=color, lw=2)
+    left.set_xticks(range(len(drawn)), list(drawn), rotation=20)
+    left.set_xlim(-0.5, max(len(drawn), 1) - 0.5)
     left.set(ylabel="coverage of 95 % intervals (%)", ylim=(None, 101))
     for calm, marker, label in ((True, "o", "mostly no warning"), (False, "x", "mostly a warning")):
         chosen = [cell for cell in cells if cell.usually_calm == calm]

@@ -20,7 +20,7 @@ from ._summary import CellSummary, TestSummary, cell_summaries, test_summaries
 TITLE = "Coverage of 95 % intervals and levels of tests: samples of known populations"
 SOURCE = "no paper; all numbers are of knnccv's own simulations"
 METHODS = ("binomial", "one run, CLT", "corrected t", "nested")
-TESTS = ("halves", "McNemar, 10 folds", "corrected t")
+TESTS = ("halves", "McNemar, 10 folds", "corrected t", "5x2 cv t")
 HEADER = ("", "cover", "width", "var.", "warn", "binom.", "CLT", "corr.t", "nested")
 COLUMNS = ("part", "quantity", "knnccv", "verdict", "width", "variance", "warned", *METHODS, "note")
 GROUPS_N = 150
@@ -152,9 +152,11 @@ def _coverage_claims(cells: list[CellSummary], quick: bool) -> Iterator[Line]:
             ("highest coverage, %", max(shares), (low, high)),
         ):
             yield _claim(part, quantity, value, bounds)
-        yield Line(part, "mean width", None, math.fsum(cell.width for cell in calm) / len(calm), digits=3)
-        ratio = math.fsum(cell.variance for cell in calm) / len(calm)
-        yield Line(part, "mean variance ratio", None, ratio, digits=3)
+        for quantity, values in (
+            ("mean width", [cell.width for cell in calm]),
+            ("mean variance ratio", [cell.variance for cell in calm]),
+        ):
+            yield Line(part, quantity, None, round(math.fsum(values) / len(values), 3), digits=3)
     for cell in cells:
         if cell.population == GROUPS:
             least = GROUPED - _slack(0.9, cell.n_data_sets, quick)
@@ -208,12 +210,12 @@ def _cell_tables(cells: list[CellSummary]) -> Iterator[Table]:
 
 def _test_table(tests: list[TestSummary]) -> Iterator[Table]:
     if tests:
-        header = ("rejected, %", "halves", "McNem.", "corr.t", *[""] * (len(HEADER) - 4))
+        header = ("rejected, %", "halves", "McNem.", "corr.t", "5x2cv", *[""] * (len(HEADER) - 5))
         rows = tuple(
             (
                 SCENES[test.scene].name,
-                *(_shown(100 * test.rejected[name]) for name in TESTS),
-                *[""] * (len(HEADER) - 4),
+                *(_shown(100 * test.rejected[name]) if name in test.rejected else "" for name in TESTS),
+                *[""] * (len(HEADER) - 5),
             )
             for test in tests
         )

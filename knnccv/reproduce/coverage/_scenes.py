@@ -13,7 +13,7 @@ from ...designs import Subsample
 from ...driver import complete_cv
 from ...inference import InferenceWarning, compare
 from ...neighbors import Neighbors
-from ...rivals import Votes, corrected_t, mcnemar
+from ...rivals import Votes, corrected_t, five_by_two_cv, mcnemar
 from ._populations import gaussians
 from ._rivals import N_SPLITS, answers_of_folds
 
@@ -96,4 +96,15 @@ def pvalues(scene: str, rng: np.random.Generator, n: int, n_halvings: int) -> di
         "halves": halves,
         "McNemar, 10 folds": mcnemar(*answers).pvalue,
         "corrected t": corrected_t(differences, n_train, n - n_train).pvalue,
+        "5x2 cv t": five_by_two_cv(_differences_of_halves(rules, n, rng)).pvalue,
     }
+
+
+def _differences_of_halves(rules: list[Votes], n: int, rng: np.random.Generator) -> Array:
+    """The differences of five runs of two folds, float64 (5, 2)."""
+    differences = np.empty((5, 2))
+    for run in range(5):
+        folds = rng.permutation(np.arange(n) % 2)
+        one, other = (answers_of_folds(rule, folds).astype(float) for rule in rules)
+        differences[run] = [(one - other)[folds == fold].mean() for fold in range(2)]
+    return differences

@@ -1,0 +1,311 @@
+"""The methods of a `Surface` that need halves of the samples: the luck of the data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from .._typing import Array
+from ..inference import InferenceWarning, check_level, confidence_interval, degrees_of_freedom
+from ._half_surface import HalfSurface, SurfaceEvaluation
+
+
+class _Bounds(NamedTuple):
+    low: Array
+    high: Array
+
+
+class SurfaceInterval(_Bounds):
+    """Confidence intervals of all cells of a surface, the pair ``(low, high)`` of arrays (n_K, n_sizes).
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_K, n_sizes)
+        Their ends; NaN where the rule does not suit halves of the samples.
+    confidence_level : float
+        The share of data sets for which such an interval should contain the target of its cell.
+    method : str
+        "wilson" for scores of a known range, "wald" for others.
+    n_eff : ndarray of shape (n_K, n_sizes)
+        The number of independent answers that would be as uncertain; NaN for "wald".
+    half_score : ndarray of shape (n_K, n_sizes)
+        The mean score of the halves.
+    half_train_size : ndarray of shape (n_sizes,)
+        Their mean training size.
+    target : str
+        What the intervals are for, in words.
+    """
+
+    confidence_level: float
+    method: str
+    n_eff: Array
+    half_score: Array
+    half_train_size: Array
+    target: str
+
+    def __new__(cls, low: Array, high: Array, **fields: Any) -> Self:
+        """Make the pair and set its attributes."""
+        pair = super().__new__(cls, low, high)
+        pair.__dict__.update(fields)
+        return pair
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Array, Array], dict[str, Any]]:
+        """Return the arguments of `__new__`, for copies."""
+        return (self.low, self.high), dict(self.__dict__)
+
+
+class DifferenceToBest(NamedTuple):
+    """The differences of all K to the best K of each training size, and their standard errors.
+
+    ``difference`` and ``standard_error`` (n_K, n_sizes): score minus score of the best, and the standard
+    deviation of this difference over samples of the population; both are 0 at the best. ``n_neighbors``
+    (n_sizes,): the best.
+    """
+
+    difference: Array
+    standard_error: Array
+    n_neighbors: Array
+
+
+class HalvedSurface:
+    """Standard errors, intervals and comparisons of the cells of a surface.
+
+    All cells share the same halves of the samples, those of `complete_cv` for the same seed.
+    """
+
+    scores: Array
+    n_neighbors: Array
+    _evaluation: ClassVar[SurfaceEvaluation | None] = None  # set by `surface`
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the data."""
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_evaluation", "_halves")
+        }
+
+    def _best_rows(self) -> Array:
+        """The row of the best number of neighbors in each column."""
+        raise NotImplementedError
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
+        """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.
+
+        Returns
+        -------
+        HalfSurface
+            ``scores`` of shape (n_halvings, 2, n_K, n_sizes), ``train_sizes``, ``n_units``, ``warnings``.
+        """
+        evaluation = self._reference()
+        if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+            return evaluation.halves(self.scores, n_halvings, groups, random_state)
+        kept: dict[Any, HalfSurface] = self.__dict__.setdefault("_halves", {})
+        key = (n_halvings, int(random_state), None if groups is None else repr(np.asarray(groups).tolist()))
+        if key not in kept:
+            kept[key] = evaluation.halves(self.scores, n_halvings, groups, random_state)
+        return kept[key]
+
+    def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
+        """The standard deviation of every exact score over samples of the population: the luck of the data.
+
+        As ``complete_cv(..., Subsample(size)).standard_error(...)`` of the cell; all cells share the same
+        halves. Computed from the data, to which the surface refers until it is pickled or copied.
+
+        Parameters
+        ----------
+        n_halvings : int, default 200
+            Number of random pairs of disjoint halves of the samples, at least 2.
+        groups : array of shape (n_items,), optional
+            Groups of samples that depend on each other: whole groups are drawn into the halves.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the halvings. The halves of a seed are kept.
+
+        Returns
+        -------
+        ndarray of shape (n_K, n_sizes)
+            NaN where the rule does not suit halves, as K exceeds their training size.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not as above, there are fewer than four samples or groups, or the surface was
+            pickled or copied.
+
+        Warns
+        -----
+        InferenceWarning
+            With the number of cells in which standard errors are NaN, or were found to be unreliable: the
+            halves train on fewer than 4 K samples, or score so much worse that the error is too large.
+
+        Notes
+        -----
+        See `CompleteCV.standard_error` for the method. Votes and ranks without strata, and the squared
+        errors, shares of votes and Brier scores, cost about `n_halvings` surfaces. All other rules cost
+        `n_halvings` times `complete_cv` for every cell.
+        """
+        return np.sqrt(_variances(self._with_warnings(n_halvings, groups, random_state).scores))
+
+    def confidence_interval(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        n_halvings: int = 200,
+        groups: Any = None,
+        random_state: Any = 0,
+    ) -> SurfaceInterval:
+        """Intervals for the expected scores in the population, cell by cell: the luck of the data.
+
+        They hold for each cell by itself, not for all of them at once.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        n_halvings, groups, random_state
+            As for `standard_error`.
+
+        Returns
+        -------
+        SurfaceInterval
+            The pair ``(low, high)`` of arrays of shape (n_K, n_sizes), with attributes ``method``,
+            ``n_eff``, ``target``, …; as those of `CompleteCV.confidence_interval`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `standard_error`; if the level is not in (0, 1).
+
+        Warns
+        -----
+        InferenceWarning
+            As `standard_error`.
+        """
+        level = check_level(confidence_level)
+        evaluation = self._reference()
+        halves = self._with_warnings(n_halvings, groups, random_state)
+        limits, target = evaluation.score_range(), evaluation.target()
+        low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
+        for at in np.argwhere(~np.isnan(halves.scores).any(axis=(0, 1))):
+            row, column = map(int, at)
+            score = float(self.scores[row, column])
+            found = confidence_interval(score, halves.cell(row, column), level, limits, target)
+            low[row, column], high[row, column] = found
+            n_eff[row, column], mean[row, column] = found.n_eff, found.half_score
+        return SurfaceInterval(
+            low,
+            high,
+            confidence_level=level,
+            method="wald" if limits is None else "wilson",
+            n_eff=n_eff,
+            half_score=mean,
+            half_train_size=halves.train_sizes.copy(),
+            target=target,
+        )
+
+    def difference_to_best(
+        self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0
+    ) -> DifferenceToBest:
+        """The difference of every K to the best K at each training size, and its standard error.
+
+        What the samples do to both K cancels, so that this standard error is usually much smaller than
+        those of the scores.
+
+        Parameters
+        ----------
+        n_halvings, groups, random_state
+            As for `standard_error`.
+
+        Returns
+        -------
+        DifferenceToBest
+            ``difference`` and ``standard_error`` of shape (n_K, n_sizes), ``n_neighbors`` (n_sizes,).
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `standard_error`.
+
+        Warns
+        -----
+        InferenceWarning
+            As `standard_error`.
+        """
+        halves = self._with_warnings(n_halvings, groups, random_state)
+        return self._differences(halves)
+
+    def not_worse(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        n_halvings: int = 200,
+        groups: Any = None,
+        random_state: Any = 0,
+    ) -> Array:
+        """The K that are not significantly worse than the best K at each training size.
+
+        The difference to the best is compared with the t distribution (two-sided, as in `knnccv.compare`),
+        for each K by itself. The best is chosen by the same data.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        n_halvings, groups, random_state
+            As for `standard_error`.
+
+        Returns
+        -------
+        bool ndarray of shape (n_K, n_sizes)
+            False where the rule does not suit halves of the samples.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `standard_error`; if the level is not in (0, 1).
+
+        Warns
+        -----
+        InferenceWarning
+            As `standard_error`.
+        """
+        from scipy.special import stdtrit
+
+        level = check_level(confidence_level)
+        halves = self._with_warnings(n_halvings, groups, random_state)
+        found = self._differences(halves)
+        freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
+        margin = float(stdtrit(freedom, (1 + level) / 2)) * found.standard_error
+        kept: Array = np.abs(found.difference) <= margin
+        return kept
+
+    def _differences(self, halves: HalfSurface) -> DifferenceToBest:
+        rows, columns = self._best_rows(), np.arange(self.scores.shape[1])
+        best = halves.scores[:, :, rows, columns][:, :, None]
+        return DifferenceToBest(
+            self.scores - self.scores[rows, columns],
+            np.sqrt(_variances(halves.scores - best)),
+            self.n_neighbors[rows],
+        )
+
+    def _with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> HalfSurface:
+        halves = self.half_scores(n_halvings, groups, random_state)
+        for text in halves.warnings:
+            warnings.warn(text, InferenceWarning, stacklevel=3)
+        return halves
+
+    def _reference(self) -> SurfaceEvaluation:
+        """The evaluation that made this surface; ValueError for a copy."""
+        if self._evaluation is None:
+            msg = (
+                "this needs the data, which a copied or pickled surface does not contain; call surface "
+                "again, or compute this before copying"
+            )
+            raise ValueError(msg)
+        return self._evaluation
+
+
+def _variances(scores: Array) -> Array:
+    """A quarter of the mean squared difference of the halves, for every cell."""
+    found: Array = np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4
+    return found

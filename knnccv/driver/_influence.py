@@ -1,0 +1,391 @@
+"""How the score changes without each sample: one pass over the neighbor lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._parallel import WorkerPool, stop_flag
+from .._typing import Array, Kernel
+from ..designs import LeaveGroupsOut, TrainingSets
+from ..kernel import (
+    Constraints,
+    Labels,
+    Variant,
+    compile_driver,
+    compile_kernel,
+    compile_removal_kernel,
+    constraints_for,
+)
+from ..neighbors import NeighborLists, Neighbors
+from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ._alike_samples import alike_samples
+from ._depth import first_depth
+from ._influence_groups import GroupRemover, group_remover
+from ._influence_joint import JointRemoval, joint_removals
+from ._influence_result import Influence
+from ._influence_rows import (
+    ADD_ROWS,
+    CHANGES_AT_ONCE,
+    CHANGES_ONE_BY_ONE,
+    WITHOUT_LAST_OF,
+    add_rows,
+    changes_at_once,
+    changes_one_by_one,
+    without_last_of,
+)
+from ._light_kernels import belong_together, first_kernel
+from ._problem import ScoringProblem
+from ._reduced import ReducedProblem, reduced_problems
+from ._result import CompleteCV
+from ._rows import usable_lengths
+
+LARGEST_TOL = 1e-9  # a change is about 1/N of the score
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One kind of training sets of N - 1 samples, and the missing samples that it is for.
+
+    Attributes
+    ----------
+    kernel, light, constraints
+        The kernels of the rule for these training sets, as in `KindScorer`.
+    at_once : (jitted function, Constraints), or None
+        `Variant.removal_kernel`.
+    removed : int
+        The class of the missing samples; -1 for any class.
+    first : int
+        The first of the reduced problems that have this kind.
+    weights : ndarray of shape (n_problems, n_classes)
+        The weights of a tested sample in these problems.
+    n_nearest : int
+        The number of nearest training samples that decide.
+    fixed_tail : ndarray or None
+        As in `KindScorer`.
+    """
+
+    kernel: Kernel
+    light: Kernel | None
+    constraints: Constraints
+    at_once: tuple[Kernel, Constraints] | None
+    removed: int
+    first: int
+    weights: Array
+    n_nearest: int
+    fixed_tail: Array | None
+
+
+@dataclass(frozen=True)
+class BlockRemover:
+    """Everything a worker needs to leave samples out of the lists of a block of tested samples."""
+
+    neighbors: Neighbors
+    labels: Labels
+    removals: tuple[Removal, ...]
+    owners: Array
+    average_ties: bool
+    joint: tuple[JointRemoval, ...] = ()
+
+    def compile(self) -> None:
+        """Compile what blocks call first."""
+        alone = np.ones(len(self.removals), bool)
+        for joint in self.joint:
+            joint.compile()
+            alone[joint.at] = False
+        for removal, is_alone in zip(self.removals, alone, strict=True):
+            if not is_alone:
+                continue
+            if removal.at_once is not None:
+                compile_removal_kernel(removal.at_once[0])
+            else:
+                compile_kernel(first_kernel(removal.light, removal.kernel), "the influence")
+
+    def first_depth(self, problem: ScoringProblem, tol: float) -> int:
+        """One more than certifies the fixed-size training sets, since a listed sample is left out."""
+        depth = 2
+        for removal in self.removals:
+            tail = removal.fixed_tail
+            if tail is None:
+                counts, n_train = removal.constraints.counts, removal.constraints.n_train
+                tail = fixed_tail(int(counts.sum()) - 1, int(n_train.sum()), removal.n_nearest)
+            depth = max(depth, 1 + int(np.argmax(tail <= tol / 2)))
+        return min(depth + (problem.ties == "random"), self.neighbors.max_depth)
+
+    def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array, Array]:
+        """Items, lengths, changes (n_rows, depth), and (n_removals, n_rows) bases and tails."""
+        lists = self.neighbors.search(rows, depth)
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties)
+        changes = np.zeros(lists.items.shape)
+        bases, tails = np.zeros((2, len(self.removals), len(rows)))
+        served = np.zeros((len(self.removals), len(rows)), np.int64)
+        for joint in self.joint:
+            given = (lists, lengths, rows, self.labels, self.average_ties, self.owners)
+            served[joint.at] = joint(*given, changes, bases)
+        for q, removal in enumerate(self.removals):
+            if not served[q].all():
+                self._remove(removal, lists, lengths, rows, changes, bases[q], served[q])
+            tails[q] = self._tails(removal, lists, lengths, rows)
+        return lists.items, lengths, changes, bases, tails
+
+    def _remove(
+        self,
+        removal: Removal,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        changes: Array,
+        bases: Array,
+        served: Array,
+    ) -> None:
+        given = (lists.items, lists.values, lengths, rows, self.average_ties, self.labels)
+        sums = (self.owners, removal.first, removal.weights, changes, bases, served, stop_flag())
+        if removal.at_once is not None:
+            fill = compile_driver(changes_at_once, CHANGES_AT_ONCE)
+            kernel, constraints = removal.at_once
+            fill(compile_removal_kernel(kernel), *given, constraints, *sums)
+        first = first_kernel(removal.light, removal.kernel)
+        for kernel in (first,) if first is removal.kernel else (first, removal.kernel):
+            if served.all():
+                break
+            fill = compile_driver(changes_one_by_one, CHANGES_ONE_BY_ONE)
+            fill(
+                compile_kernel(kernel, "the influence"),
+                *given,
+                removal.constraints,
+                removal.constraints,
+                removal.removed,
+                *sums,
+            )
+
+    def _tails(self, removal: Removal, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """The probability that the list without one of its samples does not decide, shape (n_rows,)."""
+        counted = removal.weights[:, self.labels.classes[rows]].max(axis=0) > 0
+        if removal.fixed_tail is not None:
+            tails: Array = removal.fixed_tail[np.maximum(lengths - 1, 0)]
+            return np.where(counted, tails, 0.0)
+        items, left = np.empty_like(lists.items), lengths.copy()
+        drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
+        drop(lists.items, left, self.labels, removal.removed, items)
+        tails = np.empty(len(rows))
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)
+        fill(items, left, rows, self.labels, removal.constraints, removal.n_nearest, tails)
+        return np.where(counted, tails, 0.0)
+
+
+def influence(
+    result: CompleteCV, problem: ScoringProblem, neighbors: Neighbors, tol: float, n_jobs: int | None
+) -> Influence:
+    """Return the `Influence` of every sample on the score of `result`."""
+    _check_linear(problem)
+    reduced, owners = reduced_problems(problem)
+    tol = min(tol, LARGEST_TOL)
+    remover: BlockRemover | GroupRemover
+    if isinstance(problem.design, LeaveGroupsOut):
+        weights = np.array([[float(weight) for weight in one.item_weights[0]] for one in reduced])
+        remover = group_remover(problem, neighbors, owners, weights)
+        depth = min(2 + first_depth(problem, neighbors, tol), neighbors.max_depth)
+        parts = [(0, weights)]
+    else:
+        removals = tuple(_removals(problem, reduced))
+        at_once = any(removal.at_once is not None for removal in removals)
+        joint = [] if at_once else joint_removals(problem, reduced)
+        remover = BlockRemover(
+            neighbors,
+            problem.kernel_labels(),
+            removals,
+            owners,
+            problem.ties == "random",
+            tuple(joint),
+        )
+        remover.compile()
+        depth = remover.first_depth(problem, tol)
+        parts = [(removal.first, removal.weights) for removal in removals]
+    same = _same_changes(problem, neighbors, owners)
+    sums = _Sums(problem, parts, owners, same)
+    _all_rows(remover, sums, np.unique(same), depth, tol, n_jobs)
+    without, bound = sums.scores_without(len(reduced), problem)
+    kept = _kept(result, problem, reduced, owners)
+    return Influence(
+        total=result.score - without,
+        as_tested=result.score - kept,
+        as_training=kept - without,
+        labels=result.labels,
+        measure=result.measure,
+        is_loss=problem.is_loss,
+        error_bound=float("inf") if neighbors.approximate else result.error_bound + bound,
+    )
+
+
+def _check_linear(problem: ScoringProblem) -> None:
+    """Refuse a score that is not the mean of the samples' scores over all training sets."""
+    if type(problem.variant).over_kinds is Variant.over_kinds:
+        return
+    scores = np.zeros((1, 1))
+
+    def refuse(**parameters: object) -> Array:
+        shown = ", ".join(f"{name}={value!r}" for name, value in problem.parameters.items())
+        msg = (
+            f"influence needs a score that is a mean over the training sets; {problem.variant.name!r} with "
+            f"{shown} is not (asked for {parameters})"
+        )
+        raise ValueError(msg)
+
+    problem.variant.over_kinds(scores, scores + 1, refuse, problem.values.shape[1], **problem.parameters)
+
+
+def _removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[Removal]:
+    """One for each kind of training sets; stratified ones for each reduced problem."""
+    found: dict[object, Removal] = {}
+    for g, one in enumerate(reduced):
+        for kind, row in zip(one.training_sets, one.item_weights, strict=True):
+            weights = np.array([float(weight) for weight in row])
+            key = (g if kind.stratified else -1, kind.n_train, kind.counts, kind.extra, kind.n_extra)
+            if key in found:
+                found[key].weights[0 if kind.stratified else g] += weights
+                continue
+            n_problems = 1 if kind.stratified else len(reduced)
+            matrix = np.zeros((n_problems, len(row)))
+            matrix[0 if kind.stratified else g] = weights
+            removed = one.removed if kind.stratified else -1
+            first = g if kind.stratified else 0
+            found[key] = _removal(problem, kind, removed, first, matrix)
+    return list(found.values())
+
+
+def _removal(
+    problem: ScoringProblem, kind: TrainingSets, removed: int, first: int, weights: Array
+) -> Removal:
+    """The kernels for a kind of training sets."""
+    task = problem.task(kind)
+    variant, nearest = problem.variant, problem.nearest(kind)
+    constraints = problem.constraints(task)
+    at_once = light = None
+    if belong_together(type(variant), "light_kernel"):
+        light = variant.light_kernel(task, constraints)
+    if belong_together(type(variant), "removal_kernel", "tables", "n_nearest"):
+        special = variant.removal_kernel(task, removed, **problem.parameters)
+        if special is not None:
+            at_once = special[0], constraints_for(task, special[1], n_nearest=nearest)
+    return Removal(
+        variant.kernel_for(task),
+        light,
+        constraints,
+        at_once,
+        removed,
+        first,
+        weights,
+        nearest,
+        None if kind.stratified else fixed_tail(task.n_available, task.train_size, nearest),
+    )
+
+
+class _Sums:
+    """Sums over the tested samples.
+
+    `parts` has, for every kind of training sets, the first reduced problem and the weights, (n_problems,
+    n_classes). `same` is the tested sample that stands for each sample.
+    """
+
+    def __init__(
+        self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array, same: Array
+    ) -> None:
+        n_items, n_classes = len(owners), len(problem.labels.classes)
+        self._parts, self._owners, self._codes = parts, owners, problem.labels.codes
+        self._same = same
+        self._copies = np.bincount(same, minlength=n_items)[same]
+        self._changes, self._copy_changes, self._own = np.zeros((3, n_items))
+        self._bases = np.zeros((len(parts), 2, n_classes))
+        self._tails = np.zeros((len(parts), n_classes))
+
+    def add(
+        self, rows: Array, items: Array, lengths: Array, changes: Array, bases: Array, tails: Array
+    ) -> None:
+        """Add rows of a block."""
+        compile_driver(add_rows, ADD_ROWS)(
+            rows,
+            items,
+            lengths,
+            self._codes,
+            self._same,
+            self._copies,
+            changes,
+            bases,
+            tails,
+            self._changes,
+            self._copy_changes,
+            self._bases,
+            self._tails,
+        )
+        for (first, weights), base in zip(self._parts, bases, strict=True):
+            at = self._owners[rows] - first
+            inside = (at >= 0) & (at < len(weights))
+            own = weights[np.where(inside, at, 0), self._codes[rows]]
+            self._own[rows] += np.where(inside, own * base, 0.0)
+
+    def scores_without(self, n_problems: int, problem: ScoringProblem) -> tuple[Array, float]:
+        """The score without every sample, and a bound of what the ends of the lists can change."""
+        totals, bounds = np.zeros((2, n_problems))
+        sums = zip(self._parts, self._bases.sum(axis=1), self._tails, strict=True)
+        for (first, weights), base, tails in sums:
+            problems = slice(first, first + len(weights))
+            totals[problems] += weights @ base
+            bounds[problems] += weights @ tails
+        changes = self._changes + (self._copy_changes - self._own)[self._same]
+        without = totals[self._owners] + changes
+        return without, float(bounds.max()) * problem.largest
+
+
+def _same_changes(problem: ScoringProblem, neighbors: Neighbors, owners: Array) -> Array:
+    """The tested sample that stands for every sample, int64 (n_items,): itself, or one that is alike.
+
+    Without one of the samples that are alike, the others are left with the same lists.
+    """
+    alike, itself = alike_samples(problem, neighbors), np.arange(len(owners))
+    if alike is None:
+        return itself
+    mixed = np.bincount(alike, owners != owners[alike], len(owners)) > 0
+    return np.where(mixed[alike], itself, alike)
+
+
+def _all_rows(remover: Any, sums: _Sums, rows: Array, depth: int, tol: float, n_jobs: int | None) -> None:
+    """Add the rows to the sums; rows whose lists are too short again, with deeper lists."""
+    neighbors: Neighbors = remover.neighbors
+    with WorkerPool(remover, n_jobs=n_jobs) as workers:
+        while len(rows):
+            neighbors.prepare(depth)
+            if len(rows) == neighbors.n_items:
+                neighbors.search_all(depth, n_jobs=n_jobs)
+            near = neighbors.visiting_order(rows, depth)
+            again = []
+            for block, (items, lengths, changes, bases, tails) in workers.map(
+                near, neighbors.rows_at_once(depth), depth
+            ):
+                done = np.ones(len(block), bool)
+                if depth < neighbors.max_depth:
+                    done = (tails <= tol / 2).all(axis=0)
+                found = [block, items, lengths, changes, bases.T, tails.T]
+                if not done.all():
+                    found = [each[done] for each in found]
+                sums.add(*found[:4], *(np.ascontiguousarray(each.T) for each in found[4:]))
+                again.append(block[~done])
+            rows = np.sort(np.concatenate(again))
+            depth = min(2 * depth, neighbors.max_depth)
+
+
+def _kept(
+    result: CompleteCV, problem: ScoringProblem, reduced: list[ReducedProblem], owners: Array
+) -> Array:
+    """For every sample the others' mean score, with the weights of the problem without it."""
+    codes = problem.labels.codes
+    scores = np.bincount(codes, result.per_item, len(problem.labels.classes))
+    means, weights = [], []
+    for one in reduced:
+        each = np.array([float(sum(column)) for column in zip(*one.item_weights, strict=True)])
+        means.append(sum(w * score for w, score in zip(each, scores, strict=True) if w > 0))
+        weights.append(each)
+    own = np.array(weights)[owners, codes]
+    parts = np.where(own > 0, own * result.per_item, 0.0)
+    return np.asarray(np.array(means)[owners] - parts)

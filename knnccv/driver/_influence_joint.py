@@ -1,0 +1,179 @@
+"""The pass of `_influence` for all kinds of training sets at once, by a joint kernel of the rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import types
+
+from .._parallel import stop_flag
+from .._typing import Array, Kernel
+from ..kernel import (
+    CONSTRAINTS,
+    JOINT_KERNEL,
+    LABELS,
+    Constraints,
+    Labels,
+    Order,
+    compile_driver,
+    compile_joint_kernel,
+    constraints_for,
+    jit,
+)
+from ..kernel.simd import LANES
+from ..neighbors import NeighborLists
+from ._influence_rows import earlier_alike
+from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
+from ._light_kernels import belong_together
+from ._problem import ScoringProblem
+from ._reduced import ReducedProblem
+from ._rows import DISTANCES, INTEGERS, ITEMS, order_of
+
+
+@jit
+def changes_jointly(
+    kernel, items, values, lengths, targets, average_ties, labels, constraints, removed, owners, owner,
+    weights, changes, bases, served, stop,
+):  # fmt: skip
+    """As `changes_one_by_one`, for all kinds of training sets of the reduced problem `owner`.
+
+    ``weights`` are (n_kinds, n_classes), ``bases`` (n_kinds, n_rows). ``served[r]`` is 1 for a row to skip.
+    """
+    n_kinds = len(weights)
+    depth = items.shape[1]
+    order = np.empty(depth, labels.classes.dtype)
+    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
+    rest = np.empty(depth, labels.classes.dtype)
+    rest_end = np.empty(depth, labels.classes.dtype)
+    alone = np.empty(depth)
+    base, scores, tails = np.zeros(n_kinds), np.zeros(n_kinds), np.zeros(n_kinds)
+    for r in range(len(targets)):
+        if stop[0]:
+            break
+        own_class = labels.classes[targets[r]]
+        if served[r] or weights[:, own_class].max() == 0:
+            continue
+        n_listed = int(lengths[r])
+        near = order_of(order, group_end, items[r], values[r], n_listed, average_ties)
+        n_removable = 0
+        for i in range(n_listed):
+            n_removable += labels.classes[near.items[i]] == removed
+        left = constraints.counts[removed]
+        if removed == own_class:
+            left -= constraints.held_out
+        base[:] = 0.0
+        if n_removable <= left:
+            kernel(near, labels, targets[r], constraints, base, tails)
+        for k in range(n_kinds):
+            if weights[k, own_class] > 0:
+                bases[k, r] = base[k]
+        for i in range(n_listed):
+            alone[i] = np.nan
+            if owners[near.items[i]] != owner:
+                continue
+            like = earlier_alike(near, labels, i, alone)
+            if like < i:
+                alone[i] = alone[like]
+            else:
+                for p in range(n_listed - 1):
+                    old = p + (p >= i)
+                    rest[p] = near.items[old]
+                    end = near.group_end[old]
+                    rest_end[p] = end - (end > i)
+                shorter = Order(rest[: n_listed - 1], rest_end[: n_listed - 1])
+                kernel(shorter, labels, targets[r], constraints, scores, tails)
+                alone[i] = 0.0
+                for k in range(n_kinds):
+                    if weights[k, own_class] > 0:
+                        alone[i] += weights[k, own_class] * (scores[k] - base[k])
+            changes[r, i] += alone[i]
+
+
+_FLOATS = types.Array(types.float64, 2, "C")
+CHANGES_JOINTLY = types.void(
+    JOINT_KERNEL, ITEMS, DISTANCES, INTEGERS, INTEGERS, types.boolean, LABELS, CONSTRAINTS, types.int64,
+    INTEGERS, types.int64, _FLOATS, _FLOATS, _FLOATS, INTEGERS, types.Array(types.boolean, 1, "C"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JointRemoval:
+    """Some kinds of training sets of a reduced problem, and the joint kernel for them.
+
+    ``at`` are their places among all kinds, ``owner`` is the reduced problem, ``removed`` the class of the
+    missing sample, and ``weights`` (n_kinds, n_classes) those of a tested sample.
+    """
+
+    kernel: Kernel
+    constraints: Constraints
+    at: slice
+    owner: int
+    removed: int
+    weights: Array
+
+    def compile(self) -> None:
+        """Compile what blocks call."""
+        compile_joint_kernel(self.kernel)
+        compile_driver(changes_jointly, CHANGES_JOINTLY)
+
+    def __call__(
+        self,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        labels: Labels,
+        average_ties: bool,
+        owners: Array,
+        changes: Array,
+        bases: Array,
+    ) -> Array:
+        """Add the changes; return a mask (int64) of the rows that the kernel serves."""
+        mixed = np.full(len(rows), -1)
+        if average_ties:
+            fill = compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+            fill(lists.items, lists.values, lengths, labels, mixed)
+        compile_driver(changes_jointly, CHANGES_JOINTLY)(
+            compile_joint_kernel(self.kernel),
+            lists.items,
+            lists.values,
+            lengths,
+            rows,
+            average_ties,
+            labels,
+            self.constraints,
+            self.removed,
+            owners,
+            self.owner,
+            self.weights,
+            changes,
+            bases[self.at],
+            (mixed >= 0).astype(np.int64),
+            stop_flag(),
+        )
+        return (mixed < 0).astype(np.int64)
+
+
+def joint_removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[JointRemoval]:
+    """The joint kernels for the kinds of all reduced problems, in their order; none for a single kind."""
+    variant, found = problem.variant, []
+    if not belong_together(type(variant), "joint_kernel", "tables", "n_nearest"):
+        return []
+    nearest = variant.n_nearest(**problem.parameters)
+    first = 0
+    for owner, one in enumerate(reduced):
+        weights = np.array([[float(weight) for weight in row] for row in one.item_weights])
+        for start in range(0, len(weights), LANES):
+            tasks = [problem.task(kind) for kind in one.training_sets[start : start + LANES]]
+            if len(tasks) == 1 or not all(task.stratified for task in tasks):
+                continue
+            special = variant.joint_kernel(tasks, **problem.parameters)
+            if special is None:
+                continue
+            kernel, tables = special
+            at = slice(first + start, first + start + len(tasks))
+            constraints = constraints_for(tasks[0], tables, n_nearest=nearest)
+            some = np.ascontiguousarray(weights[start : start + len(tasks)])
+            found.append(JointRemoval(kernel, constraints, at, owner, one.removed, some))
+        first += len(weights)
+    return found

@@ -1,0 +1,101 @@
+"""`CompleteCV.split_std` and its result, `SplitSpread`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SplitSpread:
+    """Standard deviation of the score of one random run around the exact mean; `CompleteCV.split_std`.
+
+    ``float(spread)`` is the standard deviation.
+
+    Attributes
+    ----------
+    std : float
+        The standard deviation of one run, or of the mean of several runs.
+    exact : bool
+        Whether it comes from a formula that covers all runs, not from random runs.
+    error : float
+        If `exact`, a bound of the error of `std`: lists that end, and rounding; infinite for approximate
+        neighbors. Otherwise the standard error of `std`.
+    n_runs : int
+        Number of random runs that were drawn; 0 if `exact`.
+    """
+
+    std: float
+    exact: bool
+    error: float
+    n_runs: int
+
+    def __float__(self) -> float:
+        return self.std
+
+    def __repr__(self) -> str:
+        if self.exact:
+            return f"± {self.std:.3g} (exact)"
+        return f"± {self.std:.3g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
+
+
+class RandomSplits:
+    """A result that knows the random runs of which it is the mean; a base of `CompleteCV`."""
+
+    def _reference(self) -> Any:
+        """The evaluation that made the result."""
+        raise NotImplementedError
+
+    def split_std(
+        self, method: str = "auto", n_repeats: int = 1, random_state: Any = 0, n_jobs: int | None = None
+    ) -> SplitSpread:
+        """Standard deviation of the score of one random run around ``score``: the luck of the split.
+
+        The samples are fixed; only their random split varies. One run of a k-fold design is a whole
+        partition into folds, one run of another design a single split. It says how far one random run, as
+        of scikit-learn's shuffled splitters, is from the exact score; not how far the exact score is from
+        that of other samples.
+
+        Computed at every call, from the data, to which the result refers until it is pickled or copied.
+
+        Parameters
+        ----------
+        method : {"auto", "exact", "sampled"}, default "auto"
+            "exact" covers all runs by formulas, up to 5e9 steps of the computation (stratified: 2e9). They
+            need a rule that one nearest training sample decides ("nn", K or R of 1), no ties that matter
+            unless ``ties="index"``, and one of `Subsample`, `LeaveOut`, `KFold`, `StratifiedSubsample` and
+            `StratifiedKFold`. Every rule is served where each sample has one training set that tests it:
+            ``LeaveOut(1)``, ``KFold(n_items)``, ``LeaveGroupsOut(groups)``. "sampled" draws 5,000 random
+            runs. "auto" is "exact" where that is offered, otherwise "sampled".
+        n_repeats : int, default 1
+            Number of independent runs of which the mean is taken; divides by its square root.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the random runs.
+        n_jobs : int, optional
+            Threads; -1: all processors. Default: the `n_jobs` of `complete_cv`. It does not change a bit.
+
+        Returns
+        -------
+        SplitSpread
+            For approximate neighbors, an exact one has an infinite ``error``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not allowed, "exact" is not offered, the score is no mean over runs (the parts
+            of regression "bias2" and "variance"), or the result was pickled or copied.
+
+        See Also
+        --------
+        monte_carlo_cv : The scores of random runs.
+
+        Examples
+        --------
+        >>> from knnccv import KFold, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> complete_cv(wine.X, wine.y, "nn", KFold(5)).split_std()
+        ± 0.0198 (exact)
+        """
+        found: SplitSpread = self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
+        return found

@@ -1,0 +1,130 @@
+"""Computation of a `SplitSpread`: by the formulas where they apply, otherwise by random runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._parallel import check_pool
+from .._typing import Array
+from .._validation import check_choice, check_integer, check_random_state
+from ..designs import KFold, LeaveGroupsOut
+from ..neighbors import Neighbors
+from ._depth import first_depth
+from ._problem import ScoringProblem
+from ._result import CompleteCV
+from ._split_exact import FIXED, NotExactError, exact_variance, why_not_exact
+from ._split_result import SplitSpread
+from ._split_scores import all_lists
+from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
+
+METHODS = ("auto", "exact", "sampled")
+N_RUNS = 5000
+ROUNDED_TO_ZERO = 1e-15
+"""Variance of scores of at most 1 that rounding alone may cause."""
+EPS = float(np.finfo(float).eps)
+BATCH_BYTES = 2**24
+"""Bytes of the scores of all samples in the runs of one batch."""
+
+
+def split_spread(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    tol: float,
+    method: str,
+    n_repeats: int,
+    random_state: Any,
+    n_jobs: int | None,
+) -> SplitSpread:
+    """Return what `CompleteCV.split_std` returns."""
+    check_choice("method", method, METHODS)
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    rng = check_random_state(random_state)
+    check_pool(n_jobs, None, progress=False)
+    if problem.parameters.get("part", "error") not in ("error", "prediction", "bias"):
+        msg = f"split_std() needs a score that is a mean over runs, which the {problem.measure} is not"
+        raise ValueError(msg)
+    found = None
+    if method != "sampled":
+        try:
+            found = _exact(problem, neighbors, result, tol, n_jobs)
+        except NotExactError as error:
+            if method == "exact":
+                msg = f'method="exact" is not offered: {error}; method="sampled" draws random runs'
+                raise ValueError(msg) from None
+    if found is None:
+        found = _sampled(problem, neighbors, result, rng, n_jobs)
+    root = math.sqrt(n_repeats)
+    return replace(found, std=found.std / root, error=found.error / root)
+
+
+def _exact(
+    problem: ScoringProblem, neighbors: Neighbors, result: CompleteCV, tol: float, n_jobs: int | None
+) -> SplitSpread:
+    scores = _all_runs(problem, result)
+    if scores is not None:
+        spread = _deviation(scores, result.score)
+        largest_error = result.truncation_bound * math.sqrt(len(scores))  # if all of it is in one run
+        error = largest_error + 8 * EPS * problem.largest if len(scores) > 1 else 0.0
+    else:
+        reason = why_not_exact(problem, result)
+        if reason:
+            raise NotExactError(reason)
+        variance, slack = exact_variance(problem, neighbors, result, tol, n_jobs)
+        spread = math.sqrt(variance) if variance > ROUNDED_TO_ZERO * problem.largest**2 else 0.0
+        error = max(spread - math.sqrt(max(variance - slack, 0.0)), math.sqrt(variance + slack) - spread)
+    return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
+
+
+def _all_runs(problem: ScoringProblem, result: CompleteCV) -> Array | None:
+    """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
+    kind, n_items = problem.training_sets[0], len(result.per_item)
+    codes = problem.labels.codes
+    if type(problem.design) is KFold and problem.design.n_splits == n_items:
+        return np.array([result.score])
+    if isinstance(problem.design, LeaveGroupsOut) and problem.design.p == 1:
+        tests = problem.design.codes
+    elif type(problem.design) in FIXED and kind.n_test == 1:
+        tests = np.arange(n_items)
+    else:
+        return None
+    return np.bincount(tests, item_shares(problem, 1)[0][codes] * result.per_item)
+
+
+def _sampled(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: CompleteCV,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> SplitSpread:
+    depth = first_depth(problem, neighbors, TOLERANCE)
+    if neighbors.room(depth) is not None:
+        all_lists(neighbors, depth, n_jobs)  # for all batches
+    size = max(1, min(N_RUNS, BATCH_BYTES // (8 * neighbors.n_items)))
+    batches, missed = [], 0.0
+    for start in range(0, N_RUNS, size):
+        n_runs = min(size, N_RUNS - start)
+        try:
+            runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
+        except NotImplementedError as reason:
+            msg = f"split_std() cannot draw runs of {problem.design!r}: {reason}"
+            raise ValueError(msg) from reason
+        plan = trial_scorer(problem, neighbors, runs)
+        scores, unknown = score_runs(plan, problem, n_jobs, None, progress=False, announce=start == 0)
+        batches.append(scores)
+        missed += unknown * n_runs / N_RUNS
+    deviations = np.concatenate(batches) - result.score
+    std = _deviation(deviations, 0.0)
+    fourth = math.fsum((deviations**4).tolist()) / N_RUNS
+    error = math.sqrt(max(fourth - std**4, 0.0) / N_RUNS) / (2 * std) if std else 0.0
+    return SplitSpread(std, False, error + math.sqrt(missed * problem.largest), N_RUNS)
+
+
+def _deviation(scores: Array, mean: float) -> float:
+    """The root of the mean squared deviation from the mean."""
+    return math.sqrt(math.fsum(((scores - mean) ** 2).tolist()) / len(scores))

@@ -1,0 +1,155 @@
+"""The command score: intervals, the two kinds of luck, and comparisons with another rule."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command_line import HOMES, PRICES, refused, scaled, table
+
+from knnccv import LeaveGroupsOut, compare, complete_cv
+from knnccv._cli.options import other_rule
+from knnccv.datasets import load_wine
+
+WINE = load_wine()
+X = scaled(WINE.X)
+NOTHING = ("score", "--repeats", "0")
+
+
+def test_nothing_is_said_unless_it_is_asked_for(run):
+    out = run(*NOTHING)[1]
+    assert "luck" not in out
+    assert "Compared" not in out
+    answer = json.loads(run(*NOTHING, "--json")[1])
+    for field in ("standard_error", "interval", "split_std", "comparison"):
+        assert answer[field] is None
+
+
+def test_both_kinds_of_luck_have_their_names(run):
+    status, out, err = run(*NOTHING, "--interval")
+    found = complete_cv(X, WINE.y)
+    low, high = found.confidence_interval()
+    std = found.split_std().std
+    lines = [line.strip() for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert f"95 % [{100 * low:.2f} %, {100 * high:.2f} %] (luck of the data)" in lines
+    assert f"one run scatters by ± {100 * std:.2f} % around it (luck of the split)" in lines
+    assert f"for the {found.confidence_interval().target}" in " ".join(lines)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_of_an_interval(run):
+    answer = json.loads(run(*NOTHING, "--interval", "0.8", "--seed", "3", "--variant", "nn", "--json")[1])
+    found = complete_cv(X, WINE.y, "nn")
+    interval = found.confidence_interval(0.8, random_state=3)
+    assert answer["interval"] == {
+        "low": interval.low,
+        "high": interval.high,
+        "level": 0.8,
+        "method": "wilson",
+        "target": interval.target,
+    }
+    assert answer["standard_error"] == found.standard_error(random_state=3)
+    spread = found.split_std(random_state=3)
+    assert answer["split_std"] == {"std": spread.std, "exact": spread.exact, "error": spread.error}
+    assert answer["comparison"] is None
+
+
+def test_a_comparison(run):
+    status, out, err = run(*NOTHING, "--compare", "nn")
+    found = compare(complete_cv(X, WINE.y), complete_cv(X, WINE.y, "nn"))
+    low, high = found.confidence_interval()
+    assert (status, err) == (0, "")
+    assert f"Compared with nn: accuracy {100 * found.scores[1]:.2f} %\n" in out
+    assert f"{100 * found.difference:+.2f} points  (this rule minus the other)" in out
+    assert f"95 % [{100 * low:+.2f}, {100 * high:+.2f}] points (luck of the data)" in out
+    likely = found.probability(0.01)
+    told = f"this rule {likely.first:.2f}, neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
+    assert told in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_of_a_comparison(run):
+    question = (*NOTHING, "--cv", "3", "--compare", "knn:n_neighbors=9,vote_ties=random", "--json")
+    answer = json.loads(run(*question)[1])["comparison"]
+    found = compare(
+        complete_cv(X, WINE.y, cv=3), complete_cv(X, WINE.y, cv=3, n_neighbors=9, vote_ties="random")
+    )
+    assert answer["with"] == "knn(n_neighbors=9, vote_ties=random)"
+    assert answer["difference"] == found.difference
+    assert answer["standard_error"] == found.standard_error
+    assert answer["pvalue"] == found.pvalue
+    assert (answer["interval"]["low"], answer["interval"]["high"]) == found.confidence_interval()
+    assert (answer["rope"], sum(answer["probability"].values())) == (0.01, pytest.approx(1))
+
+
+def test_groups_are_the_units_and_few_of_them_are_noted(run, write):
+    groups = np.arange(40) // 4
+    x = np.random.default_rng(0).integers(0, 99, 40)
+    y = (x + groups * 7) % 2
+    path = write(table(("x", "who", "label"), x.tolist(), groups.tolist(), y.tolist()))
+    question = ("score", path, "--target", "label", "--groups", "who", "--variant", "nn", "--repeats", "0")
+    status, out, err = run(*question, "--interval", "--json")
+    found = complete_cv(x[:, None].astype(float), y, "nn", LeaveGroupsOut(groups))
+    with pytest.warns(UserWarning, match="10 groups"):
+        error = found.standard_error()
+    assert (status, error.of_groups) == (0, True)
+    assert json.loads(out)["standard_error"] == error
+    assert err.startswith("knnccv: note: there are 10 groups, fewer than 20")
+
+
+def test_regression_has_an_interval_without_a_range(run, write):
+    prices = ("score", write(PRICES), "--target", "price", "--variant", "regression")
+    status, out, err = run(*prices, "--n-neighbors", "1", "--repeats", "0", "--interval", "--json")
+    features = np.array([row[:2] for row in HOMES])
+    found = complete_cv(features, [row[2] for row in HOMES], "regression", n_neighbors=1)
+    assert (status, err.count("\n")) == (0, err.count("knnccv: note:"))
+    assert json.loads(out)["interval"]["method"] == "wald"
+    assert json.loads(out)["score"] == found.score
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "parameters"),
+    [
+        ("nn", "nn", {}),
+        ("knn:n_neighbors=5", "knn", {"n_neighbors": 5}),
+        ("nn:loss=[[0,1],[5,0]]", "nn", {"loss": [[0, 1], [5, 0]]}),
+        (
+            "knn:n_neighbors=3,loss=[[0,1],[5,0]], vote_ties=random",
+            "knn",
+            {"n_neighbors": 3, "loss": [[0, 1], [5, 0]], "vote_ties": "random"},
+        ),
+    ],
+)
+def test_the_other_rule(text, name, parameters):
+    found, given = other_rule(text)
+    assert (found, {key: value for key, (_, value) in given.items()}) == (name, parameters)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--compare", "knnn"), ("no variant 'knnn'", "did you mean 'knn'?")),
+        (("--compare", "knn:5"), ("--compare must be NAME or NAME:PARAMETER=VALUE", "'knn:5'")),
+        (
+            ("--compare", "nn:n_neighbors=5"),
+            ("--compare nn:n_neighbors", "not a parameter of variant"),
+        ),
+        (("--compare", "knn:n_neighbors=5,n_neighbors=6"), ("n_neighbors twice",)),
+        (("--compare", "rank"), ("scores are of one kind", "rank")),
+    ],
+)
+def test_comparisons_that_cannot_be(run, options, parts):
+    said = refused(run, *NOTHING, *options)
+    for part in parts:
+        assert part in said
+
+
+@pytest.mark.parametrize("level", ["95", "0", "1", "nan", "iris.csv"])
+def test_levels_that_cannot_be(run, level, capsys):
+    with pytest.raises(SystemExit):
+        run("score", "--interval", level)
+    err = capsys.readouterr().err
+    assert f"must be a level in (0, 1), such as 0.95, got '{level}'" in err
+    assert ("a file goes before --interval" in err) == (level == "iris.csv")
