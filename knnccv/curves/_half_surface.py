@@ -47,6 +47,10 @@ class HalfSurface:
         The number of samples, or of groups if halves of groups were drawn.
     of_groups : bool
         Whether halves of groups were drawn.
+    n_answers : ndarray of shape (n_sizes,)
+        The effective number of weighted answers, as in `HalfScores`.
+    resolution : float
+        The accuracy of the scores. A standard error below it counts as 0.
     warnings : tuple of str
         Conditions under which intervals were found to be unreliable.
     """
@@ -55,12 +59,27 @@ class HalfSurface:
     train_sizes: Array
     n_units: int
     of_groups: bool
+    n_answers: Array
+    resolution: float
     warnings: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> Array:
+        """The cells with scores, bool (n_K, n_sizes)."""
+        found: Array = ~np.isnan(self.scores).any(axis=(0, 1))
+        return found
 
     def cell(self, row: int, column: int) -> HalfScores:
         """The scores of one cell."""
         scores = np.ascontiguousarray(self.scores[:, :, row, column])
-        return HalfScores(scores, self.n_units, self.of_groups, float(self.train_sizes[column]))
+        return HalfScores(
+            scores,
+            self.n_units,
+            self.of_groups,
+            float(self.train_sizes[column]),
+            n_answers=float(self.n_answers[column]),
+            resolution=self.resolution,
+        )
 
 
 @dataclass(frozen=True)
@@ -80,8 +99,8 @@ class SurfaceEvaluation:
             found, sizes, undecided = self._by_cells(halvings)
         else:
             found, sizes, undecided = self._by_profiles(kind, halvings)
-        unsuited = np.isnan(found).any(axis=(0, 1))
-        cut = ~unsuited & (undecided > MOST_UNDECIDED)
+        unsuited: Array = np.isnan(found).any(axis=(0, 1))
+        cut: Array = ~unsuited & (undecided > MOST_UNDECIDED)
         if unsuited.all():
             least = f"{self.grid.axis}={min(self.grid.values)} or more"
             msg = (
@@ -99,7 +118,14 @@ class SurfaceEvaluation:
         found[:, :, cut] = np.nan
         for kept in (found, sizes):
             kept.flags.writeable = False
-        halves = HalfSurface(found, sizes, halvings.n_units, halvings.of_groups)
+        halves = HalfSurface(
+            found,
+            sizes,
+            halvings.n_units,
+            halvings.of_groups,
+            self._n_answers(),
+            TOLERANCE * self.problem.largest,
+        )
         of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
         return replace(halves, warnings=(*of_lists, *self._limits(scores, halves, unsuited, cut)))
 
@@ -125,6 +151,16 @@ class SurfaceEvaluation:
         """What the scores estimate, in words."""
         words = target_of(replace(self.problem, parameters=self.problem.parameters | self.symbol))
         return f"{words.split(', trained on')[0]}, for each number of neighbors and each training size"
+
+    def _n_answers(self) -> Array:
+        """1 / (sum of the squared weights of the samples) of every column."""
+        counts = self.problem.labels.counts.tolist()
+        found = []
+        for column in range(len(self.grid.designs)):
+            by_class = zip(*self.cell(0, column).item_weights, strict=True)
+            squares = [n * sum(weights) ** 2 for n, weights in zip(counts, by_class, strict=True)]
+            found.append(1 / float(sum(squares)))
+        return np.array(found)
 
     @property
     def symbol(self) -> dict[str, str]:

@@ -156,7 +156,8 @@ class HalvedSurface:
         errors, shares of votes and Brier scores, cost about `n_halvings` surfaces. All other rules cost
         `n_halvings` times `complete_cv` for every cell.
         """
-        return np.sqrt(_variances(self._with_warnings(n_halvings, groups, random_state).scores))
+        halves = self._with_warnings(n_halvings, groups, random_state)
+        return _errors(halves.scores, halves.resolution)
 
     def confidence_interval(
         self,
@@ -198,7 +199,7 @@ class HalvedSurface:
         halves = self._with_warnings(n_halvings, groups, random_state)
         limits, target = evaluation.score_range(), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
-        for at in np.argwhere(~np.isnan(halves.scores).any(axis=(0, 1))):
+        for at in np.argwhere(halves.known):
             row, column = map(int, at)
             score = float(self.scores[row, column])
             found = confidence_interval(score, halves.cell(row, column), level, limits, target)
@@ -259,8 +260,9 @@ class HalvedSurface:
 
         The difference to the best is compared with the t distribution (two-sided, as in `knnccv.compare`),
         for each K by itself. The best is chosen by the same data. Differences within the truncation bounds
-        of both scores count as 0. Where the best K has no standard error, the others are compared with the
-        best of those that have one.
+        of both scores count as 0. Differences that no half shows count as not significant, with a warning.
+        Where the best K has no standard error, the others are compared with the best of those that have
+        one.
 
         Parameters
         ----------
@@ -282,23 +284,36 @@ class HalvedSurface:
         Warns
         -----
         InferenceWarning
-            As `standard_error`; if the best K of a column has no standard error.
+            As `standard_error`; if the best K of a column has no standard error, or its halves score the
+            same as those of another K although the scores differ.
         """
         from scipy.special import stdtrit
 
         level = check_level(confidence_level)
         halves = self._with_warnings(n_halvings, groups, random_state)
         freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
-        return self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
+        near, agree = self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
+        if agree.any():
+            warnings.warn(
+                f"in {agree.sum()} of {agree.size} cells: the halves score the same as those of the best K "
+                "although the scores differ: halves say nothing about these differences, which count as "
+                "not significant",
+                InferenceWarning,
+                stacklevel=2,
+            )
+        kept: Array = near | agree
+        return kept
 
-    def _near(self, halves: HalfSurface, factor: float, column: int | None = None) -> Array:
+    def _near(self, halves: HalfSurface, factor: float, column: int | None = None) -> tuple[Array, Array]:
         """The cells within `factor` standard errors of the best of their column, and the best itself.
+
+        The second array has the cells that are not, but whose halves score the same as those of the best.
 
         Where the best has no standard error, the best that has one stands for it; `InferenceWarning` for
         all columns, or the one of interest.
         """
         columns = np.arange(self.scores.shape[1])
-        known = ~np.isnan(halves.scores).any(axis=(0, 1))
+        known = halves.known
         best, rows = self._best_rows(), self._best_rows(known)
         other = (best != rows) & ((columns == column) | (column is None))
         if other.any():
@@ -313,14 +328,14 @@ class HalvedSurface:
         bounds = self.truncation_bound + self.truncation_bound[rows, columns] + _rounding(self.scores)
         near: Array = np.abs(found.difference) <= factor * found.standard_error + bounds
         near[best, columns] = True
-        return near
+        return near, ~near & (found.standard_error == 0)
 
     def _differences(self, halves: HalfSurface, rows: Array) -> DifferenceToBest:
         columns = np.arange(self.scores.shape[1])
         best = halves.scores[:, :, rows, columns][:, :, None]
         return DifferenceToBest(
             self.scores - self.scores[rows, columns],
-            np.sqrt(_variances(halves.scores - best)),
+            _errors(halves.scores - best, 2 * halves.resolution),
             self.n_neighbors[rows],
         )
 
@@ -341,10 +356,11 @@ class HalvedSurface:
         return self._evaluation
 
 
-def _variances(scores: Array) -> Array:
-    """A quarter of the mean squared difference of the halves, for every cell."""
-    found: Array = np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4
-    return found
+def _errors(scores: Array, resolution: float) -> Array:
+    """The root of a quarter of the mean squared difference of the halves; 0 within their resolution."""
+    found = np.sqrt(np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4)
+    errors: Array = np.where(found <= resolution, 0.0, found)
+    return errors
 
 
 def _rounding(scores: Array) -> Array:

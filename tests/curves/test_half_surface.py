@@ -266,7 +266,8 @@ def test_differences_within_the_bounds_are_none():
     labels = np.repeat([0, 1], 30)
     ks, sizes = [1, 3, 5, 7], [20, 50]
     result = surface(cluster + 9 * labels[:, None], labels, ks, sizes)
-    kept = result.not_worse(n_halvings=20)
+    with pytest.warns(InferenceWarning, match="in 2 of 8 cells: the halves score the same"):
+        kept = result.not_worse(n_halvings=20)
     exact = np.array(
         [
             [
@@ -278,17 +279,18 @@ def test_differences_within_the_bounds_are_none():
         ]
     )
     assert result.scores == pytest.approx(exact, abs=1e-6)
-    assert (result.standard_error(20) < 1e-8).all()
+    assert (result.standard_error(20) == 0).all()
     assert (exact[:, 1] == 1).all()
-    assert kept[:, 1].all()
-    assert (kept[:, 0] == (exact[0, 0] - exact[:, 0] < 5e-7)).all()
+    assert (exact[0, 0] - exact[:, 0] < 1e-6).tolist() == [True, True, False, False]
+    assert kept.all()
     chosen = result.best(rule="one-standard-error", n_halvings=20).n_neighbors
     assert chosen.tolist() == [3, 7]
 
 
+@quiet
 def test_the_best_without_a_standard_error():
-    rng = np.random.default_rng(1)
-    x, noise = rng.normal(size=(40, 2)), rng.random(40) < 0.3
+    rng = np.random.default_rng(6)
+    x, noise = rng.normal(size=(40, 2)), rng.random(40) < 0.45
     result = surface(x, (x[:, 0] > 0) ^ noise, [1, 5, 25], [27, 30])
     errors = quietly(result.standard_error)(n_halvings=FEW)
     assert result.best().n_neighbors.tolist() == [25, 25]
