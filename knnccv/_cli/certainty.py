@@ -90,12 +90,13 @@ class Certainty:
         if self.interval is None or self.split_std is None:
             return []
         shown = _shown(measure)
-        std = self.split_std.std
-        varies = f"{100 * std:.2f} points" if is_accuracy(measure) else f"{std:.4g}"
+        spread = self.split_std
+        every_split = spread.exact and spread.std == spread.error == 0
+        std = f"{100 * spread.std:.2f} points" if is_accuracy(measure) else f"{spread.std:.4g}"
         luck = (
-            f"standard deviation of one random run around this exact score: {varies} (luck of the split)"
-            if std > 0
-            else "every split is used: no luck of the split"
+            "every split is used: no luck of the split"
+            if every_split
+            else f"standard deviation of one random run around this exact score: {std} (luck of the split)"
         )
         return [
             *textwrap.wrap(luck, WIDTH),
@@ -120,18 +121,15 @@ class Certainty:
             "",
             f"Compared with {found.names[1]}: {found.measure} {shown(found.scores[1])}",
             f"  difference   {difference(found.difference)}{unit}  (this rule minus the other)",
-            f"               {100 * self.level:g} % [{difference(interval.low)}, "
-            f"{difference(interval.high)}]{unit} (luck of the data)",
         ]
         if math.isnan(found.pvalue):
-            return [
-                *lines,
-                "  p-value      not defined: the halves do not tell both rules apart",
-            ]
-        lines.append(
+            return [*lines, "  p-value      not defined: the halves do not tell both rules apart"]
+        lines += [
+            f"               {100 * self.level:g} % [{difference(interval.low)}, "
+            f"{difference(interval.high)}]{unit} (luck of the data)",
             f"  p-value      {found.pvalue:.2g}  (of the hypothesis that both are equally good in the "
-            "population)"
-        )
+            "population)",
+        ]
         if self.rope is None:
             return lines
         likely = found.probability(self.rope)
@@ -151,7 +149,7 @@ class Certainty:
             "scores": list(found.scores),
             "difference": found.difference,
             "standard_error": found.standard_error,
-            "interval": _interval_as_json(found.confidence_interval(self.level)),
+            "interval": (_interval_as_json(found.confidence_interval(self.level)) if is_defined else None),
             "pvalue": found.pvalue if is_defined else None,
             "rope": self.rope,
             "probability": likely

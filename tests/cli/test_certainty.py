@@ -14,6 +14,7 @@ from knnccv import LeaveGroupsOut, compare, complete_cv
 from knnccv._cli.certainty import Certainty
 from knnccv._cli.options import other_rule
 from knnccv.datasets import load_wine
+from knnccv.driver import SplitSpread
 from knnccv.inference import ConfidenceInterval
 
 WINE = load_wine()
@@ -117,7 +118,7 @@ class Undefined:
     pvalue = math.nan
 
     def confidence_interval(self, level):
-        return ConfidenceInterval(0.1, 0.1, level, "wald", math.nan, 0.0, math.nan, "difference")
+        return ConfidenceInterval(math.nan, math.nan, confidence_level=level)
 
     def probability(self, rope):
         raise AssertionError(rope)
@@ -129,7 +130,16 @@ def test_a_p_value_that_is_not_defined():
     assert "not defined: the halves do not tell both rules apart" in text
     assert "posterior" not in text
     answer = json.loads(json.dumps(certainty.as_json(), allow_nan=False))["comparison"]
-    assert (answer["pvalue"], answer["probability"]) == (None, None)
+    assert (answer["pvalue"], answer["interval"], answer["probability"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_run_may_vary_by_nothing_although_splits_are_random(exact):
+    spread = SplitSpread(0.0, exact, 1e-15 * exact, 0 if exact else 5000)
+    interval = ConfidenceInterval(0.9, 1.0, confidence_level=0.95, target="accuracy")
+    said = " ".join(Certainty(interval=interval, split_std=spread).lines("accuracy"))
+    assert "one random run around this exact score: 0.00 points" in said
+    assert "every split" not in said
 
 
 def test_json_of_a_comparison(run):

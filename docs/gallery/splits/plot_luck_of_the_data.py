@@ -2,7 +2,7 @@
 The luck of the data
 ====================
 
-Two kinds of luck: one random split scatters about the exact score, and the exact score of these wines is
+Two kinds of luck: one random split varies about the exact score, and the exact score of these wines is
 not that of all wines. Here are both, for one rule and one data set.
 """
 
