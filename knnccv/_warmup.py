@@ -10,6 +10,7 @@ import scipy.sparse
 from .curves import loo_curve, surface
 from .designs import KFold, LeaveGroupsOut, StratifiedKFold
 from .driver import complete_cv, score_rows
+from .episodes import Episodes, expected_episodes, sampled_episodes
 from .kernel import compile_kernel
 from .montecarlo import monte_carlo_cv, screened_cv
 from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
@@ -29,7 +30,7 @@ METRICS: dict[str, dict[str, Any]] = {
 
 
 def warm() -> None:
-    """Compile the functions of the built-in variants, designs, metrics and curves, or load them.
+    """Compile the functions of the built-in variants, designs, metrics, curves and episodes.
 
     This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories
@@ -69,6 +70,9 @@ def warm() -> None:
     for ties in ("random", "index"):
         surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
     screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
+    for n_neighbors in (1, 2):
+        expected_episodes(tied, labels[2], Episodes(2, 1), n_neighbors)
+    sampled_episodes(tied, labels[2], Episodes(2, 1), n_episodes=2, n_query=1)
     loo_curve(tied, labels[2].astype(float), [1, 2])
     loo_curve(tied, labels[2], [1, 2], "knn")
     _warm_engines()

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..reproduce import REPRODUCTIONS, reproduce
+from .episodes_command import add_episodes
 from .options import (
     check_file_options,
     check_metric_options,
@@ -266,7 +267,7 @@ def add_warm(commands: Commands) -> None:
     parser.set_defaults(run=run_warm)
 
 
-COMMANDS = (add_score, add_datasets, add_reproduce, add_warm)
+COMMANDS = (add_score, add_episodes, add_datasets, add_reproduce, add_warm)
 
 
 def run_score(args: argparse.Namespace) -> int:

@@ -31,7 +31,10 @@ def n_train_in_half(n_train: Sequence[int], counts: Sequence[int], half: Sequenc
         the largest remainders.
     """
     if sum(n_train) <= SMALL_SHARE * sum(counts):
-        return tuple(min(n, size) for n, size in zip(n_train, half, strict=True))
+        same = [min(n, size) for n, size in zip(n_train, half, strict=True)]
+        if not any(same):  # the half has no sample of the classes that train
+            same[max(range(len(half)), key=half.__getitem__)] = 1
+        return tuple(same)
     triples = zip(n_train, counts, half, strict=True)
     wanted = [Fraction((count - n) * size, count or 1) for n, count, size in triples]
     total = min(max(1, round(sum(wanted, Fraction(0)))), sum(half) - 1)

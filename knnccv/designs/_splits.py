@@ -214,7 +214,9 @@ class StratifiedSubsample(Design):
         (kind,) = self.training_sets(labels)
         half = tuple(labels_of(labels, rows).counts.tolist())
         n_train = n_train_in_half(kind.n_train, kind.counts, half)
-        return StratifiedSubsample(per_class=dict(zip(labels.classes, n_train, strict=True)))
+        is_date = labels.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
+        names = list(labels.classes) if is_date else labels.classes.tolist()
+        return StratifiedSubsample(per_class=dict(zip(names, n_train, strict=True)))
 
 
 @dataclass(frozen=True)

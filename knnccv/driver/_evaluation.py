@@ -15,7 +15,7 @@ from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._exact import exact_scores
-from ._halves import halves_of
+from ._halves import check_request, halves_of
 from ._influence import influence
 from ._influence_result import Influence
 from ._problem import ScoringProblem
@@ -24,6 +24,7 @@ from ._scores import float_scores, no_score
 from ._split_result import SplitSpread
 from ._split_spread import split_spread
 from ._summary import Scores, kind_weights, summarize_scores
+from ._target import HalvesRequest, check_finite
 from ._tie_range import tie_report
 from ._tie_report import TieReport
 
@@ -77,6 +78,7 @@ class NeighborEvaluation:
         self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
     ) -> SplitSpread:
         """Return the spread of `CompleteCV.split_std`."""
+        check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return split_spread(
             self.problem, self.neighbors, result, self.tol, method, n_repeats, random_state, n_jobs
@@ -84,16 +86,20 @@ class NeighborEvaluation:
 
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""
+        check_finite(result)
         jobs = self.n_jobs if n_jobs is None else n_jobs
         return influence(result, self.problem, self.neighbors, self.tol, jobs)
 
-    def half_scores(
-        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
-    ) -> HalfScores:
+    def halves_request(
+        self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any
+    ) -> HalvesRequest:
+        """Return the checked arguments of `half_scores`."""
+        check_finite(result)
+        return check_request(self.problem, n_halvings, groups, random_state)
+
+    def half_scores(self, result: CompleteCV, request: HalvesRequest) -> HalfScores:
         """Return the scores of random halves."""
-        return halves_of(
-            self.problem, self.neighbors, result.score, n_halvings, groups, random_state, self.n_jobs
-        )
+        return halves_of(self.problem, self.neighbors, result, request, self.n_jobs)
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""

@@ -17,6 +17,7 @@ from .._labels import labels_of
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import (
+    Design,
     GroupTrainingSets,
     KFold,
     LeaveGroupsOut,
@@ -98,7 +99,7 @@ def score_halves(
     added in their order.
     """
     halves, train_size = _halves(problem, neighbors, halvings)
-    depth = max(first_depth(half.problem, neighbors, TOLERANCE) for half in halves[:1])
+    depth = first_depth(halves[0].problem, neighbors, TOLERANCE)
     depth = min(math.ceil(2 * depth + 7 * math.sqrt(2 * depth)), neighbors.max_depth)
     average_ties = problem.ties == "random"
     neighbors.search_all(depth, n_jobs=n_jobs)
@@ -318,7 +319,7 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
     """The problem of a half; labels and class codes are those of all samples."""
     labels = labels_of(problem.labels, rows)
     try:
-        design = problem.design.halved(problem.labels, rows)
+        design = _halved(problem, rows)
         kinds = design.training_sets(labels)
         weights = design.item_weights(labels, problem.average) or weights_of(kinds, labels, problem.average)
         reduced = replace(problem, design=design, training_sets=kinds, item_weights=weights)
@@ -332,6 +333,35 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
         )
         raise ValueError(msg) from error
     return reduced
+
+
+def _halved(problem: ScoringProblem, rows: Array) -> Design:
+    """The design of a half.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a design from elsewhere returns no design, or one that tests another share of the samples.
+    """
+    design = problem.design.halved(problem.labels, rows)
+    if not isinstance(design, Design):
+        msg = f"{type(problem.design).__name__}.halved must return a design, got {design!r}"
+        raise TypeError(msg)
+    if type(problem.design).__module__.startswith("knnccv."):
+        return design
+    n_items, n_half = len(problem.labels.codes), len(rows)
+    of_all, of_half = (
+        float(sum(kind.probability * kind.n_test for kind in each.training_sets(labels)))
+        for each, labels in ((problem.design, problem.labels), (design, labels_of(problem.labels, rows)))
+    )
+    same_size = n_items - of_all == n_half - of_half
+    if not same_size and abs(of_all / n_items - of_half / n_half) > 1 / n_half:
+        msg = (
+            f"it tests {of_all / n_items:.2g} of all samples, but {of_half / n_half:.2g} of a half; give "
+            f"{type(problem.design).__name__} a method halved(labels, rows) that keeps the share"
+        )
+        raise ValueError(msg)
+    return design
 
 
 def _scorer(

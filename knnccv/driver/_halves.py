@@ -5,49 +5,90 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._validation import check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
 from ..inference import HalfScores, Halvings, check_halvings, draw_halvings
 from ..neighbors import Neighbors
-from ._half_scores import score_halves
+from ._half_scores import TOLERANCE, score_halves
 from ._problem import ScoringProblem
-from ._target import problem_size, score_range_of
+from ._result import CompleteCV
+from ._target import HalvesRequest, problem_size, score_range_of
 
 FEWEST_GROUPS = 20
 NOTEWORTHY = 1e-4
 """Undecided share of a half's score from which a warning is given."""
+MOST_UNDECIDED = 0.01
+"""Undecided share of a half's score from which there is no standard error: it would be too small."""
 LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
 
 
+def check_request(
+    problem: ScoringProblem, n_halvings: Any, groups: Any, random_state: Any
+) -> HalvesRequest:
+    """Check the arguments of `ScoredHalves.standard_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not allowed.
+    """
+    codes = _groups(problem, groups)
+    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
+    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    rng = check_random_state(random_state)
+    key = None
+    if isinstance(random_state, (int, np.integer)):
+        key = (number, int(random_state), None if groups is None else codes.tobytes())
+    return HalvesRequest(number, codes, rng, key)
+
+
 def halves_of(
     problem: ScoringProblem,
     neighbors: Neighbors,
-    score: float,
-    n_halvings: int,
-    groups: Any,
-    random_state: Any,
+    result: CompleteCV,
+    request: HalvesRequest,
     n_jobs: int | None,
 ) -> HalfScores:
-    """Draw and score halves, see `ScoredHalves.standard_error`."""
-    halvings = draw_halves(problem, n_halvings, groups, random_state)
+    """Draw and score halves, see `ScoredHalves.standard_error`.
+
+    Raises
+    ------
+    ValueError
+        If halves cannot be scored, or the neighbor lists are much too short for them.
+    """
+    halvings = halvings_of(problem, request.n_halvings, request.rng, request.groups)
     scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
-    found = HalfScores(scores, halvings.n_units, halvings.of_groups, train_size)
+    if undecided > MOST_UNDECIDED:
+        msg = (
+            f"a standard error needs deeper neighbor lists: they end so early that up to {undecided:.2g} "
+            f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
+        )
+        raise ValueError(msg)
+    found = HalfScores(
+        scores,
+        halvings.n_units,
+        halvings.of_groups,
+        train_size,
+        drawn=halvings.digest,
+        n_answers=1 / float(np.square(result.weights).sum()),
+        resolution=TOLERANCE * problem.largest,
+    )
     texts = (
         *uncertain_lists(neighbors, undecided),
         *_known_limits(problem, found),
-        *_growth(problem, score, found.mean),
+        *_growth(problem, result.score, found.mean),
     )
     return replace(found, warnings=texts)
 
 
 def draw_halves(problem: ScoringProblem, n_halvings: int, groups: Any, random_state: Any) -> Halvings:
     """Check the arguments of `ScoredHalves.standard_error` and draw the halves of a problem."""
-    codes = _groups(problem, groups)
-    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
-    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
-    return halvings_of(problem, number, check_random_state(random_state), codes)
+    request = check_request(problem, n_halvings, groups, random_state)
+    return halvings_of(problem, request.n_halvings, request.rng, request.groups)
 
 
 def halvings_of(problem: ScoringProblem, n_halvings: int, rng: Any, groups: Any = None) -> Halvings:

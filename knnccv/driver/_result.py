@@ -17,7 +17,7 @@ from ..inference import HalfScores, ScoredHalves, Terms
 from ._further_results import FurtherResults
 from ._normalize import check_normalize, normalized
 from ._split_result import RandomSplits
-from ._target import score_range_of, target_of, terms_of
+from ._target import HalvesRequest, score_range_of, target_of, terms_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +57,12 @@ class Evaluation(Protocol):
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""
 
-    def half_scores(
-        self, result: CompleteCV, n_halvings: int, groups: Any, random_state: Any
-    ) -> HalfScores:
+    def halves_request(
+        self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any
+    ) -> HalvesRequest:
+        """Return the checked arguments of `half_scores`."""
+
+    def half_scores(self, result: CompleteCV, request: HalvesRequest) -> HalfScores:
         """Return the scores of random halves."""
 
 
@@ -333,21 +336,20 @@ class CompleteCV(ScoredHalves, RandomSplits, FurtherResults):
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
-        return terms_of(self._reference().problem, self.weights)
+        return terms_of(self._reference().problem, self.weights, self.error_bound)
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
         evaluation = self._reference()
+        request = evaluation.halves_request(self, n_halvings, groups, random_state)
+        return self._kept_halves(request.key, lambda: evaluation.half_scores(self, request))
 
-        def compute() -> HalfScores:
-            return evaluation.half_scores(self, n_halvings, groups, random_state)
-
-        return self._kept_halves(n_halvings, groups, random_state, compute)
-
-    def _target(self) -> str:
+    def target_in_words(self) -> str:
+        """What the score estimates."""
         return target_of(self._reference().problem)
 
-    def _score_range(self) -> tuple[float, float] | None:
+    def score_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest score of one classification, or None."""
         return score_range_of(self._reference().problem)
 
     def _part(self, part: str, output: int = 0) -> CompleteCV:

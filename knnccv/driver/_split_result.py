@@ -35,7 +35,8 @@ class SplitSpread:
 
     def __repr__(self) -> str:
         if self.exact:
-            return f"± {self.std:.3g} (exact)"
+            bound = f", error at most {self.error:.2g}" if self.error > self.std / 1000 else ""
+            return f"± {self.std:.3g} (exact{bound})"
         return f"± {self.std:.3g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
 
 
@@ -64,9 +65,9 @@ class RandomSplits:
             "exact" covers all runs by formulas, up to 5e9 steps of the computation (stratified: 2e9). They
             need a rule that one nearest training sample decides ("nn", K or R of 1), no ties that matter
             unless ``ties="index"``, and one of `Subsample`, `LeaveOut`, `KFold`, `StratifiedSubsample` and
-            `StratifiedKFold`. Every rule is served where each sample has one training set that tests it:
-            ``LeaveOut(1)``, ``KFold(n_items)``, ``LeaveGroupsOut(groups)``. "sampled" draws 5,000 random
-            runs. "auto" is "exact" where that is offered, otherwise "sampled".
+            `StratifiedKFold`. Every rule is served where all splits are used, as in ``LeaveOut(1)``,
+            ``KFold(n_items)`` and ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws
+            5,000 random runs. "auto" is "exact" where that is offered, otherwise "sampled".
         n_repeats : int, default 1
             Number of independent runs of which the mean is taken; divides by its square root.
         random_state : int, numpy Generator or None, default 0

@@ -11,7 +11,7 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
-from ..designs import KFold, LeaveGroupsOut
+from ..designs import KFold, LeaveGroupsOut, LeaveOut
 from ..neighbors import Neighbors
 from ._depth import first_depth
 from ._problem import ScoringProblem
@@ -65,11 +65,13 @@ def split_spread(
 def _exact(
     problem: ScoringProblem, neighbors: Neighbors, result: CompleteCV, tol: float, n_jobs: int | None
 ) -> SplitSpread:
+    if _uses_every_split(problem):
+        return SplitSpread(0.0, True, 0.0, 0)
     scores = _all_runs(problem, result)
     if scores is not None:
         spread = _deviation(scores, result.score)
         largest_error = result.truncation_bound * math.sqrt(len(scores))  # if all of it is in one run
-        error = largest_error + 8 * EPS * problem.largest if len(scores) > 1 else 0.0
+        error = largest_error + 8 * EPS * problem.largest
     else:
         reason = why_not_exact(problem, result)
         if reason:
@@ -80,19 +82,20 @@ def _exact(
     return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
 
 
+def _uses_every_split(problem: ScoringProblem) -> bool:
+    """Whether cross-validation with this design goes through all splits, so that nothing is random."""
+    design = problem.design
+    if isinstance(design, LeaveGroupsOut | LeaveOut):
+        return design.p == 1
+    return type(design) is KFold and design.n_splits == len(problem.labels.codes)
+
+
 def _all_runs(problem: ScoringProblem, result: CompleteCV) -> Array | None:
     """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
-    kind, n_items = problem.training_sets[0], len(result.per_item)
-    codes = problem.labels.codes
-    if type(problem.design) is KFold and problem.design.n_splits == n_items:
-        return np.array([result.score])
-    if isinstance(problem.design, LeaveGroupsOut) and problem.design.p == 1:
-        tests = problem.design.codes
-    elif type(problem.design) in FIXED and kind.n_test == 1:
-        tests = np.arange(n_items)
-    else:
+    if type(problem.design) not in FIXED or problem.training_sets[0].n_test != 1:
         return None
-    return np.bincount(tests, item_shares(problem, 1)[0][codes] * result.per_item)
+    scores: Array = item_shares(problem, 1)[0][problem.labels.codes] * result.per_item
+    return scores
 
 
 def _sampled(

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._formatting import _listed
+from .._typing import Array
 from ..designs import LeaveGroupsOut
 from ..inference import Terms
 from ._problem import ScoringProblem
+
+UNORDERED = ("bias", "prediction")
+"""Parts of a regression of which neither small nor large values are better."""
+
+
+@dataclass(frozen=True)
+class HalvesRequest:
+    """The checked arguments of `ScoredHalves.standard_error`.
+
+    ``groups`` int64 (n_items,) are group codes, or None; ``key`` is the same for the same halves, None if
+    the random state is not a number.
+    """
+
+    n_halvings: int
+    groups: Array | None
+    rng: np.random.Generator
+    key: Any
+
+
+def check_finite(result: Any) -> None:
+    """Raise ValueError if the score is not a number, as after an error of a plugin's kernel."""
+    if not math.isfinite(result.score):
+        msg = f"this needs a score that is a number, but the score of {result.variant!r} is {result.score}"
+        raise ValueError(msg)
 
 
 def problem_size(problem: ScoringProblem) -> int:
@@ -15,25 +44,47 @@ def problem_size(problem: ScoringProblem) -> int:
     return len(problem.labels.codes)
 
 
-def terms_of(problem: ScoringProblem, weights: Any) -> Terms:
+def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms:
     """What two results must share to be compared."""
-    rule = f"{problem.variant.name}{_listed(problem.parameters)}"
-    return Terms(problem.targets, weights, type(problem.design).__name__, problem.is_loss, rule)
+    loss = problem.parameters.get("loss")
+    scale = (
+        None if loss is None else np.asarray(loss, dtype=float).tobytes(),
+        problem.parameters.get("part"),
+        problem.parameters.get("output"),
+    )
+    return Terms(
+        problem.targets,
+        weights,
+        type(problem.design).__name__,
+        None if problem.parameters.get("part") in UNORDERED else problem.is_loss,
+        _rule(problem),
+        scale,
+        error_bound if math.isfinite(error_bound) else 0.0,
+    )
 
 
 def target_of(problem: ScoringProblem) -> str:
     """What the score estimates, in words."""
-    terms = terms_of(problem, None)
-    whole = ", whole groups at a time" if isinstance(problem.design, LeaveGroupsOut) else ""
+    drawn = "samples drawn from it at random"
+    if isinstance(problem.design, LeaveGroupsOut):
+        drawn += ", whole groups at a time"
+    elif any(kind.stratified for kind in problem.training_sets):
+        per_class = getattr(problem.design, "per_class", None) is not None
+        drawn += ", with given numbers of every class" if per_class else ", with the class shares of these"
+    average = "" if problem.average == "pooled" else f" (average={problem.average!r})"
     return (
-        f"mean {problem.measure} in the population of {terms.rule}, trained on {_train_sizes(problem)} "
-        f"samples drawn from it at random{whole}, over all training sets (average={problem.average!r})"
+        f"{problem.measure} in the population of {_rule(problem)}, trained on {_train_sizes(problem)} "
+        f"{drawn}, averaged over all training sets{average}"
     )
 
 
 def score_range_of(problem: ScoringProblem) -> tuple[float, float] | None:
     """The smallest and the largest score of one classification, or None."""
     return problem.variant.score_range(**problem.parameters)
+
+
+def _rule(problem: ScoringProblem) -> str:
+    return f"{problem.variant.name}{_listed(problem.parameters)}"
 
 
 def _train_sizes(problem: ScoringProblem) -> str:

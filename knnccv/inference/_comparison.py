@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +14,11 @@ from .._typing import Array
 from .._validation import check_random_state, check_real
 from ._halves import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
 from ._interval import ConfidenceInterval, check_level
+
+HALVES_AGREE = (
+    "the halves of both results score the same although the scores differ: halves say nothing about this "
+    "difference"
+)
 
 
 class Comparable(Protocol):
@@ -36,15 +42,29 @@ class Comparable(Protocol):
 class Terms(NamedTuple):
     """What two results must share to be comparable, and how to read them.
 
-    ``labels`` (n_items,) or (n_items, n_outputs), ``weights`` (n_items,), ``design``: the name of its kind,
-    ``is_loss``: whether smaller is better, ``rule``: the rule in words.
+    Attributes
+    ----------
+    labels : ndarray of shape (n_items,) or (n_items, n_outputs)
+    weights : ndarray of shape (n_items,)
+    design : str
+        The name of its kind.
+    is_loss : bool or None
+        Whether smaller is better; None if neither is.
+    rule : str
+        The rule in words.
+    scale : tuple
+        What else decides the meaning of a score: a loss matrix, an output.
+    error_bound : float
+        Bound of the error of the score.
     """
 
     labels: Array
     weights: Array
     design: str
-    is_loss: bool
+    is_loss: bool | None
     rule: str
+    scale: tuple[Any, ...] = ()
+    error_bound: float = 0.0
 
 
 class Probabilities(NamedTuple):
@@ -80,6 +100,8 @@ class Comparison:
         differently from more data.
     half_scores : ndarray of shape (n_halvings, 2)
         The difference in each half.
+    error_bound : float
+        Bound of the error of `difference`; a difference within it counts as 0.
     """
 
     difference: float
@@ -91,13 +113,18 @@ class Comparison:
     is_loss: bool
     half_difference: float
     half_scores: Array = field(default_factory=lambda: np.empty((0, 2)))
+    error_bound: float = 0.0
 
     @property
     def pvalue(self) -> float:
-        """Two-sided p-value of the hypothesis that the rules are equally good in the population."""
+        """Two-sided p-value of the hypothesis that both are equally good in the population.
+
+        NaN if the halves of both score the same although the scores differ, as with two numbers of folds
+        that become one in the halves.
+        """
         from scipy.special import stdtr
 
-        return min(1.0, 2 * float(stdtr(self.degrees_of_freedom, -abs(self._t(0.0)))))
+        return 2 * float(stdtr(self.degrees_of_freedom, -abs(self._t(0.0))))
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Interval of the difference.
@@ -111,6 +138,8 @@ class Comparison:
 
         level = check_level(confidence_level)
         margin = float(stdtrit(self.degrees_of_freedom, (1 + level) / 2)) * self.standard_error
+        if math.isnan(self._t(0.0)):
+            margin = math.nan
         return ConfidenceInterval(
             self.difference - margin,
             self.difference + margin,
@@ -142,17 +171,19 @@ class Comparison:
         if not 0 <= width < math.inf:
             msg = f"rope must be a finite number of at least 0, got {rope!r}"
             raise ValueError(msg)
+        if self.standard_error == 0 and abs(self.difference) <= width + self.error_bound:
+            return Probabilities(0.0, 1.0, 0.0)
         below = float(stdtr(self.degrees_of_freedom, -self._t(-width)))
         above = float(stdtr(self.degrees_of_freedom, self._t(width)))
         first, second = (below, above) if self.is_loss else (above, below)
         return Probabilities(first, max(0.0, 1 - below - above), second)
 
     def _t(self, at: float) -> float:
-        """(difference - at) / standard error; 0 / 0 is 0."""
+        """(difference - at) / standard error, where differences within the error bound are 0."""
         distance = self.difference - at
-        if self.standard_error > 0:
-            return distance / self.standard_error
-        return math.copysign(math.inf, distance) if distance else 0.0
+        if abs(distance) <= self.error_bound:
+            return 0.0
+        return distance / self.standard_error if self.standard_error > 0 else math.nan
 
     def __repr__(self) -> str:
         low, high = self.confidence_interval()
@@ -178,8 +209,8 @@ def compare(
     Parameters
     ----------
     a, b : CompleteCV or ExpectedScore
-        Results for the same samples, with the same weights and the same kind of design. Rules, parameters
-        and metrics may differ.
+        Results for the same samples, with the same weights and the same kind of design. Rules, parameters,
+        metrics and training sizes may differ.
     n_halvings, groups, random_state
         As for `CompleteCV.standard_error`.
 
@@ -195,7 +226,8 @@ def compare(
     Warns
     -----
     InferenceWarning
-        As `CompleteCV.standard_error`.
+        As `CompleteCV.standard_error`; if the halves of both results score the same although the scores
+        differ: p-value and interval are then NaN.
 
     Notes
     -----
@@ -221,12 +253,36 @@ def compare(
             msg = f"compare takes results of complete_cv or expected_score, got {result!r}"
             raise TypeError(msg)
     first, second = a.inference_terms(), b.inference_terms()
-    _check_comparable(a, b, first, second)
-    seed = fixed_seed(random_state)
-    halves = [each.half_scores(n_halvings, groups, seed) for each in (a, b)]
-    for text in dict.fromkeys(text for each in halves for text in each.warnings):
+    check_comparable(a, b, first, second)
+    halves = halves_of_all((a, b), n_halvings, groups, random_state)
+    found = comparison_of(a, b, *halves)
+    texts = [text for each in halves for text in each.warnings]
+    if math.isnan(found.pvalue):
+        texts.append(HALVES_AGREE)
+    for text in dict.fromkeys(texts):
         warnings.warn(text, InferenceWarning, stacklevel=2)
-    return comparison_of(a, b, halves[0], halves[1])
+    return found
+
+
+def halves_of_all(
+    results: Sequence[Comparable], n_halvings: int, groups: Any, random_state: Any
+) -> list[HalfScores]:
+    """The scores of the same halves for all results.
+
+    Raises
+    ------
+    ValueError
+        If the results draw different halves.
+    """
+    seed = fixed_seed(random_state)
+    halves = [result.half_scores(n_halvings, groups, seed) for result in results]
+    if len({each.drawn for each in halves}) > 1:
+        msg = (
+            "results can be compared if they are scored on the same halves, but their designs draw halves "
+            "of other groups, or one of them is stratified"
+        )
+        raise ValueError(msg)
+    return halves
 
 
 def fixed_seed(random_state: Any) -> int:
@@ -241,20 +297,22 @@ def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScor
     """The comparison of two results whose halves have been scored."""
     first, second = a.inference_terms(), b.inference_terms()
     halves = of_a.scores - of_b.scores
+    error = math.sqrt(mean_squared_difference(halves) / 4)
     return Comparison(
         difference=a.score - b.score,
-        standard_error=math.sqrt(mean_squared_difference(halves) / 4),
+        standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
         names=(first.rule, second.rule),
         scores=(a.score, b.score),
         measure=a.measure,
-        is_loss=first.is_loss,
+        is_loss=bool(first.is_loss),
         half_difference=math.fsum(halves.ravel()) / halves.size,
         half_scores=halves,
+        error_bound=first.error_bound + second.error_bound,
     )
 
 
-def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
+def check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
     if len(first.labels) != len(second.labels):
         msg = (
             "results can be compared if they are for the same samples, got "
@@ -267,6 +325,12 @@ def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms)
         raise ValueError(msg)
     if a.measure != b.measure:
         msg = f"results can be compared if their scores are of one kind, got {a.measure} and {b.measure}"
+        raise ValueError(msg)
+    if first.is_loss is None:
+        msg = f"results can be compared if one score is better than another, but the score is: {a.measure}"
+        raise ValueError(msg)
+    if first.scale != second.scale:
+        msg = "results can be compared if their scores mean the same, but their losses or outputs differ"
         raise ValueError(msg)
     if first.design != second.design:
         msg = f"results can be compared under one kind of design, got {first.design} and {second.design}"

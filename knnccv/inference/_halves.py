@@ -30,6 +30,12 @@ class HalfScores:
         The mean training size of the halves.
     warnings : tuple of str
         Conditions under which intervals were found to be unreliable.
+    drawn : str
+        A digest of the halves: results with the same digest were scored on the same halves.
+    n_answers : float
+        The effective number of weighted answers, 1 / (sum of squared weights); 0 for `n_units`.
+    resolution : float
+        The accuracy of the scores. A standard error below it counts as 0.
     """
 
     scores: Array
@@ -37,6 +43,12 @@ class HalfScores:
     of_groups: bool
     train_size: float
     warnings: tuple[str, ...] = ()
+    drawn: str = ""
+    n_answers: float = 0.0
+    resolution: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.scores.flags.writeable = False
 
     @property
     def mean(self) -> float:
@@ -50,7 +62,8 @@ class HalfScores:
         Two disjoint halves are independent, so its expectation is half the variance of a half's score. A
         score of all samples has about half the variance of that of a half.
         """
-        return mean_squared_difference(self.scores) / 4
+        found = mean_squared_difference(self.scores) / 4
+        return found if math.sqrt(found) > self.resolution else 0.0
 
     @property
     def degrees_of_freedom(self) -> float:

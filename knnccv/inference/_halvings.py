@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from .._validation import check_integer
 
 SAME_CLASSES = 10
 """Halvings in a row that have the same numbers of every class, where these decide the training sets."""
+
+EACH_OF = 20
+"""Of so many random numbers of every class one is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,11 @@ class Halvings:
     half_of: Array
     n_units: int
     of_groups: bool
+
+    @property
+    def digest(self) -> str:
+        """The same for the same halves."""
+        return hashlib.blake2b(self.half_of.tobytes(), digest_size=16).hexdigest()
 
     def rows(self, halving: int, half: int) -> Array:
         """The samples of a half, ascending."""
@@ -75,7 +84,7 @@ def draw_halvings(
     classes : int64 ndarray of shape (n_items,), optional
         Class codes, for designs with training sets of given numbers of every class. Each halving is still a
         random one, but `SAME_CLASSES` in a row have the same numbers of every class in their halves. Fewer
-        sets of tables then serve all halves.
+        sets of tables then serve all halves. The numbers themselves are drawn systematically.
     """
     half_of = np.full((n_halvings, n_items), -1, np.int8)
     if groups is not None:
@@ -87,13 +96,35 @@ def draw_halvings(
         for one in half_of:
             one[:] = _random_halves(n_items, rng)
         return Halvings(half_of, n_items, False)
-    members = [np.flatnonzero(classes == c) for c in range(int(classes.max()) + 1)]
-    for first in range(0, n_halvings, SAME_CLASSES):
-        start = _random_halves(n_items, rng)
+    members = [np.flatnonzero(classes == c) for c in np.unique(classes)]
+    members.sort(key=lambda each: each[0])  # so that other names of the classes draw the same halves
+    counts = np.array([len(each) for each in members])
+    starts = range(0, n_halvings, SAME_CLASSES)
+    compositions = _compositions(counts, n_items // 2, len(starts), rng)
+    for first, (in_first, in_second) in zip(starts, compositions, strict=True):
         for one in half_of[first : first + SAME_CLASSES]:
-            for each in members:
-                one[each] = rng.permutation(start[each])
+            for each, n, m in zip(members, in_first, in_second, strict=True):
+                order = rng.permutation(each)
+                one[order[:n]], one[order[n : n + m]] = 0, 1
     return Halvings(half_of, n_items, False)
+
+
+def _compositions(
+    counts: Array, size: int, number: int, rng: np.random.Generator
+) -> list[tuple[Array, Array]]:
+    """Numbers of every class in two random disjoint halves of this size, `number` times.
+
+    Drawn systematically: of many random ones, sorted by the rarest class and then the others, every so many
+    is taken. Each is a random one, and together they vary as all of them do.
+    """
+    drawn = []
+    for _ in range(EACH_OF * number):
+        first = rng.multivariate_hypergeometric(counts, size)
+        drawn.append((first, rng.multivariate_hypergeometric(counts - first, size)))
+    rarest = np.argsort(counts, kind="stable")
+    drawn.sort(key=lambda pair: tuple((pair[0] - pair[1])[rarest]))
+    chosen = drawn[int(rng.integers(EACH_OF)) :: EACH_OF]
+    return [chosen[at] for at in rng.permutation(number)]
 
 
 def _random_halves(n_units: int, rng: np.random.Generator) -> Array:

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, Self
 from .._validation import check_real
 from ._halves import HalfScores
 
+FEW = 10
+"""Expected errors, or correct answers, below which the effective number of answers is bounded."""
+
 
 class _Bounds(NamedTuple):
     low: float
@@ -33,12 +36,12 @@ class ConfidenceInterval(_Bounds):
         What the interval is for, in words.
     """
 
-    confidence_level: float
-    method: str
-    n_eff: float
-    half_score: float
-    half_train_size: float
-    target: str
+    confidence_level: float = math.nan
+    method: str = ""
+    n_eff: float = math.nan
+    half_score: float = math.nan
+    half_train_size: float = math.nan
+    target: str = ""
 
     def __new__(cls, low: float, high: float, **fields: Any) -> Self:
         """Make the pair and set its attributes."""
@@ -101,7 +104,7 @@ def confidence_interval(
         margin = z * math.sqrt(halves.variance)
         low, high = score - margin, score + margin
     else:
-        low, high, n_eff = _wilson(score, halves.variance, halves.n_units, z, *score_range)
+        low, high, n_eff = _wilson(score, halves, z, *score_range)
     return ConfidenceInterval(
         low,
         high,
@@ -115,21 +118,26 @@ def confidence_interval(
 
 
 def _wilson(
-    score: float, variance: float, n_units: int, z: float, least: float, most: float
+    score: float, halves: HalfScores, z: float, least: float, most: float
 ) -> tuple[float, float, float]:
     """Wilson's interval with an effective number of answers: its ends, and that number.
 
-    The number is bounded by a fifth and twice the number of units, which keeps intervals near the ends of
-    the range from becoming arbitrarily wide or narrow.
+    The number is the one with which the binomial variance is that of the halves. Near an end of the range,
+    where fewer than `FEW` errors or `FEW` correct answers are expected, the variance is badly known. There
+    the number is at least a fifth of the units and at most twice that of the answers.
     """
-    width = most - least
+    width, n_answers = most - least, halves.n_answers or float(halves.n_units)
     if width == 0:
-        return score, score, float(n_units)
+        return score, score, n_answers
     share = min(max((score - least) / width, 0.0), 1.0)
-    variance /= width**2
-    n_eff = float(n_units)
-    if variance > 0:
-        n_eff = min(max(share * (1 - share) / variance, n_units / 5), 2.0 * n_units)
+    variance = halves.variance / width**2
+    fewest = min(n_answers, halves.n_units)
+    if variance == 0:
+        n_eff = fewest
+    elif n_answers * min(share, 1 - share) < FEW:
+        n_eff = min(max(share * (1 - share) / variance, fewest / 5), 2 * n_answers)
+    else:
+        n_eff = share * (1 - share) / variance
     center = share + z * z / (2 * n_eff)
     margin = z * math.sqrt(share * (1 - share) / n_eff + (z / (2 * n_eff)) ** 2)
     scale = 1 + z * z / n_eff

@@ -11,7 +11,14 @@ import numpy as np
 
 from .._formatting import data_frame
 from .._typing import Array
-from ._comparison import Comparable, Comparison, _check_comparable, comparison_of, fixed_seed
+from ._comparison import (
+    HALVES_AGREE,
+    Comparable,
+    Comparison,
+    check_comparable,
+    comparison_of,
+    halves_of_all,
+)
 from ._halves import InferenceWarning
 from ._interval import check_level
 
@@ -53,15 +60,18 @@ class Comparisons:
     pairs: dict[tuple[str, str], Comparison]
 
     def not_worse(self, confidence_level: float = 0.95) -> tuple[str, ...]:
-        """The results that are not significantly worse than the best, by the corrected p-values."""
+        """The results that are not significantly worse than the best, by the corrected p-values.
+
+        The best was chosen by the same data. A p-value of NaN counts as not significant.
+        """
         level = check_level(confidence_level)
-        kept = self.adjusted[0] > 1 - level
+        kept = ~(self.adjusted[0] <= 1 - level)
         return tuple(name for name, keep in zip(self.names, kept, strict=True) if keep)
 
     def cliques(self, confidence_level: float = 0.95) -> list[tuple[str, ...]]:
         """The largest runs of results, in order of their scores, of which no two differ significantly."""
         level = check_level(confidence_level)
-        alike = self.adjusted > 1 - level
+        alike = ~(self.adjusted <= 1 - level)
         found: list[tuple[int, int]] = []
         for start in range(len(self.names)):
             end = start + 1
@@ -162,6 +172,14 @@ def compare_all(
             raise ValueError(msg)
         given, names = list(results.values()), list(results)
     else:
+        if not isinstance(results, Sequence) or isinstance(results, str):
+            msg = (
+                f"compare_all takes a sequence of results, or a mapping of name to result, got {results!r}"
+            )
+            raise TypeError(msg)
+        if isinstance(names, str):
+            msg = f"names must be a sequence of names, got the string {names!r}"
+            raise TypeError(msg)
         given = list(results)
     if len(given) < 2:
         msg = f"compare_all needs at least two results, got {len(given)}"
@@ -173,11 +191,9 @@ def compare_all(
     terms = [result.inference_terms() for result in given]
     names = _distinct([each.rule for each in terms] if names is None else list(names), len(given))
     for result, term in zip(given[1:], terms[1:], strict=True):
-        _check_comparable(given[0], result, terms[0], term)
-    seed = fixed_seed(random_state)
-    halves = [result.half_scores(n_halvings, groups, seed) for result in given]
-    for text in dict.fromkeys(text for each in halves for text in each.warnings):
-        warnings.warn(text, InferenceWarning, stacklevel=2)
+        check_comparable(given[0], result, terms[0], term)
+    halves = halves_of_all(given, n_halvings, groups, random_state)
+    texts = [text for each in halves for text in each.warnings]
     scores = np.array([result.score for result in given])
     order = np.argsort(scores if terms[0].is_loss else -scores, kind="stable")
     n = len(given)
@@ -190,6 +206,10 @@ def compare_all(
         differences[i, j], differences[j, i] = found.difference, -found.difference
         errors[i, j] = errors[j, i] = found.standard_error
         pvalues[i, j] = pvalues[j, i] = found.pvalue
+        if np.isnan(found.pvalue):
+            texts.append(HALVES_AGREE)
+    for text in dict.fromkeys(texts):
+        warnings.warn(text, InferenceWarning, stacklevel=2)
     return Comparisons(
         tuple(names[at] for at in order),
         scores[order],
@@ -198,12 +218,15 @@ def compare_all(
         pvalues,
         _holm(pvalues),
         given[0].measure,
-        terms[0].is_loss,
+        bool(terms[0].is_loss),
         pairs,
     )
 
 
 def _distinct(names: Sequence[str], number: int) -> Sequence[str]:
+    if not all(isinstance(name, str) for name in names):
+        msg = f"names of results must be strings, got {list(names)!r}"
+        raise TypeError(msg)
     if len(names) != number:
         msg = f"names must have one name for each of the {number} results, got {len(names)}"
         raise ValueError(msg)
@@ -215,14 +238,15 @@ def _distinct(names: Sequence[str], number: int) -> Sequence[str]:
 
 
 def _holm(pvalues: Array) -> Array:
-    """Holm's adjusted p-values of all pairs."""
+    """Holm's adjusted p-values of all pairs; NaN, which counts as the largest, stays NaN."""
     upper = np.triu_indices(len(pvalues), 1)
     found = pvalues[upper]
-    order = np.argsort(found, kind="stable")
-    factors = np.arange(len(found), 0, -1)
-    adjusted = np.empty_like(found)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * found[order]))
+    known = np.where(np.isnan(found), 1.0, found)
+    order = np.argsort(known, kind="stable")
+    factors = np.arange(len(known), 0, -1)
+    adjusted = np.empty_like(known)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * known[order]))
     matrix = np.ones_like(pvalues)
-    matrix[upper] = adjusted
-    matrix.T[upper] = adjusted
+    matrix[upper] = np.where(np.isnan(found), np.nan, adjusted)
+    matrix.T[upper] = matrix[upper]
     return matrix

@@ -103,7 +103,10 @@ class ExpectedScore(ScoredHalves):
         shares = np.array(parts.weights) / sum(parts.weights)
         weights = sum(share * each.weights for share, each in zip(shares, terms, strict=True))
         is_loss = first.is_loss != (parts.weights[0] < 0)
-        return first._replace(labels=labels, weights=weights, is_loss=is_loss)
+        bounds = [abs(weight) * each.error_bound for weight, each in zip(parts.weights, terms, strict=True)]
+        return first._replace(
+            labels=labels, weights=weights, is_loss=is_loss, error_bound=math.fsum(bounds)
+        )
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
@@ -115,22 +118,27 @@ class ExpectedScore(ScoredHalves):
             found[0],
             scores=parts.offset + np.sum(weighted, axis=0),
             train_size=math.fsum(halves.train_size for halves in found) / len(found),
+            resolution=math.fsum(
+                abs(w) * halves.resolution for w, halves in zip(parts.weights, found, strict=True)
+            ),
             warnings=tuple(dict.fromkeys(text for halves in found for text in halves.warnings)),
         )
 
-    def _target(self) -> str:
+    def target_in_words(self) -> str:
+        """What the score estimates."""
         parts = self._sum()
         first = parts.results[0]
-        target = first._target()
+        target = first.target_in_words()
         name = "" if parts.measure == first.measure else f"{parts.measure}, from the "
         more = f", and {len(parts.results) - 1} more, averaged" if len(parts.results) > 1 else ""
         return f"{name}{target}{more}"
 
-    def _score_range(self) -> tuple[float, float] | None:
+    def score_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest score of one classification, or None."""
         parts = self._sum()
         low = high = parts.offset
         for weight, result in zip(parts.weights, parts.results, strict=True):
-            limits = result._score_range()
+            limits = result.score_range()
             if limits is None:
                 return None
             ends = sorted(weight * limit for limit in limits)

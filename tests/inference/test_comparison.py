@@ -10,6 +10,7 @@ from scipy import stats
 from knnccv import (
     InferenceWarning,
     KFold,
+    LeaveGroupsOut,
     StratifiedKFold,
     Subsample,
     compare,
@@ -79,10 +80,31 @@ def test_a_result_and_itself():
     assert found.probability() == (0, 1, 0)
 
 
-def test_a_difference_without_scatter_is_certain():
-    sure = Comparison(0.1, 0.0, 20.0, ("a", "b"), (0.6, 0.5), "accuracy", False, 0.1)
-    assert sure.pvalue == 0
-    assert sure.probability(0.01) == (1, 0, 0)
+def test_a_difference_that_halves_do_not_show_is_not_judged():
+    same = Comparison(0.1, 0.0, 20.0, ("a", "b"), (0.6, 0.5), "accuracy", False, 0.1)
+    assert math.isnan(same.pvalue)
+    assert all(math.isnan(end) for end in same.confidence_interval())
+    X, y = samples()
+    folds = [complete_cv(X, y, "knn", KFold(k), n_neighbors=3) for k in (80, 120)]
+    with pytest.warns(InferenceWarning, match="halves of both results score the same"):
+        found = compare(*folds, n_halvings=5)
+    assert math.isnan(found.pvalue)
+    with pytest.warns(InferenceWarning, match="halves of both results score the same"):
+        table = compare_all(dict(zip("ab", folds, strict=True)), n_halvings=5)
+    assert table.not_worse() == table.names
+
+
+def test_the_same_rule_by_two_names_is_not_different():
+    X, y = samples(60)
+    for design in (KFold(7), Subsample(40), StratifiedKFold(4)):
+        one, other = (
+            complete_cv(X, y, *rule, **parameters)
+            for rule, parameters in ((("nn", design), {}), (("knn", design), {"n_neighbors": 1}))
+        )
+        found = compare(one, other, n_halvings=10)
+        assert found.pvalue == 1
+        assert found.probability(0.0) == (0, 1, 0)
+        assert len(compare_all({"a": one, "b": other}, n_halvings=10).not_worse()) == 2
 
 
 def test_random_state_draws_the_same_halves_for_both():
@@ -138,6 +160,23 @@ def test_what_cannot_be_compared():
         compare_all([one, 0.8])
     with pytest.raises(ValueError, match="at least two results, got 1"):
         compare_all([one])
+    with pytest.raises(TypeError, match="names of results must be strings"):
+        compare_all({1: one, 2: five})
+    for wrong in (None, one, "results"):
+        with pytest.raises(TypeError, match="compare_all takes a sequence of results"):
+            compare_all(wrong)
+    with pytest.raises(TypeError, match="names must be a sequence of names"):
+        compare_all([one, five], names="ab")
+    groups = np.arange(120) // 4
+    grouped = [complete_cv(X, y, "nn", LeaveGroupsOut(each)) for each in (groups, np.arange(120) // 6)]
+    with pytest.raises(ValueError, match="scored on the same halves"):
+        compare(*grouped, n_halvings=5)
+    costs = [complete_cv(X, y, "nn", KFold(5), loss=[[0, c], [c, 0]]) for c in (1, 5)]
+    with pytest.raises(ValueError, match="losses or outputs differ"):
+        compare(*costs)
+    parts = [complete_cv(X, X[:, 0], "regression", KFold(5), n_neighbors=k, part="bias") for k in (1, 3)]
+    with pytest.raises(ValueError, match="if one score is better than another"):
+        compare(*parts)
     with pytest.raises(ValueError, match="names must be distinct"):
         compare_all([one, one])
     with pytest.raises(ValueError, match="one name for each of the 2 results, got 1"):

@@ -77,6 +77,7 @@ def halves_quietly(result, *arguments):
 @pytest.mark.parametrize("seed", range(30))
 def test_every_half_scores_what_its_own_training_sets_give(seed):
     distances, y, loss = larger(seed)
+    compared = 0
     for s, (variant, setting) in enumerate(SETTINGS):
         parameters = {name: loss if value is True else value for name, value in setting.items()}
         for d, (design, in_half) in enumerate(designs(len(y), seed)):
@@ -103,6 +104,8 @@ def test_every_half_scores_what_its_own_training_sets_give(seed):
                         **plain(parameters),
                     )
                     assert score == pytest.approx(float(expected), abs=1e-12)
+                    compared += 1
+    assert compared >= 16
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -366,9 +369,12 @@ def test_lists_of_other_programs():
     given = complete_cv(Neighbors.from_lists(items, distances), y, "nn", Subsample(0.8))
     whole = complete_cv(X, y, "nn", Subsample(0.8))
     assert given.standard_error(20) == pytest.approx(whole.standard_error(20), rel=1e-6)
-    short = complete_cv(Neighbors.from_lists(items[:, :4], distances[:, :4]), y, "nn", Subsample(0.8))
+    short = complete_cv(Neighbors.from_lists(items[:, :16], distances[:, :16]), y, "nn", Subsample(0.8))
     with pytest.warns(InferenceWarning, match="end too early for halves"):
         short.standard_error(20)
+    few = complete_cv(Neighbors.from_lists(items[:, :4], distances[:, :4]), y, "nn", Subsample(0.8))
+    with pytest.raises(ValueError, match="needs deeper neighbor lists"):
+        few.standard_error(20)
     near = Neighbors.from_lists(items, distances, approximate=True)
     with pytest.warns(InferenceWarning, match="neighbors are approximate"):
         complete_cv(near, y, "nn", Subsample(0.8)).confidence_interval(n_halvings=20)

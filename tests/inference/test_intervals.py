@@ -26,12 +26,14 @@ def wilson(share, n, z):
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("share", [0.5, 0.8, 0.97])
+@pytest.mark.parametrize("share", [0.5, 0.79, 0.97])
 def test_wilson_with_the_effective_number(level, share):
     given = halves([[share - 0.1, share], [share + 0.02, share - 0.08], [share, share + 0.01]])
     variance = (0.1**2 + 0.1**2 + 0.01**2) / 3 / 4
     freedom = 1 / (1 / 49 + 1 / 3)
-    n_eff = min(max(share * (1 - share) / variance, 10), 100)
+    n_eff = share * (1 - share) / variance
+    if 50 * (1 - share) < 10:
+        n_eff = min(max(n_eff, 10), 100)
     found = of(share, given, level)
     assert given.variance == pytest.approx(variance, rel=1e-12)
     assert given.degrees_of_freedom == pytest.approx(freedom, rel=1e-12)
@@ -77,9 +79,29 @@ def test_a_loss_that_is_constant_has_no_width():
     assert tuple(of(3.0, halves([[3.0, 3.0]] * 5), limits=(3.0, 3.0))) == (3.0, 3.0)
 
 
-def test_the_effective_number_is_bounded():
+def test_the_effective_number_is_bounded_near_the_ends_of_the_range():
     assert of(0.9, halves([[0.9, 0.9000001]] * 5)).n_eff == 100
     assert of(0.999, halves([[0.5, 0.9]] * 5)).n_eff == 10
+    assert of(0.5, halves([[0.5, 0.501]] * 5)).n_eff == pytest.approx(0.25 / (0.001**2 / 4))
+    assert of(0.5, halves([[0.0, 1.0]] * 5)).n_eff == pytest.approx(1)
+
+
+def test_weights_and_groups_bound_the_effective_number():
+    few = HalfScores(np.array([[0.9, 0.9000001]] * 5), 50, False, 20.0, n_answers=20.0)
+    assert of(0.9, few).n_eff == 40
+    groups = HalfScores(np.array([[0.99, 0.9900001]] * 5), 10, True, 20.0, n_answers=200.0)
+    assert of(0.99, groups).n_eff == 400
+    nothing = HalfScores(np.array([[0.99, 0.99]] * 5), 10, True, 20.0, n_answers=200.0)
+    assert of(0.99, nothing).n_eff == 10
+
+
+def test_a_scatter_below_the_resolution_counts_as_none():
+    noise = HalfScores(np.array([[1.0, 1.0 - 1e-15]] * 5), 60, False, 20.0, resolution=1e-6)
+    for score in (1.0, 1.0 - 1e-15, 1.0 + 1e-15):
+        found = of(score, noise)
+        assert found.n_eff == 60
+        assert found.high == pytest.approx(1)
+        assert found.high <= 1
 
 
 def samples(n_items, seed=0):

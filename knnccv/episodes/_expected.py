@@ -1,0 +1,309 @@
+"""`expected_episodes`: the exact mean accuracy of the nearest support over all episodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._labels import encode_labels
+from .._parallel import check_pool, for_each, one_blas_thread
+from .._typing import Array
+from .._validation import check_bool, check_integer, check_tol
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ._distances import Distances, too_short
+from ._episodes import Episodes
+from ._exact import exact_accuracies, exact_mean
+from ._problem import Problem, check_ties, choose_all_ways
+from ._result import EpisodeScore, class_means
+from ._rows import score_rows
+from ._symmetric import binomials
+from ._tied_rows import score_tied_row
+from ._vote_rows import all_votes
+
+
+def expected_episodes(
+    X: Any,
+    y: Any,
+    episodes: Episodes | None = None,
+    n_neighbors: int = 1,
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str = "random",
+    tol: float = 1e-10,
+    all_ways: bool | None = None,
+    jackknife: str | None = None,
+    exact: bool = False,
+    n_jobs: int | None = None,
+) -> EpisodeScore:
+    """The mean accuracy over all episodes of few-shot classification by the nearest support.
+
+    Nothing is sampled: the result has no ± from drawing episodes. With one shot, the nearest support is the
+    nearest prototype. With several shots it is not; for prototypes see `sampled_episodes`.
+
+    Parameters
+    ----------
+    X : Neighbors, or array of shape (n_items, n_features)
+        Embedded samples, or their neighbors; distances with ``metric="precomputed"``. Lists should be
+        complete, since an episode may draw any sample; see `tol`.
+    y : array of shape (n_items,)
+        Class labels.
+    episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
+        What an episode draws; its numbers may be ranges.
+    n_neighbors : int, default 1
+        Number of nearest supports that vote, with equal votes; a tied vote goes to each of the classes with
+        equal probability. Votes take hundreds of times as long as the nearest support, and are refused
+        where that would be hours.
+    metric, metric_params
+        As in `Neighbors.from_data`, or "precomputed".
+    ties : {"random", "index"}, default "random"
+        Equally distant samples: the mean over all their orders, or the order of the rows.
+    tol : float, default 1e-10
+        Largest `error_bound` that is accepted. The bound is that of rounding, and with lists of the nearest
+        samples of what the others could add to the score.
+    all_ways : bool, optional
+        Whether to compute the scores of all numbers of ways, from 2 to the number of classes, which takes
+        about twice as long for 20 classes. Default: for up to 100 classes.
+    jackknife : {None, "class"}, default None
+        "class": also the scores without each class, whose spread is the luck of having these classes. The
+        largest number of ways must be less than the number of classes.
+    exact : bool, default False
+        Also compute the score as a rational number: slow, for some hundreds of samples.
+    n_jobs : int, optional
+        Threads. Default: all processors. The result is the same to the last bit.
+
+    Returns
+    -------
+    EpisodeScore
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; a class has no more samples than the shots; there are fewer classes
+        than ways; neighbor lists are too short for `tol`, or approximate; votes would take too long, or
+        `n_neighbors` exceeds the supports of an episode; or the bound of rounding exceeds `tol`.
+
+    Notes
+    -----
+    A query x of class o with own samples i, f_i of them behind i, is right with probability
+
+    ``P(x) = sum_i C(f_i, K-1) / C(n_o - 1, K) * e_{N-1}({S_c(i) : c != o}) / C(C-1, N-1)``
+
+    where ``S_c(i) = C(n_c - g_c(i), K) / C(n_c, K)``, ``g_c(i)`` is the number of samples of class c nearer
+    than i, and e the elementary symmetric polynomial. Time: all distances, and a few nanoseconds for each.
+    Memory: a block of rows.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.episodes import Episodes, expected_episodes
+    >>> wine = load_wine()
+    >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> result = expected_episodes(X, wine.y, Episodes(n_way=3, n_shot=1))
+    >>> round(result.score, 4), {way: round(score, 4) for way, score in result.ways.items()}
+    (0.8341, {2: 0.8962, 3: 0.8341})
+    """
+    started = time.perf_counter()
+    episodes = Episodes() if episodes is None else episodes
+    n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
+    if check_bool("exact", exact) and n_neighbors > 1:
+        msg = f"exact=True serves the nearest support, n_neighbors=1, got {n_neighbors}"
+        raise ValueError(msg)
+    check_pool(n_jobs, None, progress=False)
+    neighbors = as_neighbors(X, metric, metric_params)
+    labels = encode_labels(y, neighbors.n_items)
+    episodes.check(labels)
+    n_classes = len(labels.classes)
+    if jackknife and episodes.ways[-1] == n_classes:
+        msg = (
+            f"jackknife='class' needs more classes than ways: {n_classes} classes, n_way={n_classes}; "
+            "without one of them no episode can be drawn"
+        )
+        raise ValueError(msg)
+    warn_label_leakage(neighbors, episodes.ways[0] * episodes.shots[0])
+    all_ways = choose_all_ways(all_ways, n_classes) if n_neighbors == 1 else all_ways is True
+    problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
+    if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
+        raise ValueError(too_short(neighbors))
+    left_open = np.zeros((1, 1, problem.n_terms))
+    if n_neighbors == 1:
+        sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
+    else:
+        sums, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
+        without = sums
+    sums /= binomials(n_classes - 1, problem.n_terms)
+    means = class_means(sums, labels.codes, n_classes).mean(axis=0)
+    asked = [way - 1 for way in episodes.ways]
+    per_item = sums[:, :, asked].mean(axis=(1, 2))
+    weights = (1 / (n_classes * labels.counts))[labels.codes]
+    if left_open.any() and (jackknife or exact):
+        raise ValueError(too_short(neighbors))
+    bound = rounding_bound(problem, n_neighbors)
+    if len(left_open) == len(sums):
+        left_open = left_open / binomials(n_classes - 1, problem.n_terms)
+        bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
+    ways = [way for way in problem.ways() if way * episodes.shots[0] >= n_neighbors]
+    table = means[:, [way - 1 for way in ways]]
+    if bound > tol:
+        why = "the rounding error of double precision"
+        if left_open.any():
+            why = f"what samples beyond the lists of {neighbors!r} could add to the score"
+        msg = f"tol={tol:g} is below {why}, {bound:.1e}"
+        raise ValueError(msg)
+    rational = exact_accuracies(problem, neighbors, ties) if exact else None
+    return EpisodeScore(
+        score=float(class_means(per_item, labels.codes, n_classes).mean()),
+        per_item=per_item,
+        weights=weights,
+        table=table,
+        ways=dict(zip(ways, table.mean(axis=0).tolist(), strict=True)),
+        error_bound=bound,
+        tied=tied,
+        score_without=_scores_without(problem, without) if jackknife else None,
+        episodes=episodes,
+        n_neighbors=n_neighbors,
+        ties=ties,
+        classes=labels.classes,
+        labels=labels.codes,
+        metric=neighbors.metric,
+        exact=None if rational is None else exact_mean(problem, rational),
+        per_item_exact=rational,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackknife: Any) -> int:
+    """Check what depends on neither X nor y; return the number of neighbors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+    """
+    if not isinstance(episodes, Episodes):
+        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
+        raise TypeError(msg)
+    fewest = episodes.ways[0] * episodes.shots[0]
+    n_votes: int = check_integer(
+        "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
+    )
+    check_ties(ties)
+    check_tol(tol)
+    if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
+        msg = f"jackknife must be None or 'class', got {jackknife!r}"
+        raise ValueError(msg)
+    if jackknife is not None and n_votes > 1:
+        msg = f"jackknife='class' serves the nearest support, n_neighbors=1, got {n_votes}"
+        raise ValueError(msg)
+    return n_votes
+
+
+def rounding_bound(problem: Problem, n_neighbors: int) -> float:
+    """Bound of the rounding error of the score, to first order.
+
+    All terms are positive, so relative errors do not grow: three roundings for every class and way, two for
+    every factor of a probability, one for every own sample in a sum, and those of the nodes for ties. Votes
+    sum over all samples, with several terms for each class.
+    """
+    n_classes, n_shot = len(problem.labels.counts), problem.episodes.shots[-1]
+    n_ways = problem.n_terms
+    steps = 3 * n_classes + (2 * n_shot + 4) * n_ways + int(problem.labels.counts.max()) + 64
+    if n_neighbors > 1:
+        steps += len(problem.order) + 4 * n_classes * (n_neighbors + 2 * n_shot)
+    return float(np.finfo(float).eps) * steps
+
+
+def _all_rows(
+    problem: Problem, neighbors: Neighbors, ties: str, n_jobs: int | None
+) -> tuple[Array, Array, Array, int]:
+    """Sums of polynomials (n_items, n_shots, n_terms); without each class; left open; number of ties.
+
+    The sums that are left open by lists have no rows if all samples are compared.
+    """
+    n_items, n_classes = len(problem.order), len(problem.labels.counts)
+    shots = np.array(problem.episodes.shots)
+    sums = np.zeros((n_items, len(shots), problem.n_terms))
+    without = np.zeros((n_items if problem.jackknife else 0, n_classes))
+    left_open = np.zeros(sums.shape if not neighbors.sees_all else (0, len(shots), problem.n_terms))
+    tied = np.zeros(n_items, bool)
+    functional = problem.functional()
+    bounds, starts, tables = problem.bounds, problem.starts, problem.tables
+
+    def score_block(block: tuple[int, int, int]) -> None:
+        own_class, begin, end = block
+        rows = problem.order[begin:end]
+        values, slack = distances.block(begin, end)
+        values[np.arange(end - begin), np.arange(begin, end)] = np.inf
+        own = np.sort(values[:, bounds[own_class] : bounds[own_class + 1]], axis=1)
+        own = np.ascontiguousarray(own[:, :-1])
+        own_weights = problem.own_weights(own_class)
+        out = np.zeros((end - begin, len(shots), problem.n_terms))
+        out_without = np.zeros((end - begin, n_classes))
+        out_open = np.zeros_like(out)
+        certain = np.zeros(end - begin, bool)
+        if not distances.by_lists:
+            score_rows(
+                values,
+                own,
+                own_class,
+                bounds,
+                slack,
+                tables,
+                starts,
+                own_weights,
+                problem.n_terms,
+                functional,
+                problem.jackknife,
+                out,
+                out_without,
+                certain,
+            )
+        for r in np.flatnonzero(~certain):
+            rounded = slack[r] > 0
+            row = distances.exact(begin + int(r), begin + int(r) + 1)[0] if rounded else values[r]
+            tied[rows[r]] = score_tied_row(
+                row,
+                problem.order,
+                int(rows[r]),
+                own_class,
+                bounds,
+                ties == "random",
+                tables,
+                starts,
+                own_weights,
+                shots,
+                problem.n_terms,
+                functional,
+                problem.jackknife,
+                out[r],
+                out_without[r],
+                out_open[r],
+            )
+        sums[rows] = out
+        if distances.by_lists:
+            left_open[rows] = out_open
+        if problem.jackknife:
+            without[rows] = out_without
+
+    with one_blas_thread():
+        distances = Distances(neighbors, problem.order)
+        size = distances.rows_at_once()
+        blocks = [
+            (c, begin, min(begin + size, int(bounds[c + 1])))
+            for c in range(n_classes)
+            for begin in range(int(bounds[c]), int(bounds[c + 1]), size)
+        ]
+        for_each(score_block, blocks, n_jobs)
+    return sums, without, left_open, int(tied.sum())
+
+
+def _scores_without(problem: Problem, without: Array) -> Array:
+    """The score without each class, from the expected accuracies of all samples without it."""
+    n_classes = len(problem.labels.counts)
+    means = class_means(without, problem.labels.codes, n_classes) / len(problem.episodes.shots)
+    np.fill_diagonal(means, 0.0)
+    scores: Array = means.sum(axis=0) / (n_classes - 1)
+    return scores

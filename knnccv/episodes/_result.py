@@ -1,0 +1,241 @@
+"""The results of `expected_episodes`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._formatting import data_frame, error_line
+from .._typing import Array
+from ._episodes import Episodes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EpisodeScore:
+    """The exact mean accuracy over all episodes of the given classes and samples.
+
+    Attributes
+    ----------
+    score : float
+        The mean accuracy over all episodes.
+    per_item : ndarray of shape (n_items,)
+        The expected accuracy of every sample as a query.
+    weights : ndarray of shape (n_items,)
+        ``1 / (n_classes * class size)``; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
+    table : ndarray of shape (n_shots, n_ways)
+        The score of every number of shots in ``episodes.shots`` and every number of ways in ``ways``.
+    ways : dict of int to float
+        The score of every number of ways from 2 to the number of classes, as a mean over the shots; with
+        ``all_ways=False`` up to the largest of the episodes.
+    error_bound : float
+        Bound of ``|score - exact value|``, and of all values in ``table``: rounding, to first order. With
+        lists of the nearest samples the scores are lower bounds, and the others add at most this.
+    tied : int
+        Number of samples for which an own sample is tied with a sample of another class.
+    score_without : ndarray of shape (n_classes,), or None
+        With ``jackknife="class"``: the score without each class.
+    standard_error : float
+        With ``jackknife="class"``: the standard error of the score as an estimate for other classes of the
+        same kind. NaN without.
+    episodes : Episodes
+        What is drawn.
+    n_neighbors : int
+        The number of nearest supports that vote.
+    ties : str
+        "random" or "index".
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    labels : ndarray of shape (n_items,)
+        The class of every sample, as its place in ``classes``.
+    metric : str
+        The metric.
+    exact : Fraction or None
+        The score as a rational number, with ``exact=True``.
+    per_item_exact : tuple of Fraction, or None
+        ``per_item`` as rational numbers, with ``exact=True``.
+    seconds : float
+        Wall time.
+    """
+
+    score: float
+    per_item: Array
+    weights: Array
+    table: Array
+    ways: dict[int, float]
+    error_bound: float
+    tied: int
+    score_without: Array | None
+    episodes: Episodes
+    n_neighbors: int
+    ties: str
+    classes: Array
+    labels: Array
+    metric: str
+    exact: Fraction | None = None
+    per_item_exact: tuple[Fraction, ...] | None = None
+    seconds: float = 0.0
+    certified: bool = True
+
+    @property
+    def standard_error(self) -> float:
+        """The jackknife standard error over classes; NaN without ``jackknife="class"``."""
+        return math.nan if self.score_without is None else jackknife_error(self.score_without)
+
+    @property
+    def per_class(self) -> dict[Any, float]:
+        """The mean accuracy of the queries of every class, by label."""
+        means = class_means(self.per_item, self.labels, len(self.classes))
+        return dict(zip(self.classes.tolist(), means.tolist(), strict=True))
+
+    @property
+    def accuracy_table(self) -> dict[tuple[int, int], float]:
+        """The score of every (n_way, n_shot)."""
+        shots = self.episodes.shots
+        return {
+            (way, shot): float(self.table[s, w])
+            for s, shot in enumerate(shots)
+            for w, way in enumerate(self.ways)
+        }
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        error = ""
+        if self.score_without is not None:
+            error = f", standard error {self.standard_error:.2g} over classes"
+        return (
+            f"<EpisodeScore {self.score:.6g}: {self.rule}, {self.episodes}, mean over all episodes of "
+            f"{len(self.classes)} classes and {len(self.per_item)} samples{error}, {error_line(self)}, "
+            f"{self.tied} samples tied (ties={self.ties!r})>"
+        )
+
+    @property
+    def rule(self) -> str:
+        """The rule in words."""
+        return (
+            "nearest support" if self.n_neighbors == 1 else f"vote of {self.n_neighbors} nearest supports"
+        )
+
+    @property
+    def truncation_bound(self) -> float:
+        """The same as ``error_bound``, since approximate neighbors are refused."""
+        return self.error_bound
+
+    def to_frame(self) -> pd.DataFrame:
+        """The scores as a DataFrame: columns ``n_way``, ``n_shot``, ``score``.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        rows = self.accuracy_table
+        return data_frame(
+            {
+                "n_way": np.array([way for way, _ in rows]),
+                "n_shot": np.array([shot for _, shot in rows]),
+                "score": np.array(list(rows.values())),
+            }
+        )
+
+    def difference(self, other: EpisodeScore) -> EpisodeDifference:
+        """The paired difference to another score: the same samples and episodes, another embedding.
+
+        Parameters
+        ----------
+        other : EpisodeScore
+            Of the same labels and episodes.
+
+        Returns
+        -------
+        EpisodeDifference
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no `EpisodeScore`, or its labels or episodes are others.
+        """
+        if not isinstance(other, EpisodeScore):
+            msg = f"other must be an EpisodeScore, got {other!r}"
+            raise TypeError(msg)
+        if self.n_neighbors != other.n_neighbors:
+            msg = f"the scores are of different rules: {self.rule} and {other.rule}"
+            raise ValueError(msg)
+        if self.episodes != other.episodes:
+            msg = f"the scores are means over different episodes: {self.episodes} and {other.episodes}"
+            raise ValueError(msg)
+        same = np.array_equal(self.classes, other.classes) and np.array_equal(self.labels, other.labels)
+        if not same:
+            msg = "the scores are of samples with different labels; a paired difference needs the same y"
+            raise ValueError(msg)
+        without = None
+        if self.score_without is not None and other.score_without is not None:
+            without = self.score_without - other.score_without
+        return EpisodeDifference(
+            difference=self.score - other.score,
+            standard_error=math.nan if without is None else jackknife_error(without),
+            per_item=self.per_item - other.per_item,
+            per_class={c: value - other.per_class[c] for c, value in self.per_class.items()},
+            difference_without=without,
+            error_bound=self.error_bound + other.error_bound,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeDifference:
+    """The paired difference of two exact scores of the same samples.
+
+    Attributes
+    ----------
+    difference : float
+        The first score minus the second; exact, up to ``error_bound``.
+    standard_error : float
+        By leaving out each class in both scores; NaN unless both have ``jackknife="class"``.
+    per_item : ndarray of shape (n_items,)
+        The difference for every query.
+    per_class : dict
+        The difference for every class.
+    difference_without : ndarray of shape (n_classes,), or None
+        The difference without each class.
+    error_bound : float
+        Bound of the rounding of ``difference``.
+    """
+
+    difference: float
+    standard_error: float
+    per_item: Array
+    per_class: dict[Any, float]
+    difference_without: Array | None
+    error_bound: float
+
+    def __float__(self) -> float:
+        return self.difference
+
+    def __repr__(self) -> str:
+        return (
+            f"<EpisodeDifference {self.difference:+.4g}, standard error {self.standard_error:.2g} over "
+            f"{len(self.per_class)} classes, {np.count_nonzero(self.per_item > 0)} samples better and "
+            f"{np.count_nonzero(self.per_item < 0)} worse>"
+        )
+
+
+def class_means(per_item: Array, codes: Array, n_classes: int) -> Array:
+    """The mean of the samples of every class, as float64 (n_classes,) or (n_classes, n_columns)."""
+    return np.array([per_item[codes == c].mean(axis=0) for c in range(n_classes)])
+
+
+def jackknife_error(without: Array) -> float:
+    """The delete-one standard error from the values without each unit (Efron and Stein 1981)."""
+    n = len(without)
+    return float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))

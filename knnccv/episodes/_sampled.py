@@ -1,0 +1,259 @@
+"""`sampled_episodes`: random episodes, as papers report them."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._labels import encode_labels
+from .._parallel import check_pool, for_each, stop_flag
+from .._typing import Array
+from .._validation import check_bool, check_choice, check_integer, check_random_state
+from ..neighbors import Neighbors, check_features
+from ._episodes import Episodes
+from ._expected import expected_episodes
+from ._runs import run_episodes
+
+HEADS = ("nearest", "prototype")
+METRICS = ("euclidean", "cosine")
+BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledEpisodes:
+    """The accuracies of random episodes.
+
+    Attributes
+    ----------
+    score : float
+        The estimate of the mean over all episodes: the mean accuracy, or with a control variate the
+        adjusted mean.
+    standard_error : float
+        Of ``score``, for other random episodes of the same classes and samples. It says nothing about
+        other classes; for them see ``expected_episodes(..., jackknife="class")``.
+    std : float
+        The standard deviation of the accuracy of one episode.
+    accuracies : ndarray of shape (n_episodes,)
+        The accuracy of every episode.
+    r2 : float
+        With a control variate: the share of the episodes' variance that the nearest support of the same
+        episode explains. NaN without.
+    exact_nearest : float
+        With a control variate: the exact mean accuracy of the nearest support. NaN without.
+    episodes : Episodes
+        What is drawn.
+    n_query : int
+        Queries of every class.
+    head : str
+        "nearest" or "prototype".
+    metric : str
+        "euclidean" or "cosine".
+    seconds : float
+        Wall time.
+    """
+
+    score: float
+    standard_error: float
+    accuracies: Array
+    r2: float
+    exact_nearest: float
+    episodes: Episodes
+    n_query: int
+    head: str
+    metric: str
+    seconds: float = 0.0
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the accuracy of one episode."""
+        return float(self.accuracies.std(ddof=1))
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
+        """The normal interval for the mean over all episodes of these classes and samples.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
+        """
+        if not 0 < confidence_level < 1:
+            msg = f"confidence_level must be between 0 and 1, got {confidence_level!r}"
+            raise ValueError(msg)
+        from statistics import NormalDist
+
+        reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * self.standard_error
+        return self.score - reach, self.score + reach
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __repr__(self) -> str:
+        control = "" if math.isnan(self.r2) else f", control variate with R^2 {self.r2:.2f}"
+        return (
+            f"<SampledEpisodes {self.score:.4f}, standard error {self.standard_error:.2g}: {self.head}, "
+            f"{len(self.accuracies)} random {self.episodes} episodes of {self.n_query} queries per class, "
+            f"standard deviation of one {self.std:.2g}{control}>"
+        )
+
+
+def sampled_episodes(
+    X: Any,
+    y: Any,
+    episodes: Episodes | None = None,
+    *,
+    n_episodes: int = 600,
+    n_query: int = 15,
+    head: str = "nearest",
+    control_variate: bool = False,
+    metric: str = "euclidean",
+    random_state: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> SampledEpisodes:
+    """The accuracies of random episodes: their mean, and the standard deviation of one episode.
+
+    For prototypes of several shots, whose mean over all episodes cannot be counted, and for what a table
+    of 600 episodes would scatter.
+
+    Parameters
+    ----------
+    X : array of shape (n_items, n_features)
+        Embedded samples.
+    y : array of shape (n_items,)
+        Class labels.
+    episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
+        What an episode draws.
+    n_episodes : int, default 600
+        At least 2.
+    n_query : int, default 15
+        Queries of every class of an episode; every class needs `n_shot` + `n_query` samples.
+    head : {"nearest", "prototype"}, default "nearest"
+        The class of the nearest support, or of the nearest mean of a class's supports.
+    control_variate : bool, default False
+        With ``head="prototype"``: correct the mean by the nearest support in the same episodes, whose exact
+        mean is known. The standard error shrinks by the square root of ``1 - r2``.
+    metric : {"euclidean", "cosine"}, default "euclidean"
+        "cosine" scales all samples to length 1; prototypes are means of the scaled samples.
+    random_state : int, numpy Generator or None
+        Seed.
+    n_jobs : int, optional
+        Threads. Default: all processors. The result is the same to the last bit.
+
+    Returns
+    -------
+    SampledEpisodes
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; a class has too few samples; or a control variate is requested for
+        the nearest support, whose exact mean `expected_episodes` computes.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
+    >>> wine = load_wine()
+    >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> few = sampled_episodes(X, wine.y, Episodes(3, 1), random_state=0)
+    >>> bool(abs(few.score - expected_episodes(X, wine.y, Episodes(3, 1)).score) < 4 * few.standard_error)
+    True
+    """
+    started = time.perf_counter()
+    episodes = Episodes() if episodes is None else episodes
+    if not isinstance(episodes, Episodes):
+        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
+        raise TypeError(msg)
+    n_episodes = check_integer("n_episodes", n_episodes, 2)
+    n_query = check_integer("n_query", n_query, 1)
+    check_choice("head", head, HEADS)
+    check_choice("metric", metric, METRICS)
+    if check_bool("control_variate", control_variate) and head == "nearest":
+        msg = (
+            "control_variate=True needs head='prototype': the exact mean of the nearest support is "
+            "expected_episodes(X, y, episodes).score"
+        )
+        raise ValueError(msg)
+    check_pool(n_jobs, None, progress=False)
+    rng = check_random_state(random_state)
+    if isinstance(X, Neighbors):
+        msg = f"X must be the embedded samples, an array of shape (n_items, n_features), got {X!r}"
+        raise TypeError(msg)
+    data = _scaled(check_features(X), metric)
+    labels = encode_labels(y, len(data))
+    episodes.check(labels, n_query)
+    seeds = rng.integers(0, 2**64, n_episodes, dtype=np.uint64)
+    accuracies, nearest = np.empty(n_episodes), np.empty(n_episodes)
+    members = np.argsort(labels.codes, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(labels.counts)])
+    ways, shots = np.array(episodes.ways), np.array(episodes.shots)
+
+    def run_block(begin: int) -> None:
+        part = slice(begin, begin + BLOCK)
+        run_episodes(
+            data,
+            members,
+            bounds,
+            ways,
+            shots,
+            n_query,
+            seeds[part],
+            head == "prototype",
+            bool(control_variate),
+            accuracies[part],
+            nearest[part],
+            stop_flag(),
+        )
+
+    for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
+    score, error = float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(n_episodes)
+    r2 = exact = math.nan
+    if control_variate:
+        exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
+        score, error, r2 = _controlled(accuracies, nearest, exact)
+    return SampledEpisodes(
+        score=score,
+        standard_error=error,
+        accuracies=accuracies,
+        r2=r2,
+        exact_nearest=exact,
+        episodes=episodes,
+        n_query=n_query,
+        head=head,
+        metric=metric,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _controlled(accuracies: Array, nearest: Array, exact: float) -> tuple[float, float, float]:
+    """The mean corrected by regression on a variable with this exact mean, its standard error, R^2."""
+    spread = nearest.var()
+    covariance = ((accuracies - accuracies.mean()) * (nearest - nearest.mean())).mean()
+    slope = covariance / spread if spread > 0 else 0.0
+    total = accuracies.var()
+    r2 = slope * covariance / total if total > 0 else 0.0
+    score = accuracies.mean() - slope * (nearest.mean() - exact)
+    n = len(accuracies)
+    error = math.sqrt(max(1 - r2, 0.0) * total / max(n - 2, 1))
+    return float(score), error, float(r2)
+
+
+def _scaled(data: Array, metric: str) -> Array:
+    """The features, as float64; for cosine with length 1.
+
+    Raises
+    ------
+    ValueError
+        If a row has no direction.
+    """
+    if metric == "euclidean":
+        return data
+    lengths = np.sqrt((data * data).sum(axis=1))
+    if (lengths == 0).any():
+        msg = f"X[{int(np.argmax(lengths == 0))}] is 0 in all features and has no direction for the cosine"
+        raise ValueError(msg)
+    scaled: Array = data / lengths[:, None]
+    return scaled

@@ -1,0 +1,172 @@
+"""Arguments of episodes that are refused, with the message that says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from knnccv import Neighbors
+from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1, 2], [4, 5, 6])
+X = RNG.normal(size=(15, 2))
+D = np.abs(X[:, None] - X[None]).sum(axis=-1)
+NAN = np.where(np.arange(30).reshape(15, 2) == 7, np.nan, X)
+BAD_D = D + np.where(np.arange(225).reshape(15, 15) == 1, np.nan, 0)
+MAKING = {
+    "way-1": ({"n_way": 1}, ValueError, "n_way must be at least 2, got 1"),
+    "way-float": ({"n_way": 5.0}, TypeError, "n_way must be an integer, got 5.0"),
+    "way-text": ({"n_way": "5"}, TypeError, "n_way must be an integer, got '5'"),
+    "way-bool": ({"n_way": True}, TypeError, "n_way must be an integer, got True"),
+    "way-none": ({"n_way": None}, TypeError, "n_way must be an integer, got None"),
+    "ways-empty": ({"n_way": range(5, 5)}, ValueError, "n_way must hold at least one number"),
+    "ways-repeated": ({"n_way": [2, 2]}, ValueError, "n_way must hold different numbers"),
+    "ways-low": ({"n_way": range(1, 4)}, ValueError, "every number in n_way must be at least 2, got 1"),
+    "shot-0": ({"n_shot": 0}, ValueError, "n_shot must be at least 1, got 0"),
+    "shot-negative": ({"n_shot": -1}, ValueError, "n_shot must be at least 1, got -1"),
+    "shots-text": ({"n_shot": ["1", 5]}, TypeError, "every number in n_shot must be an integer"),
+}
+ASKING = {
+    "ways-many": (
+        {"episodes": Episodes(4, 1)},
+        ValueError,
+        "n_way must be between 2 and 3, the number of cl",
+    ),
+    "default-5-way": (
+        {"episodes": None},
+        ValueError,
+        "n_way must be between 2 and 3, the number of classes in y",
+    ),
+    "shots-many": (
+        {"episodes": Episodes(2, 4)},
+        ValueError,
+        "class 0 has 4 samples, .* n_shot=4 and a query: n_shot must be at most 3",
+    ),
+    "one-class": ({"y": np.zeros(15, int)}, ValueError, "at least 2 classes; y has 1, 0"),
+    "class-of-one": (
+        {"y": [*range(14), 13]},
+        ValueError,
+        "class 0 has 1 sample; every class needs at least 2",
+    ),
+    "class-of-one-text": ({"y": ["a", *"b" * 14]}, ValueError, "class 'a' has 1 sample; every class needs"),
+    "y-short": ({"y": Y[:14]}, ValueError, "X has 15 samples, but y has 14 labels"),
+    "y-2-D": ({"y": np.zeros((15, 2), int)}, ValueError, "y must have shape"),
+    "y-nan": ({"y": np.where(Y == 1, np.nan, Y)}, ValueError, r"y\[4\] is nan"),
+    "y-real": ({"y": X[:, 0]}, TypeError, "class labels must be whole numbers"),
+    "y-mixed": ({"y": ["a", *Y[1:].tolist()]}, TypeError, "cannot be sorted together"),
+    "X-nan": ({"X": NAN}, ValueError, r"X\[3, 1\] is nan"),
+    "X-1-D": ({"X": X[:, 0]}, ValueError, "X must have shape"),
+    "X-text": ({"X": [["a", "b"]] * 15}, TypeError, "X must hold real numbers"),
+    "D-nan": ({"X": BAD_D, "metric": "precomputed"}, ValueError, "is nan"),
+    "D-similar": ({"X": 9 - D, "metric": "precomputed"}, ValueError, "similarit"),
+    "D-oblong": ({"X": D[:, :9], "metric": "precomputed"}, ValueError, "must have shape"),
+    "metric": ({"metric": "near"}, ValueError, "metric must be"),
+    "metric-twice": ({"X": Neighbors.from_data(X), "metric": "cosine"}, ValueError, "already has a metric"),
+    "lists-short": (
+        {"X": Neighbors.from_lists(np.argsort(D, axis=1)[:, 1:6])},
+        ValueError,
+        "below what samples beyond the lists of <Neighbors of 15 samples .* could add to the score",
+    ),
+    "lists-approximate": (
+        {"X": Neighbors.from_lists(np.argsort(D, axis=1)[:, 1:], approximate=True)},
+        ValueError,
+        "are approximate",
+    ),
+    "episodes-text": ({"episodes": "5-way"}, TypeError, "must be an Episodes object"),
+    "episodes-numbers": ({"episodes": (5, 1)}, TypeError, "must be an Episodes object"),
+    "votes-many": ({"n_neighbors": 3}, ValueError, "n_neighbors must be between 1 and 2, the supports of"),
+    "votes-of-ranges": (
+        {"n_neighbors": 4, "episodes": Episodes((2, 3), (1, 2))},
+        ValueError,
+        "n_neighbors must be between 1 and 2, the supports of the smallest episode, got 4",
+    ),
+    "votes-jackknife": (
+        {"n_neighbors": 2, "jackknife": "class"},
+        ValueError,
+        "serves the nearest support, n_neighbors=1, got 2",
+    ),
+    "neighbors-0": ({"n_neighbors": 0}, ValueError, "n_neighbors must be between 1 and 2, .* got 0"),
+    "ties": ({"ties": "fair"}, ValueError, "ties must be 'random' or 'index', got 'fair'"),
+    "tol": ({"tol": 1}, ValueError, r"tol must be in \[0, 1\)"),
+    "tol-0": ({"tol": 0, "episodes": Episodes(2)}, ValueError, "below the rounding error"),
+    "jackknife": ({"jackknife": "item"}, ValueError, "jackknife must be None or 'class', got 'item'"),
+    "jackknife-true": ({"jackknife": True}, ValueError, "jackknife must be None or 'class', got True"),
+    "jackknife-all": (
+        {"jackknife": "class", "episodes": Episodes(3)},
+        ValueError,
+        "needs more classes than ways",
+    ),
+    "all-ways": ({"all_ways": "yes", "episodes": Episodes(2)}, TypeError, "all_ways must be True, False"),
+    "exact": ({"exact": 1}, TypeError, "exact must be True or False"),
+    "exact-votes": ({"exact": True, "n_neighbors": 2}, ValueError, "exact=True serves the nearest support"),
+    "jobs": ({"n_jobs": 0}, ValueError, "n_jobs"),
+}
+SAMPLING = {
+    "few": ({"n_episodes": 1}, ValueError, "n_episodes must be at least 2, got 1"),
+    "queries-0": ({"n_query": 0}, ValueError, "n_query must be at least 1, got 0"),
+    "queries-many": (
+        {"n_query": 15},
+        ValueError,
+        "class 0 has 4 samples; every class needs at least 16: n_shot=1 and 15 queries",
+    ),
+    "queries-shots": (
+        {"n_query": 3, "episodes": Episodes(2, 2)},
+        ValueError,
+        "n_shot=2 and 3 queries: n_shot must be at most 1",
+    ),
+    "head": ({"head": "linear"}, ValueError, "head must be one of 'nearest', 'prototype'"),
+    "control": ({"control_variate": True}, ValueError, "needs head='prototype'"),
+    "control-text": ({"control_variate": "yes"}, TypeError, "control_variate must be True or False"),
+    "metric": ({"metric": "manhattan"}, ValueError, "metric must be one of 'euclidean', 'cosine'"),
+    "seed": ({"random_state": -1}, ValueError, "random_state must be at least 0"),
+    "seed-text": ({"random_state": "a"}, TypeError, "random_state must be"),
+    "zero": ({"X": X * 0, "metric": "cosine"}, ValueError, r"X\[0\] is 0 in all features"),
+    "X-nan": ({"X": NAN}, ValueError, r"X\[3, 1\] is nan"),
+    "y-short": ({"y": Y[:9]}, ValueError, "X has 15 samples, but y has 9 labels"),
+    "episodes": ({"episodes": 5}, TypeError, "must be an Episodes object"),
+    "neighbors": ({"X": Neighbors.from_data(X)}, TypeError, "X must be the embedded samples"),
+}
+
+
+def refused(call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("case", MAKING)
+def test_bad_episodes(case):
+    arguments, error, message = MAKING[case]
+    refused(lambda: Episodes(**arguments), error, message)
+
+
+@pytest.mark.parametrize("case", ASKING)
+def test_bad_questions(case):
+    arguments, error, message = ASKING[case]
+    refused(
+        lambda: expected_episodes(**{"X": X, "y": Y, "episodes": Episodes(2), **arguments}), error, message
+    )
+
+
+@pytest.mark.parametrize("case", SAMPLING)
+def test_bad_samples(case):
+    arguments, error, message = SAMPLING[case]
+    given = {"X": X, "y": Y, "episodes": Episodes(2), "n_query": 2, **arguments}
+    refused(lambda: sampled_episodes(**given), error, message)
+
+
+def test_many_classes_are_not_all_ways():
+    y = np.arange(240) % 120
+    found = expected_episodes(np.arange(240.0)[:, None], y, n_jobs=1)
+    assert list(found.ways) == [2, 3, 4, 5]
+    assert found.score == found.ways[5]
+
+
+def test_votes_that_take_hours_are_refused_with_the_figure():
+    y = np.arange(12_000) % 20
+    X = np.random.default_rng(0).normal(size=(12_000, 3))
+    with pytest.raises(
+        ValueError, match=r"votes of 15 supports for 12000 samples would take about \d\d+ hours"
+    ):
+        expected_episodes(X, y, Episodes(10, 5), 15)
