@@ -143,7 +143,8 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
             f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
-            "much as the others: 95 % intervals were found to contain the target in some 90 % of the data sets"
+            "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
+            "data sets"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(
