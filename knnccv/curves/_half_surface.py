@@ -66,7 +66,7 @@ class HalfSurface:
     @property
     def known(self) -> Array:
         """The cells with scores, bool (n_K, n_sizes)."""
-        found: Array = ~np.isnan(self.scores).any(axis=(0, 1))
+        found: Array = np.logical_not(np.isnan(self.scores).any(axis=(0, 1)))
         return found
 
     def cell(self, row: int, column: int) -> HalfScores:
@@ -99,8 +99,8 @@ class SurfaceEvaluation:
             found, sizes, undecided = self._by_cells(halvings)
         else:
             found, sizes, undecided = self._by_profiles(kind, halvings)
-        unsuited: Array = np.isnan(found).any(axis=(0, 1))
-        cut: Array = ~unsuited & (undecided > MOST_UNDECIDED)
+        unsuited: Array = np.logical_or.reduce(np.isnan(found), axis=(0, 1))
+        cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
         if unsuited.all():
             least = f"{self.grid.axis}={min(self.grid.values)} or more"
             msg = (

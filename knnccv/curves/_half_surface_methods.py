@@ -365,4 +365,5 @@ def _errors(scores: Array, resolution: float) -> Array:
 
 def _rounding(scores: Array) -> Array:
     """What rounding may add to the difference of two scores."""
-    return ROUNDING * np.spacing(np.abs(scores).max(axis=0))
+    found: Array = ROUNDING * np.spacing(np.abs(scores).max(axis=0))
+    return found
