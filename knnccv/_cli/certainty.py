@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from ..driver import CompleteCV, is_accuracy
 from ..inference import Comparison, ConfidenceInterval, StandardError, compare
 
 ROPE = 0.01
-"""The largest difference between two rules that does not matter."""
+"""The largest difference between two rules that does not matter, unless --rope sets it. Not for losses."""
 
 WIDTH = 84
 
@@ -28,6 +29,8 @@ class Certainty:
         The luck of the split.
     comparison
         The comparison with another rule, and ``level``, that of its interval.
+    rope
+        The largest difference that does not matter; None for a loss without --rope.
     """
 
     standard_error: StandardError | None = None
@@ -35,10 +38,16 @@ class Certainty:
     split_std: Any = None
     comparison: Comparison | None = None
     level: float = 0.95
+    rope: float | None = None
 
     @classmethod
     def of(
-        cls, found: CompleteCV, other: CompleteCV | None, interval: float | None, seed: int
+        cls,
+        found: CompleteCV,
+        other: CompleteCV | None,
+        interval: float | None,
+        rope: float | None,
+        seed: int,
     ) -> Certainty:
         """What the options ask for.
 
@@ -49,14 +58,17 @@ class Certainty:
         """
         level = 0.95 if interval is None else interval
         comparison = None if other is None else compare(found, other, random_state=seed)
+        if rope is None and comparison is not None and not comparison.is_loss:
+            rope = ROPE
         if interval is None:
-            return cls(comparison=comparison, level=level)
+            return cls(comparison=comparison, level=level, rope=rope)
         return cls(
             found.standard_error(random_state=seed),
             found.confidence_interval(level, random_state=seed),
             found.split_std(random_state=seed),
             comparison,
             level,
+            rope,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -78,11 +90,18 @@ class Certainty:
         if self.interval is None or self.split_std is None:
             return []
         shown = _shown(measure)
-        around = f"one run scatters by ± {shown(self.split_std.std)} around it (luck of the split)"
+        spread = self.split_std
+        every_split = spread.exact and spread.std == spread.error == 0
+        std = f"{100 * spread.std:.2f} points" if is_accuracy(measure) else f"{spread.std:.4g}"
+        luck = (
+            "every split is used: no luck of the split"
+            if every_split
+            else f"standard deviation of one random run around this exact score: {std} (luck of the split)"
+        )
         return [
+            *textwrap.wrap(luck, WIDTH),
             f"{_bracketed(self.interval, shown)} (luck of the data)",
             *textwrap.wrap(f"for the {self.interval.target}", WIDTH),
-            around,
         ]
 
     def comparison_lines(self) -> list[str]:
@@ -98,35 +117,43 @@ class Certainty:
 
         unit = " points" if points else ""
         interval = found.confidence_interval(self.level)
-        likely = found.probability(ROPE)
-        by = "1 point" if points else f"{ROPE:g}"
-        return [
+        lines = [
             "",
             f"Compared with {found.names[1]}: {found.measure} {shown(found.scores[1])}",
             f"  difference   {difference(found.difference)}{unit}  (this rule minus the other)",
+        ]
+        if math.isnan(found.pvalue):
+            return [*lines, "  p-value      not defined: the halves do not tell both rules apart"]
+        lines += [
             f"               {100 * self.level:g} % [{difference(interval.low)}, "
             f"{difference(interval.high)}]{unit} (luck of the data)",
-            f"  p-value      {found.pvalue:.2g}  (of the hypothesis that both are equally good)",
-            f"  better by more than {by}, with probability:",
+            f"  p-value      {found.pvalue:.2g}  (of the hypothesis that both are equally good in the "
+            "population)",
+        ]
+        if self.rope is None:
+            return lines
+        likely = found.probability(self.rope)
+        by = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}" if points else f"{self.rope:g}"
+        return [
+            *lines,
+            f"  better by more than {by}  (posterior probability, flat prior, normal approximation):",
             f"               this rule {likely.first:.2f}, neither {likely.equivalent:.2f}, "
             f"the other {likely.second:.2f}",
         ]
 
     def _comparison_as_json(self, found: Comparison) -> dict[str, Any]:
-        likely = found.probability(ROPE)
+        is_defined = not math.isnan(found.pvalue)
+        likely = found.probability(self.rope) if is_defined and self.rope is not None else None
         return {
             "with": found.names[1],
             "scores": list(found.scores),
             "difference": found.difference,
             "standard_error": found.standard_error,
-            "interval": _interval_as_json(found.confidence_interval(self.level)),
-            "pvalue": found.pvalue,
-            "rope": ROPE,
-            "probability": {
-                "better": likely.first,
-                "equivalent": likely.equivalent,
-                "worse": likely.second,
-            },
+            "interval": (_interval_as_json(found.confidence_interval(self.level)) if is_defined else None),
+            "pvalue": found.pvalue if is_defined else None,
+            "rope": self.rope,
+            "probability": likely
+            and {"better": likely.first, "equivalent": likely.equivalent, "worse": likely.second},
         }
 
 

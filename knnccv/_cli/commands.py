@@ -17,12 +17,14 @@ from .episodes_command import add_episodes
 from .options import (
     check_file_options,
     check_metric_options,
+    check_rope,
     choose_design,
     level,
     natural,
     other_rule,
     parameters,
     size,
+    width,
 )
 
 Commands = Any  # the type that add_subparsers() returns is private
@@ -172,14 +174,21 @@ def add_score(commands: Commands) -> None:
         type=level,
         const=0.95,
         metavar="LEVEL",
-        help="also print a confidence interval for the population (the luck of the data) and the scatter "
-        "of one run (the luck of the split); LEVEL is 0.95 by default",
+        help="also print a confidence interval for the population (the luck of the data) and the "
+        "standard deviation of one run (the luck of the split); LEVEL is 0.95 by default",
     )
     trust.add_argument(
         "--compare",
         metavar="RULE",
         help="also compare with another rule on the same samples: nn, knn:n_neighbors=15, or several "
         "parameters, knn:n_neighbors=15,vote_ties=random",
+    )
+    trust.add_argument(
+        "--rope",
+        type=width,
+        metavar="WIDTH",
+        help="for --compare: the largest difference of scores that does not matter (default: 0.01; none "
+        "for losses and regression, and so no probabilities)",
     )
     runs = parser.add_argument_group("the computation")
     runs.add_argument(
@@ -266,6 +275,7 @@ def run_score(args: argparse.Namespace) -> int:
     cv = choose_design(args)
     check_file_options(args)
     check_metric_options(args)
+    check_rope(args)
     from . import score, score_details
     from .score_data import read_data
 

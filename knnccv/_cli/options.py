@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import re
 from typing import Any
 
@@ -110,6 +111,13 @@ def check_metric_options(args: argparse.Namespace) -> None:
         raise ValueError(msg)
     if args.standardize and args.metric in MIXED_METRICS:
         msg = f"--standardize cannot be given with --metric {args.metric}, which scales every column itself"
+        raise ValueError(msg)
+
+
+def check_rope(args: argparse.Namespace) -> None:
+    """Raise ValueError if --rope has nothing to compare."""
+    if args.rope is not None and args.compare is None:
+        msg = "--rope belongs to --compare"
         raise ValueError(msg)
 
 
@@ -219,5 +227,17 @@ def level(text: str) -> float:
         msg = f"must be a level in (0, 1), such as 0.95, got {text!r}"
         if value == -1.0:
             msg += "; a file goes before --interval"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def width(text: str) -> float:
+    """A finite number of at least 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        msg = f"must be a finite number of at least 0, such as 0.01, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return value

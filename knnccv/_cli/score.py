@@ -94,7 +94,7 @@ def compute(
             )
             _leave_out(compiling.seconds - before, runs)
         other = None if against is None else complete_cv(X, data.y, against[0], cv, **asked, **against[1])
-        certainty = Certainty.of(complete, other, args.interval, args.seed)
+        certainty = Certainty.of(complete, other, args.interval, args.rope, args.seed)
     notes = tuple(dict.fromkeys(str(warning.message) for warning in warned))
     metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
     is_optimistic = any(issubclass(warning.category, SupervisedDistanceWarning) for warning in warned)

@@ -127,8 +127,8 @@ def corrected_t(scores: Any, n_train: float, n_test: float, confidence_level: fl
     500 samples; training shares 0.5, 0.8, 0.9), mean [least, most] over populations, K and shares: 89.7 %
     [64, 100] for 50 samples, 91.9 % [82, 100] for 100, 93.1 % [86, 100] for 200, 93.7 % [87, 100] for 500.
     The variance is too large for a share of 0.5 (1.6 times on average) and too small for 0.8 and 0.9
-    (0.87, 0.76). As a test at 5 % of two rules that are equally good (200 samples, share 0.9, four scenes)
-    it rejects in 5.0 to 9.2 % with 15 splits, in 5.8 to 13 % with 50.
+    (0.87, 0.76). As a test at 5 % of two rules that are equally good (200 samples, share 0.9, four pairs
+    of rules) it rejects in 5.0 to 9.2 % with 15 splits, in 5.8 to 13 % with 50.
 
     Nadeau & Bengio, "Inference for the generalization error", Machine Learning 52 (2003), section 4: the
     corrected resampled t-test.

@@ -69,7 +69,7 @@ def nested_cv(
     the samples, each repetition leaves a random remainder out of all tests and uses it for training only.
 
     Measured coverage of 95 % intervals (100 samples, 10 folds, 30 repetitions; 30 cells of populations, K
-    and training shares): 91.1 % on average [84.2, 97.0], where half-sampling has 95.1 %, for some hundred
+    and training shares): 91.1 % on average [84.2, 97.0], where halving has 95.1 %, for some hundred
     times the work of one cross-validation.
 
     Bates, Hastie & Tibshirani, "Cross-validation: what does it estimate and how well does it do it?",

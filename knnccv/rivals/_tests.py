@@ -40,9 +40,9 @@ def mcnemar(correct_a: Any, correct_b: Any, *, method: str = "exact") -> TestRes
     n01 = n10, whose statistic is 0.
 
     The test is right for one training set and independent tested samples. It asks whether *these* trained
-    rules differ. Measured rejections at 5 % of two rules that are equally good (200 samples, four scenes):
-    on one split of share 0.9, 0.3 to 1.5 %, and at most 0.5 % where one rule is better (1-NN with accuracy
-    0.77, 5-NN with 0.82); on the pooled answers of 10-fold cross-validation 7.2 to 11 %.
+    rules differ. Measured rejections at 5 % of two rules that are equally good (200 samples, four pairs of
+    rules): on one split of share 0.9, 0.3 to 1.5 %, and at most 0.5 % where one rule is better (1-NN with
+    accuracy 0.77, 5-NN with 0.82); on the pooled answers of 10-fold cross-validation 7.2 to 11 %.
 
     Dietterich, "Approximate statistical tests for comparing supervised classification learning algorithms",
     Neural Computation 10 (1998), section 3.1.
@@ -99,8 +99,8 @@ def five_by_two_cv(differences: Any, *, method: str = "t") -> TestResult:
     ``t = d[0, 0] / sqrt(sum of s² / 5)``, ``F = sum of d² / (2 sum of s²)``.
 
     Both train on half of the samples, whatever the training size in question. Measured rejections at 5 % of
-    two rules that are equally good (200 samples, four scenes): t 4.3 to 12 %, F 4.0 to 13 %; where one rule
-    is better (1-NN with accuracy 0.77, 5-NN with 0.82) 18 %.
+    two rules that are equally good (200 samples, four pairs of rules): t 4.3 to 12 %, F 4.0 to 13 %; where
+    one rule is better (1-NN with accuracy 0.77, 5-NN with 0.82) 18 %.
 
     Dietterich, Neural Computation 10 (1998), section 3.5; Alpaydin, "Combined 5x2 cv F test for comparing
     supervised classification learning algorithms", Neural Computation 11 (1999).

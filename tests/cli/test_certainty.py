@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from command_line import HOMES, PRICES, refused, scaled, table
 
 from knnccv import LeaveGroupsOut, compare, complete_cv
+from knnccv._cli.certainty import Certainty
 from knnccv._cli.options import other_rule
 from knnccv.datasets import load_wine
+from knnccv.driver import SplitSpread
+from knnccv.inference import ConfidenceInterval
 
 WINE = load_wine()
 X = scaled(WINE.X)
@@ -34,8 +39,10 @@ def test_both_kinds_of_luck_have_their_names(run):
     lines = [line.strip() for line in out.splitlines()]
     assert (status, err) == (0, "")
     assert f"95 % [{100 * low:.2f} %, {100 * high:.2f} %] (luck of the data)" in lines
-    assert f"one run scatters by ± {100 * std:.2f} % around it (luck of the split)" in lines
+    told = f"standard deviation of one random run around this exact score: {100 * std:.2f} points"
+    assert told in " ".join(lines)
     assert f"for the {found.confidence_interval().target}" in " ".join(lines)
+    assert out.index("one random run") < out.index("luck of the data")
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -68,6 +75,71 @@ def test_a_comparison(run):
     told = f"this rule {likely.first:.2f}, neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
     assert told in out
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_designs_that_use_every_split_have_no_luck_of_the_split(run):
+    out = run(*NOTHING, "--interval", "--leave-out", "1", "--variant", "nn")[1]
+    assert "every split is used: no luck of the split" in out
+    assert "one random run" not in out
+
+
+def test_the_difference_that_does_not_matter(run):
+    question = (*NOTHING, "--variant", "nn", "--compare", "knn:n_neighbors=5", "--rope")
+    found = compare(complete_cv(X, WINE.y, "nn"), complete_cv(X, WINE.y, n_neighbors=5))
+    likely = found.probability(0.02)
+    out = run(*question, "0.02")[1]
+    assert "better by more than 2 points  (posterior probability, flat prior, normal approximation)" in out
+    assert f"this rule {likely.first:.2f}, neither {likely.equivalent:.2f}" in out
+    answer = json.loads(run(*question, "0.02", "--json")[1])["comparison"]
+    assert (answer["rope"], answer["probability"]["equivalent"]) == (0.02, likely.equivalent)
+
+
+def test_losses_have_no_probabilities_without_a_rope(run, write):
+    path = write(table(("x", "price"), list(range(40)), [x * 7 % 11 for x in range(40)]))
+    question = ("score", path, "--target", "price", "--variant", "regression", "--n-neighbors", "1")
+    other = ("--repeats", "0", "--compare", "regression:n_neighbors=3")
+    assert "posterior" not in run(*question, *other)[1]
+    answer = json.loads(run(*question, *other, "--json")[1])["comparison"]
+    assert (answer["rope"], answer["probability"]) == (None, None)
+    out = run(*question, *other, "--rope", "0.5")[1]
+    assert "better by more than 0.5  (posterior probability" in out
+
+
+@dataclass
+class Undefined:
+    """A comparison whose halves coincide although the scores differ."""
+
+    is_loss = False
+    measure = "accuracy"
+    names = ("nn", "knn")
+    scores = (0.8, 0.7)
+    difference = 0.1
+    standard_error = 0.0
+    pvalue = math.nan
+
+    def confidence_interval(self, level):
+        return ConfidenceInterval(math.nan, math.nan, confidence_level=level)
+
+    def probability(self, rope):
+        raise AssertionError(rope)
+
+
+def test_a_p_value_that_is_not_defined():
+    certainty = Certainty(comparison=Undefined(), rope=0.01)
+    text = "\n".join(certainty.comparison_lines())
+    assert "not defined: the halves do not tell both rules apart" in text
+    assert "posterior" not in text
+    answer = json.loads(json.dumps(certainty.as_json(), allow_nan=False))["comparison"]
+    assert (answer["pvalue"], answer["interval"], answer["probability"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_run_may_vary_by_nothing_although_splits_are_random(exact):
+    spread = SplitSpread(0.0, exact, 1e-15 * exact, 0 if exact else 5000)
+    interval = ConfidenceInterval(0.9, 1.0, confidence_level=0.95, target="accuracy")
+    said = " ".join(Certainty(interval=interval, split_std=spread).lines("accuracy"))
+    assert "one random run around this exact score: 0.00 points" in said
+    assert "every split" not in said
 
 
 def test_json_of_a_comparison(run):
@@ -138,6 +210,7 @@ def test_the_other_rule(text, name, parameters):
         ),
         (("--compare", "knn:n_neighbors=5,n_neighbors=6"), ("n_neighbors twice",)),
         (("--compare", "rank"), ("scores are of one kind", "rank")),
+        (("--rope", "0.02"), ("--rope belongs to --compare",)),
     ],
 )
 def test_comparisons_that_cannot_be(run, options, parts):
@@ -153,3 +226,10 @@ def test_levels_that_cannot_be(run, level, capsys):
     err = capsys.readouterr().err
     assert f"must be a level in (0, 1), such as 0.95, got '{level}'" in err
     assert ("a file goes before --interval" in err) == (level == "iris.csv")
+
+
+@pytest.mark.parametrize("width", ["-1", "nan", "inf", "point"])
+def test_ropes_that_cannot_be(run, width, capsys):
+    with pytest.raises(SystemExit):
+        run("score", "--compare", "nn", "--rope", width)
+    assert f"must be a finite number of at least 0, such as 0.01, got '{width}'" in capsys.readouterr().err

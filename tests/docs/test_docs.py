@@ -37,7 +37,7 @@ def test_the_readme_runs(capsys):
     run_page((ROOT / "README.md").read_text(encoding="utf-8"), "README.md")
     shown = capsys.readouterr().out
     score, bound, number = shown.split()[:3]
-    told = f"This prints `{score[:8]}…`, `{float(bound):.1e}` and `{number}`"
+    told = f"This prints about `{score[:8]}…`, `{float(bound):.1e}` and `{number}`"
     assert told in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "n_neighbors" in shown
 

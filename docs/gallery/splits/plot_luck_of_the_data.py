@@ -2,7 +2,7 @@
 The luck of the data
 ====================
 
-Two kinds of luck: one random split scatters about the exact score, and the exact score of these wines is
+Two kinds of luck: one random split varies about the exact score, and the exact score of these wines is
 not that of all wines. Here are both, for one rule and one data set.
 """
 
@@ -52,9 +52,9 @@ for ax in axes:
 plt.show()
 
 # %%
-# Halves scatter more than all wines would, since they are half as many, and they score less, since they
-# have fewer wines to train on. A quarter of the mean squared difference of two halves is the variance of
-# the score.
+# Scores of halves vary more than those of all wines would, since halves have half as many wines. They are
+# lower, since there are fewer wines to train on. A quarter of the mean squared difference of two halves is
+# the variance of the score.
 #
 # Would another rule be better? The same halves are scored by both rules, since the luck of the data is in
 # part the same for both. Their difference is less uncertain than that of two independent scores:

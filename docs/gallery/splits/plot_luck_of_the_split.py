@@ -2,7 +2,7 @@
 The luck of the split
 =====================
 
-How much do random splits scatter about the number that they estimate? Here half of the wines are the
+How much do random splits vary about the number that they estimate? Here half of the wines are the
 training set, the other half is tested, and the nearest neighbor decides.
 """
 
