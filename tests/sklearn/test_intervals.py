@@ -183,5 +183,13 @@ def test_halves_without_a_class(scoring):
     found = expected_score(ONE, X[:20], y, cv=StratifiedShuffleSplit(test_size=0.3), scoring=scoring)
     assert 0 < float(found.standard_error(100)) < 1
     scores = found.half_scores(100).scores
-    assert scores.min() >= 0
-    assert scores.max() <= 1 + 1e-12
+    halvings = draw_halvings(100, 20, np.random.default_rng(0), classes=y)
+    n_checked = 0
+    for (halving, side), score in np.ndenumerate(scores):
+        rows = halvings.rows(halving, side)
+        if set(y[rows]) == {0, 1} and np.sum(y[rows] == 1) > 1 and n_checked < 8:
+            n_checked += 1
+            of_half = StratifiedShuffleSplit(test_size=3)
+            expected = expected_score(ONE, X[rows], y[rows], cv=of_half, scoring=scoring)
+            assert score == pytest.approx(expected.score, abs=1e-6)
+    assert n_checked
