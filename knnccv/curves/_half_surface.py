@@ -28,6 +28,9 @@ from ..neighbors import Neighbors
 from ._grid import SurfaceGrid
 from ._half_surface_profile import grid_in_half, profile_kind, score_halves_by_profiles
 
+MOST_UNDECIDED = 0.01
+"""Undecided share of a half's score beyond which there is no standard error."""
+
 
 @dataclass(frozen=True, eq=False)
 class HalfSurface:
@@ -36,13 +39,18 @@ class HalfSurface:
     Attributes
     ----------
     scores : ndarray of shape (n_halvings, 2, n_K, n_sizes)
-        NaN for cells whose rule or design does not suit the halves.
+        Read-only. NaN for cells whose rule or design does not suit the halves, or for which the neighbor
+        lists end too early: more than 0.01 of a half's weight is undecided.
     train_sizes : ndarray of shape (n_sizes,)
-        The mean training size of the halves.
+        The mean training size of the halves. Read-only.
     n_units : int
         The number of samples, or of groups if halves of groups were drawn.
     of_groups : bool
         Whether halves of groups were drawn.
+    n_answers : ndarray of shape (n_sizes,)
+        The effective number of weighted answers, as in `HalfScores`.
+    resolution : float
+        The accuracy of the scores. A standard error below it counts as 0.
     warnings : tuple of str
         Conditions under which intervals were found to be unreliable.
     """
@@ -51,12 +59,27 @@ class HalfSurface:
     train_sizes: Array
     n_units: int
     of_groups: bool
+    n_answers: Array
+    resolution: float
     warnings: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> Array:
+        """The cells with scores, bool (n_K, n_sizes)."""
+        found: Array = ~np.isnan(self.scores).any(axis=(0, 1))
+        return found
 
     def cell(self, row: int, column: int) -> HalfScores:
         """The scores of one cell."""
         scores = np.ascontiguousarray(self.scores[:, :, row, column])
-        return HalfScores(scores, self.n_units, self.of_groups, float(self.train_sizes[column]))
+        return HalfScores(
+            scores,
+            self.n_units,
+            self.of_groups,
+            float(self.train_sizes[column]),
+            n_answers=float(self.n_answers[column]),
+            resolution=self.resolution,
+        )
 
 
 @dataclass(frozen=True)
@@ -76,16 +99,35 @@ class SurfaceEvaluation:
             found, sizes, undecided = self._by_cells(halvings)
         else:
             found, sizes, undecided = self._by_profiles(kind, halvings)
-        if np.isnan(found).all():
+        unsuited: Array = np.isnan(found).any(axis=(0, 1))
+        cut: Array = ~unsuited & (undecided > MOST_UNDECIDED)
+        if unsuited.all():
             least = f"{self.grid.axis}={min(self.grid.values)} or more"
             msg = (
                 "a standard error needs scores of halves of the samples, but the rule suits them in no "
                 f"cell: {least}, halves train on at most {max(sizes):g} samples"
             )
             raise ValueError(msg)
-        halves = HalfSurface(found, sizes, halvings.n_units, halvings.of_groups)
-        of_lists = uncertain_lists(self.neighbors, undecided)
-        return replace(halves, warnings=(*of_lists, *self._limits(scores, halves)))
+        if (unsuited | cut).all():
+            msg = (
+                "a standard error needs scores of halves of the samples, but the neighbor lists end too "
+                f"early for them: at least {undecided[cut].min():.2g} of a half's weight is undecided; "
+                f"give longer lists than {self.neighbors.max_depth} neighbors"
+            )
+            raise ValueError(msg)
+        found[:, :, cut] = np.nan
+        for kept in (found, sizes):
+            kept.flags.writeable = False
+        halves = HalfSurface(
+            found,
+            sizes,
+            halvings.n_units,
+            halvings.of_groups,
+            self._n_answers(),
+            TOLERANCE * self.problem.largest,
+        )
+        of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
+        return replace(halves, warnings=(*of_lists, *self._limits(scores, halves, unsuited, cut)))
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
@@ -110,13 +152,23 @@ class SurfaceEvaluation:
         words = target_of(replace(self.problem, parameters=self.problem.parameters | self.symbol))
         return f"{words.split(', trained on')[0]}, for each number of neighbors and each training size"
 
+    def _n_answers(self) -> Array:
+        """1 / (sum of the squared weights of the samples) of every column."""
+        counts = self.problem.labels.counts.tolist()
+        found = []
+        for column in range(len(self.grid.designs)):
+            by_class = zip(*self.cell(0, column).item_weights, strict=True)
+            squares = [n * sum(weights) ** 2 for n, weights in zip(counts, by_class, strict=True)]
+            found.append(1 / float(sum(squares)))
+        return np.array(found)
+
     @property
     def symbol(self) -> dict[str, str]:
         """The parameter of the rows as a letter, for texts; empty if there is none."""
         axis = self.grid.axis
         return {axis: "R" if axis == "rank" else "K"} if axis else {}
 
-    def _by_profiles(self, kind: Any, halvings: Halvings) -> tuple[Array, Array, float]:
+    def _by_profiles(self, kind: Any, halvings: Halvings) -> tuple[Array, Array, Array]:
         found, undecided = score_halves_by_profiles(
             kind, self.problem, self.grid, self.neighbors, halvings, self.n_jobs
         )
@@ -147,24 +199,25 @@ class SurfaceEvaluation:
                     found[row, column] = True
         return found
 
-    def _by_cells(self, halvings: Halvings) -> tuple[Array, Array, float]:
+    def _by_cells(self, halvings: Halvings) -> tuple[Array, Array, Array]:
         """Every cell separately; the neighbors keep their lists if there is room."""
         cells = np.argwhere(np.ones(self.grid.nearest.shape, bool))
         deepest = max(first_depth(self.cell(*cell), self.neighbors, TOLERANCE) for cell in cells)
         self._keep_lists(min(2 * deepest + int(7 * (2 * deepest) ** 0.5) + 1, self.neighbors.max_depth))
         found = np.full((*halvings.half_of.shape[:1], 2, *self.grid.nearest.shape), np.nan)
         sizes = np.full(self.grid.nearest.shape[1], np.nan)
-        undecided = 0.0
+        undecided = np.zeros(self.grid.nearest.shape)
         for row, column in cells:
             try:
                 problem = self.cell(row, column)
-                scores, sizes[column], left = score_halves(problem, self.neighbors, halvings, self.n_jobs)
+                scores, sizes[column], undecided[row, column] = score_halves(
+                    problem, self.neighbors, halvings, self.n_jobs
+                )
             except ValueError:
                 if np.isnan(found).all() and (row, column) == tuple(cells[-1]):
                     raise
                 continue
             found[:, :, row, column] = scores
-            undecided = max(undecided, left)
         return found, sizes, undecided
 
     def _keep_lists(self, depth: int) -> None:
@@ -179,13 +232,16 @@ class SurfaceEvaluation:
             lists.put(rows[start : start + size], neighbors.search(rows[start : start + size], depth))
         neighbors.store(lists)
 
-    def _limits(self, scores: Array, halves: HalfSurface) -> tuple[str, ...]:
-        """Warnings where intervals were found to be unreliable, with the number of cells."""
+    def _limits(self, scores: Array, halves: HalfSurface, unsuited: Array, cut: Array) -> tuple[str, ...]:
+        """Warnings where intervals were found to be unreliable, with the number of cells.
+
+        ``unsuited`` and ``cut`` (n_rows, n_columns) are the cells without scores of halves.
+        """
         problem, grid = self.problem, self.grid
         nearest = [
             problem.variant.n_nearest(**problem.parameters | grid.setting(value)) for value in grid.values
         ]
-        unknown = np.isnan(halves.scores).any(axis=(0, 1))
+        unknown = unsuited | cut
         small = halves.train_sizes < LEAST_TRAIN_PER_NEIGHBOR * np.array(nearest)[:, None]
         grown = np.array(
             [
@@ -194,9 +250,14 @@ class SurfaceEvaluation:
             ]
         )
         texts = []
-        if unknown.any():
+        if cut.any():
             texts.append(
-                f"{_cells(unknown)}: the rule does not suit training sets of halves of the samples; there "
+                f"{_cells(cut)}: the neighbor lists end too early for halves of the samples, and more than "
+                f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN"
+            )
+        if unsuited.any():
+            texts.append(
+                f"{_cells(unsuited)}: the rule does not suit training sets of halves of the samples; there "
                 "the standard error is NaN"
             )
         if (small & ~unknown).any():

@@ -8,8 +8,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._typing import Array
+from .._validation import check_integer, check_random_state
+from ..designs import encode_groups
 from ..inference import InferenceWarning, check_level, confidence_interval, degrees_of_freedom
 from ._half_surface import HalfSurface, SurfaceEvaluation
+
+ROUNDING = 8
+"""Units in the last place of the largest score by which equal scores may differ."""
 
 
 class _Bounds(NamedTuple):
@@ -77,6 +82,8 @@ class HalvedSurface:
 
     scores: Array
     n_neighbors: Array
+    train_sizes: Array
+    truncation_bound: Array
     _evaluation: ClassVar[SurfaceEvaluation | None] = None  # set by `surface`
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,8 +92,8 @@ class HalvedSurface:
             name: value for name, value in self.__dict__.items() if name not in ("_evaluation", "_halves")
         }
 
-    def _best_rows(self) -> Array:
-        """The row of the best number of neighbors in each column."""
+    def _best_rows(self, allowed: Array | None = None) -> Array:
+        """The row of the best number of neighbors in each column, of the `allowed` cells if there are."""
         raise NotImplementedError
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
@@ -96,14 +103,18 @@ class HalvedSurface:
         -------
         HalfSurface
             ``scores`` of shape (n_halvings, 2, n_K, n_sizes), ``train_sizes``, ``n_units``, ``warnings``.
+            The arrays are read-only, since the halves of a seed are kept.
         """
         evaluation = self._reference()
-        if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
-            return evaluation.halves(self.scores, n_halvings, groups, random_state)
+        number = check_integer("n_halvings", n_halvings, 2)
+        codes = None if groups is None else encode_groups(groups)[1]
+        rng = check_random_state(random_state)
+        if not isinstance(random_state, (int, np.integer)):
+            return evaluation.halves(self.scores, number, codes, rng)
         kept: dict[Any, HalfSurface] = self.__dict__.setdefault("_halves", {})
-        key = (n_halvings, int(random_state), None if groups is None else repr(np.asarray(groups).tolist()))
+        key = (number, int(random_state), None if codes is None else codes.tobytes())
         if key not in kept:
-            kept[key] = evaluation.halves(self.scores, n_halvings, groups, random_state)
+            kept[key] = evaluation.halves(self.scores, number, codes, rng)
         return kept[key]
 
     def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
@@ -124,13 +135,14 @@ class HalvedSurface:
         Returns
         -------
         ndarray of shape (n_K, n_sizes)
-            NaN where the rule does not suit halves, as K exceeds their training size.
+            NaN where the rule does not suit halves, as K exceeds their training size, and where neighbor
+            lists end too early: more than 0.01 of a half's weight is undecided.
 
         Raises
         ------
         ValueError, TypeError
-            If an argument is not as above, there are fewer than four samples or groups, or the surface was
-            pickled or copied.
+            If an argument is not as above, there are fewer than four samples or groups, the surface was
+            pickled or copied, or all cells would be NaN.
 
         Warns
         -----
@@ -144,7 +156,8 @@ class HalvedSurface:
         errors, shares of votes and Brier scores, cost about `n_halvings` surfaces. All other rules cost
         `n_halvings` times `complete_cv` for every cell.
         """
-        return np.sqrt(_variances(self._with_warnings(n_halvings, groups, random_state).scores))
+        halves = self._with_warnings(n_halvings, groups, random_state)
+        return _errors(halves.scores, halves.resolution)
 
     def confidence_interval(
         self,
@@ -186,7 +199,7 @@ class HalvedSurface:
         halves = self._with_warnings(n_halvings, groups, random_state)
         limits, target = evaluation.score_range(), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
-        for at in np.argwhere(~np.isnan(halves.scores).any(axis=(0, 1))):
+        for at in np.argwhere(halves.known):
             row, column = map(int, at)
             score = float(self.scores[row, column])
             found = confidence_interval(score, halves.cell(row, column), level, limits, target)
@@ -219,7 +232,8 @@ class HalvedSurface:
         Returns
         -------
         DifferenceToBest
-            ``difference`` and ``standard_error`` of shape (n_K, n_sizes), ``n_neighbors`` (n_sizes,).
+            ``difference`` and ``standard_error`` of shape (n_K, n_sizes), ``n_neighbors`` (n_sizes,). The
+            standard errors of a column are NaN if its best K has none.
 
         Raises
         ------
@@ -232,7 +246,7 @@ class HalvedSurface:
             As `standard_error`.
         """
         halves = self._with_warnings(n_halvings, groups, random_state)
-        return self._differences(halves)
+        return self._differences(halves, self._best_rows())
 
     def not_worse(
         self,
@@ -245,7 +259,10 @@ class HalvedSurface:
         """The K that are not significantly worse than the best K at each training size.
 
         The difference to the best is compared with the t distribution (two-sided, as in `knnccv.compare`),
-        for each K by itself. The best is chosen by the same data.
+        for each K by itself. The best is chosen by the same data. Differences within the truncation bounds
+        of both scores count as 0. Differences that no half shows count as not significant, with a warning.
+        Where the best K has no standard error, the others are compared with the best of those that have
+        one.
 
         Parameters
         ----------
@@ -257,7 +274,7 @@ class HalvedSurface:
         Returns
         -------
         bool ndarray of shape (n_K, n_sizes)
-            False where the rule does not suit halves of the samples.
+            True for the best; False for other K without a standard error.
 
         Raises
         ------
@@ -267,24 +284,58 @@ class HalvedSurface:
         Warns
         -----
         InferenceWarning
-            As `standard_error`.
+            As `standard_error`; if the best K of a column has no standard error, or its halves score the
+            same as those of another K although the scores differ.
         """
         from scipy.special import stdtrit
 
         level = check_level(confidence_level)
         halves = self._with_warnings(n_halvings, groups, random_state)
-        found = self._differences(halves)
         freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
-        margin = float(stdtrit(freedom, (1 + level) / 2)) * found.standard_error
-        kept: Array = np.abs(found.difference) <= margin
+        near, agree = self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
+        if agree.any():
+            warnings.warn(
+                f"in {agree.sum()} of {agree.size} cells: the halves score the same as those of the best K "
+                "although the scores differ: halves say nothing about these differences, which count as "
+                "not significant",
+                InferenceWarning,
+                stacklevel=2,
+            )
+        kept: Array = near | agree
         return kept
 
-    def _differences(self, halves: HalfSurface) -> DifferenceToBest:
-        rows, columns = self._best_rows(), np.arange(self.scores.shape[1])
+    def _near(self, halves: HalfSurface, factor: float, column: int | None = None) -> tuple[Array, Array]:
+        """The cells within `factor` standard errors of the best of their column, and the best itself.
+
+        The second array has the cells that are not, but whose halves score the same as those of the best.
+
+        Where the best has no standard error, the best that has one stands for it; `InferenceWarning` for
+        all columns, or the one of interest.
+        """
+        columns = np.arange(self.scores.shape[1])
+        known = halves.known
+        best, rows = self._best_rows(), self._best_rows(known)
+        other = (best != rows) & ((columns == column) | (column is None))
+        if other.any():
+            names = ", ".join(map(str, dict.fromkeys(self.train_sizes[other].tolist())))
+            warnings.warn(
+                f"the best K at training size {names} has no standard error: the others are compared with "
+                "the best K that has one",
+                InferenceWarning,
+                stacklevel=3,
+            )
+        found = self._differences(halves, rows)
+        bounds = self.truncation_bound + self.truncation_bound[rows, columns] + _rounding(self.scores)
+        near: Array = np.abs(found.difference) <= factor * found.standard_error + bounds
+        near[best, columns] = True
+        return near, ~near & (found.standard_error == 0)
+
+    def _differences(self, halves: HalfSurface, rows: Array) -> DifferenceToBest:
+        columns = np.arange(self.scores.shape[1])
         best = halves.scores[:, :, rows, columns][:, :, None]
         return DifferenceToBest(
             self.scores - self.scores[rows, columns],
-            np.sqrt(_variances(halves.scores - best)),
+            _errors(halves.scores - best, 2 * halves.resolution),
             self.n_neighbors[rows],
         )
 
@@ -305,7 +356,13 @@ class HalvedSurface:
         return self._evaluation
 
 
-def _variances(scores: Array) -> Array:
-    """A quarter of the mean squared difference of the halves, for every cell."""
-    found: Array = np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4
-    return found
+def _errors(scores: Array, resolution: float) -> Array:
+    """The root of a quarter of the mean squared difference of the halves; 0 within their resolution."""
+    found = np.sqrt(np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4)
+    errors: Array = np.where(found <= resolution, 0.0, found)
+    return errors
+
+
+def _rounding(scores: Array) -> Array:
+    """What rounding may add to the difference of two scores."""
+    return ROUNDING * np.spacing(np.abs(scores).max(axis=0))

@@ -181,8 +181,10 @@ def score_halves_by_profiles(
     neighbors: Neighbors,
     halvings: Halvings,
     n_jobs: int | None,
-) -> tuple[Array, float]:
-    """The exact scores of every half, (n_halvings, 2, n_rows, n_columns), and the largest undecided share.
+) -> tuple[Array, Array]:
+    """The exact scores of every half, (n_halvings, 2, n_rows, n_columns), and the largest undecided shares.
+
+    The latter are of shape (n_rows, n_columns).
 
     The result does not depend on the threads: every half adds its blocks of rows in their order.
     """
@@ -242,7 +244,7 @@ def score_halves_by_profiles(
             indices = sorted(waiting)
             for_each(work, [indices[at : at + AT_ONCE] for at in range(0, len(indices), AT_ONCE)], n_jobs)
             waiting, deep = left, min(2 * deep, neighbors.max_depth)
-    return scores.reshape(-1, 2, *grid.nearest.shape), float(undecided.max())
+    return scores.reshape(-1, 2, *grid.nearest.shape), undecided.max(axis=0)
 
 
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:

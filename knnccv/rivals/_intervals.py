@@ -9,7 +9,8 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
-from ._checks import as_list, check_level, check_positive
+from ..inference import check_level
+from ._checks import as_labels, as_list, check_positive
 from ._results import CorrectedT, Interval
 
 ROUNDING = 1e-9
@@ -84,7 +85,7 @@ def fold_clt(
 
 
 def _fold_codes(fold_of: Any, n_items: int) -> Array:
-    labels = np.asarray(fold_of)
+    labels = as_labels("fold_of", fold_of)
     if labels.shape != (n_items,):
         msg = f"fold_of must have one label for each of the {n_items} scores, got shape {labels.shape}"
         raise ValueError(msg)

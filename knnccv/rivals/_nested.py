@@ -9,7 +9,8 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ._checks import check_level
+from ..inference import check_level
+from ._checks import as_labels
 from ._results import NestedCV
 from ._rules import Rule, as_rule
 
@@ -86,7 +87,7 @@ def nested_cv(
     from scipy.special import ndtri
 
     level = check_level(confidence_level)
-    labels = np.asarray(y)
+    labels = as_labels("y", y)
     if labels.ndim != 1:
         msg = f"y must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)

@@ -13,7 +13,7 @@ import numpy as np
 from .._labels import EncodedLabels, labels_of
 from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, TrainingSets, merge_folds, n_train_in_half
+from ..designs import Design, KFold, StratifiedKFold, TrainingSets, merge_folds, n_train_in_half
 from ._estimators import InexactError
 
 MAX_PATTERNS = 1_000
@@ -62,11 +62,23 @@ class Folds(_SplitterDesign):
         return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
-        """Return as many folds, with the same shares of tested samples."""
+        """Return as many folds, with the same shares of tested samples.
+
+        Folds that test every sample once are divided again, as scikit-learn divides the half.
+        """
+        within = labels_of(labels, rows)
         counts, half = [len(labels.codes)], [len(rows)]
         if self.stratified:
-            counts, half = labels.counts.tolist(), labels_of(labels, rows).counts.tolist()
-        return replace(self, n_trains=tuple(n_train_in_half(n, counts, half) for n in self.n_trains))
+            counts, half = labels.counts.tolist(), within.counts.tolist()
+        n_folds = len(self.n_trains)
+        once = [(n_folds - 1) * count for count in counts]
+        if [sum(column) for column in zip(*self.n_trains, strict=True)] != once:
+            return replace(self, n_trains=tuple(n_train_in_half(n, counts, half) for n in self.n_trains))
+        folds = (StratifiedKFold if self.stratified else KFold)(n_folds).halved(labels, rows)
+        kinds = folds.training_sets(within)
+        parts = math.lcm(*(kind.probability.denominator for kind in kinds))
+        n_trains = [kind.n_train for kind in kinds for _ in range(int(kind.probability * parts))]
+        return replace(self, n_trains=tuple(n_trains))
 
     def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
         """Return the weights of the mean over classes within each fold, if `balanced`."""
@@ -205,7 +217,7 @@ class StratifiedShuffle(_SplitterDesign):
             shares = [
                 _balanced_shares(test, kind.probability) for kind, test in zip(kinds, tests, strict=True)
             ]
-            return tuple(tuple(s / n for s, n in zip(row, counts, strict=True)) for row in shares)
+            return tuple(_per_sample(row, counts) for row in shares)
         tested = [
             [kind.probability * t for t in test.expected()] for kind, test in zip(kinds, tests, strict=True)
         ]
@@ -218,7 +230,12 @@ class StratifiedShuffle(_SplitterDesign):
                 part / total / whole if total else Fraction(0)
                 for part, total in zip(parts, totals, strict=True)
             ]
-        return tuple(tuple(t * e / n for t, e, n in zip(row, each, counts, strict=True)) for row in tested)
+        return tuple(_per_sample([t * e for t, e in zip(row, each, strict=True)], counts) for row in tested)
+
+
+def _per_sample(shares: list[Fraction], counts: tuple[int, ...]) -> tuple[Fraction, ...]:
+    """Divide the weight of every class among its samples; a class without samples has none."""
+    return tuple(share / n if n else Fraction(0) for share, n in zip(shares, counts, strict=True))
 
 
 def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from math import comb
 
 import naive
 import naive_halves
@@ -130,7 +131,8 @@ def test_differences_to_the_best():
             off = result.scores[row, column] - result.scores[at, column]
             assert found.difference[row, column] == off
             assert found.standard_error[row, column] == pytest.approx(error)
-            assert kept[row, column] == (abs(off) <= margin * error)
+            bounds = result.truncation_bound[[row, at], column].sum()
+            assert kept[row, column] == (abs(off) <= margin * error + bounds)
         near = np.abs(found.difference[:, column]) <= found.standard_error[:, column]
         k = max(np.array([9, 1, 5, 3])[near])
         size = int(result.train_sizes[column])
@@ -194,10 +196,27 @@ def test_halves_of_groups_are_those_of_complete_cv():
         assert error == pytest.approx(float(one.standard_error(FEW, groups)), abs=2e-6)
 
 
+SHORT = Neighbors.from_data(RNG.normal(size=(60, 2)), n_neighbors=12)
+SPLITS = Y2[:60] + 0
+
+
+@pytest.mark.parametrize("how", [{}, {"variant": "confidence"}, {"loss": 1 - np.eye(2)}])
+def test_cells_with_undecided_halves_have_no_standard_error(how):
+    result = surface(SHORT, SPLITS, [1, 5], [15, 50], **how)
+    with pytest.warns(InferenceWarning) as caught:
+        errors = result.standard_error(FEW)
+    texts = [str(one.message) for one in caught]
+    assert np.isnan(errors).tolist() == [[True, False], [True, True]]
+    assert any("in 3 of 4 cells: the neighbor lists end too early" in text for text in texts)
+    assert not any("the rule does not suit" in text for text in texts)
+    with pytest.raises(ValueError, match="longer lists than 12 neighbors"):
+        surface(SHORT, SPLITS, [5], [15], **how).standard_error(FEW)
+
+
 def test_short_lists_are_reported():
-    near = Neighbors.from_data(RNG.normal(size=(61, 2)), n_neighbors=8)
-    with pytest.warns(InferenceWarning, match="end too early for halves"):
-        surface(near, Y2, [2], [18]).standard_error(FEW)
+    with pytest.warns(InferenceWarning, match="end too early for halves of the samples: up to 0.00"):
+        error = surface(SHORT, SPLITS, [1], [48]).standard_error(FEW)
+    assert error > 0
 
 
 @quiet
@@ -213,6 +232,97 @@ def test_halves_of_a_seed_are_kept():
     assert result.half_scores(40, random_state=1).scores is not halves
     generator = np.random.default_rng(0)
     assert (result.half_scores(40, random_state=generator).scores == halves).all()
+
+
+@quiet
+def test_kept_halves_are_keyed_by_what_was_checked():
+    result, halves = made()
+    with pytest.raises(TypeError, match="n_halvings"):
+        result.half_scores(40.0)
+    for seed, error in ((True, TypeError), (0.0, TypeError), (-1, ValueError)):
+        with pytest.raises(error, match="random_state"):
+            result.half_scores(40, random_state=seed)
+    groups = np.arange(61) // 2
+    found = result.half_scores(FEW, groups)
+    named = np.array([f"g{code:02d}" for code in groups])
+    assert result.half_scores(FEW, named) is found
+    assert result.half_scores(FEW, groups // 2) is not found
+    with pytest.raises(ValueError, match="one label for each of the 61 samples, got 60"):
+        result.half_scores(FEW, groups[:60])
+    missing = groups.astype(float)
+    missing[3] = np.nan
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"groups\[3\] is missing"):
+            result.half_scores(FEW, missing)
+    for kept in (halves, found.scores, found.train_sizes):
+        with pytest.raises(ValueError, match="read-only"):
+            kept[0] = 0
+
+
+@quiet
+def test_differences_within_the_bounds_are_none():
+    """Two far clusters of 30, one for each class: the votes are those of a hypergeometric draw."""
+    cluster = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.repeat([0, 1], 30)
+    ks, sizes = [1, 3, 5, 7], [20, 50]
+    result = surface(cluster + 9 * labels[:, None], labels, ks, sizes)
+    with pytest.warns(InferenceWarning, match="in 2 of 8 cells: the halves score the same"):
+        kept = result.not_worse(n_halvings=20)
+    exact = np.array(
+        [
+            [
+                sum(comb(29, own) * comb(30, size - own) for own in range(k // 2 + 1, min(size, 29) + 1))
+                / comb(59, size)
+                for size in sizes
+            ]
+            for k in ks
+        ]
+    )
+    assert result.scores == pytest.approx(exact, abs=1e-6)
+    assert (result.standard_error(20) == 0).all()
+    assert (exact[:, 1] == 1).all()
+    assert (exact[0, 0] - exact[:, 0] < 1e-6).tolist() == [True, True, False, False]
+    assert kept.all()
+    chosen = result.best(rule="one-standard-error", n_halvings=20).n_neighbors
+    assert chosen.tolist() == [3, 7]
+
+
+@quiet
+def test_the_best_without_a_standard_error():
+    rng = np.random.default_rng(6)
+    x, noise = rng.normal(size=(40, 2)), rng.random(40) < 0.45
+    result = surface(x, (x[:, 0] > 0) ^ noise, [1, 5, 25], [27, 30])
+    errors = quietly(result.standard_error)(n_halvings=FEW)
+    assert result.best().n_neighbors.tolist() == [25, 25]
+    assert np.isnan(errors[2]).all()
+    gap = result.half_scores(FEW).scores[:, :, 0] - result.half_scores(FEW).scores[:, :, 1]
+    error = np.sqrt(np.mean((gap[:, 0] - gap[:, 1]) ** 2, axis=0) / 4)
+    off = result.scores[0] - result.scores[1]
+    assert (off < 0).all()
+    with pytest.warns(InferenceWarning, match="the best K at training size 27, 30 has no standard error"):
+        kept = result.not_worse(n_halvings=FEW)
+    margin = stats.t.ppf(0.975, 1 / (1 / 39 + 1 / FEW))
+    assert kept.tolist() == [(-off <= margin * error).tolist(), [True, True], [True, True]]
+    with pytest.warns(InferenceWarning, match="the best K at training size 30 has no standard error"):
+        best = result.best(30, rule="one-standard-error", n_halvings=FEW)
+    assert best == (5, result.scores[1, 1])
+    only = surface(x, (x[:, 0] > 0) ^ noise, [10, 25], [27, 10 + 26])
+    mixed = quietly(only.best)(36, rule="one-standard-error", n_halvings=FEW)
+    assert mixed.n_neighbors == 10
+    none = surface(x, (x[:, 0] > 0) ^ noise, [15, 20], [25, 36])
+    with pytest.raises(ValueError, match="at training size 25 no K has one"):
+        quietly(none.best)(rule="one-standard-error", n_halvings=FEW)
+
+
+def quietly(ask):
+    """The same function without warnings of inference."""
+
+    def asked(*args, **kwargs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InferenceWarning)
+            return ask(*args, **kwargs)
+
+    return asked
 
 
 def test_what_is_refused():

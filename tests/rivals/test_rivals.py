@@ -262,3 +262,30 @@ def test_it_is_not_loaded_with_the_package():
 
     code = "import sys, knnccv; assert 'knnccv.rivals' not in sys.modules; knnccv.rivals.mcnemar([1], [1])"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [[0.0, math.nan, 1.0, 0.0, 1.0, 1.0], ["a", math.nan, "b", "a", "b", "a"], [0, None, 1, 0, 1, 1]],
+)
+def test_missing_labels_are_refused(missing):
+    for given in (missing, np.array(missing, dtype=object)):
+        with pytest.raises(ValueError, match=r"fold_of\[1\] is missing"):
+            fold_clt(given, np.arange(6))
+        with pytest.raises(ValueError, match=r"y\[1\] is missing"):
+            nested_cv(np.arange(6.0)[:, None], given, 1, n_folds=3, n_repeats=1)
+    with pytest.raises(ValueError, match=r"fold_of\[0\] is missing"):
+        fold_clt(np.array([math.nan, 0, 0, 1]), np.arange(4))
+    with pytest.raises(ValueError, match="fold_of holds masked entries"):
+        fold_clt(np.ma.masked_equal([0, 0, 1, 9], 9), np.arange(4))
+
+
+def test_a_level_in_percent_gives_a_hint():
+    for ask in (
+        lambda: fold_clt([0, 0, 1], [1, 0, 1], 95),
+        lambda: corrected_t([0.1, 0.2], 9, 1, 95),
+        lambda: binomial(0.5, 10, 95),
+        lambda: nested_cv(np.arange(6.0)[:, None], [0, 1] * 3, 1, 95),
+    ):
+        with pytest.raises(ValueError, match=r"confidence_level must be in \(0, 1\), got 95; .* give 0.95"):
+            ask()

@@ -7,12 +7,22 @@ from itertools import combinations
 import numpy as np
 import pytest
 from sklearn.metrics import make_scorer, mean_squared_error, zero_one_loss
-from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+import knnccv
 from knnccv import Subsample, compare, compare_all, complete_cv
+from knnccv._labels import encode_labels, labels_of
 from knnccv.inference import InferenceWarning, draw_halvings
 from knnccv.sklearn import expected_score
+from knnccv.sklearn._splitters import law_of
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 2))
@@ -118,3 +128,60 @@ def test_scores_without_halves():
             compare(found, result)
     assert found.measure == "accuracy"
     assert complete_cv(X, Y, "nn", Subsample(20)).measure == "accuracy"
+
+
+def sizes_of(halved, labels, n_folds):
+    """How many folds have training sets of these sizes."""
+    return sorted((kind.n_train, int(kind.probability * n_folds)) for kind in halved.training_sets(labels))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("n_items", [39, 47])
+def test_folds_of_halves_are_those_of_scikit_learn(n_items, stratified):
+    y = RNG.permutation(np.repeat([0, 1, 2], [n_items // 2 + 3, n_items // 3, n_items]))[:n_items]
+    ours, theirs = (knnccv.StratifiedKFold, StratifiedKFold) if stratified else (knnccv.KFold, KFold)
+    data = np.zeros((n_items, 1))
+    labels = encode_labels(y)
+    law = law_of(theirs(7, shuffle=True), data, y, None, regression=False)
+    for half in (0, 1):
+        rows = draw_halvings(1, n_items, np.random.default_rng(1)).rows(0, half)
+        halved = law.design.halved(labels, rows)
+        inner = labels_of(labels, rows)
+        expected = []
+        for train, _ in theirs(7, shuffle=True, random_state=0).split(data[rows], y[rows]):
+            counts = (
+                np.bincount(y[rows][train], minlength=len(labels.classes)) if stratified else [len(train)]
+            )
+            expected.append(tuple(int(n) for n in counts))
+        assert sizes_of(halved, inner, 7) == sorted((n, expected.count(n)) for n in set(expected))
+        assert sizes_of(ours(7).halved(labels, rows), inner, 7) == sizes_of(halved, inner, 7)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (KFold(7, shuffle=True), knnccv.KFold(7)),
+        (StratifiedKFold(7, shuffle=True), knnccv.StratifiedKFold(7)),
+        (RepeatedStratifiedKFold(n_splits=7, n_repeats=2), knnccv.StratifiedKFold(7)),
+        (KFold(30, shuffle=True), knnccv.KFold(30)),
+    ],
+)
+def test_folds_are_as_uncertain_as_those_of_knnccv(theirs, ours):
+    x, y = np.r_[X, 0.5 + X[:7]], np.r_[Y, 1 - Y[:7]]
+    found = expected_score(THREE, x, y, cv=theirs)
+    same = complete_cv(x, y, "knn", ours, n_neighbors=3, ties="index")
+    assert found.score == pytest.approx(same.score, abs=1e-9)
+    error = float(same.standard_error(FEW, random_state=4))
+    assert float(found.standard_error(FEW, random_state=4)) == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
+def test_halves_without_a_class(scoring):
+    y = np.repeat([0, 1, 2], [15, 3, 2])
+    found = expected_score(ONE, X[:20], y, cv=StratifiedShuffleSplit(test_size=0.3), scoring=scoring)
+    assert 0 < float(found.standard_error(100)) < 1
+    scores = found.half_scores(100).scores
+    assert scores.min() >= 0
+    assert scores.max() <= 1
