@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,12 @@ class Between:
 
     def __repr__(self) -> str:
         return f"<Between {self.n_queries} queries and {self.n_gallery} gallery items ({self.metric})>"
+
+    def with_same(self, same: Array) -> Between:
+        """A copy in which `same` are the queries themselves."""
+        twin = copy(self)
+        twin.same = same
+        return twin
 
     @property
     def rows_at_once(self) -> int:

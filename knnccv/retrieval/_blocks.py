@@ -1,0 +1,147 @@
+"""One draw of one problem: its blocks of queries, in threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._parallel import for_each
+from .._typing import Array
+from ..neighbors import Between
+from ._gallery import Gallery
+from ._masks import Block
+from ._quadrature import Rule, rule
+from ._ratios import Ratios, survey
+from ._scores import Score, persistences
+from ._strata import refuse_short
+from ._tables import BIASED, Found, Plan, Pool
+from ._walk import score_rows
+
+NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
+class Draw:
+    """The walk of all queries for one `Gallery`.
+
+    Parameters
+    ----------
+    near : Between
+    codes : int64 ndarray of shape (n_queries,)
+        The queries' identities, or -1.
+    identities : ndarray
+        Names of the identities, for messages.
+    gallery : Gallery
+    pool : Pool
+    masks : list of Block
+    scores : tuple of Score
+    options : dict
+        ``rank``, ``max_rank``, ``ties``, ``tol``.
+    """
+
+    def __init__(
+        self,
+        near: Between,
+        codes: Array,
+        identities: Array,
+        gallery: Gallery,
+        pool: Pool,
+        masks: list[Block],
+        scores: tuple[Score, ...],
+        options: dict[str, Any],
+    ) -> None:
+        self._near = near
+        self._codes = codes
+        self._identities = identities
+        self._gallery = gallery
+        self._pool = pool
+        self._masks = masks
+        shots = gallery.n_drawn
+        drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
+        self.draws = drawn
+        families = {score.family for score in scores}
+        integrals = any(score.integral for score in scores)
+        self.rule = rule(_rounded_up(int(drawn.sum())), options["tol"]) if integrals else NO_RULE
+        nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
+        self._max_rank = options["max_rank"] if "cmc" in families else 0
+        by_identity = options["rank"] == "identity"
+        depth = max([score.depth for score in scores], default=0)
+        self._depth = depth
+        largest = int(pool.sizes.max())
+        self._ratios = Ratios(nodes, shots if integrals else 0, largest)
+        self._plan = Plan(
+            fair=np.bool_(options["ties"] == "random"),
+            by_identity=np.bool_(by_identity),
+            integrals=np.bool_(integrals),
+            max_rank=np.int64(self._max_rank),
+            length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
+            map_r=np.bool_(bool(families & {"r_precision", "map@r"})),
+            nodes=nodes,
+            weights=self.rule.weights,
+            ratios=None,
+            rows=None,
+        )
+        needed = np.zeros(largest + 1, np.bool_)
+        needed[pool.sizes[~pool.always]] = True
+        self._ratios.for_sizes(needed)
+
+    def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
+        """Score all queries."""
+        n = self._near.n_queries
+        n_single = len(self._plan.nodes) - len(self._plan.weights) - 1 + BIASED
+        result = Found(
+            np.zeros((n, n_single)),
+            np.zeros((n, self._max_rank)),
+            np.zeros((n, self._depth)),
+            np.zeros(n, np.int64),
+            np.zeros(n),
+            np.zeros(n),
+            np.zeros((n, 2)),
+        )
+        step = block_rows or self._near.rows_at_once
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        for_each(lambda block: self._fill(*block, result), blocks, n_jobs)
+        return result
+
+    def _fill(self, start: int, stop: int, result: Found) -> None:
+        near, pool = self._near, self._pool
+        masked = np.zeros((stop - start, near.n_gallery), np.bool_)
+        for mask in self._masks:
+            masked |= mask(start, stop)
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        random = self._gallery.n_drawn > 0
+        if random and self._masks:
+            cut = self._survey(masked, needed)
+            if cut[0] >= 0 and self._gallery.shared:
+                identity = self._identities[pool.identity[cut[1]]]
+                msg = (
+                    f"the mask removes a part of a stratum (of identity {identity}, for query "
+                    f"{start + cut[0]}), but one random gallery serves all queries: the number of its right "
+                    "items would be random, and queries would be invalid at random. Draw anew for every query "
+                    'after the mask with Gallery(..., mask="before") or per_query=True'
+                )
+                raise ValueError(msg)
+        if near.same is not None:
+            rows = np.flatnonzero(near.same[start:stop] >= 0)
+            masked[rows, near.same[start:stop][rows]] = True
+        if random and (near.same is not None or self._masks):
+            cut = self._survey(masked, needed)
+            if self._gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self._gallery.n_drawn:
+                owner = self._identities[pool.identity[cut[2]]]
+                refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
+        ratios, rows = self._ratios.for_sizes(needed)
+        plan = self._plan._replace(ratios=ratios, rows=rows)
+        part = Found(*(values[start:stop] for values in result))
+        score_rows(near.block(start, stop), masked, self._codes[start:stop], pool, plan, part)
+
+    def _survey(self, masked: Array, needed: Array) -> Array:
+        cut = np.full(4, -1, np.int64)
+        sizes = np.where(self._pool.always, 0, self._pool.sizes)  # those are drawn whole, cut or not
+        survey(masked, self._pool.stratum, sizes, needed, cut)
+        return cut
+
+
+def _rounded_up(degree: int) -> int:
+    """The degree, or a little more, so that similar problems share a rule."""
+    step = max(2 ** (degree.bit_length() - 4), 1)
+    return -(-degree // step) * step
