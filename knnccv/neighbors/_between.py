@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from ._distinct_rows import distinct_rows
 from ._metrics import Metric, ranking
 from ._sources import DistanceMatrix
 from ._square_input import as_matrix
-
-if TYPE_CHECKING:
-    from ._neighbors import Neighbors
 
 TILE = 64
 """Queries of one matrix product; blocks of any size are cut from these, so that they have the same bits."""
@@ -89,7 +86,7 @@ class BetweenDistances(Between):
     """A matrix of distances, in memory or memory-mapped."""
 
     def __init__(self, matrix: Array, same: Array | None) -> None:
-        super().__init__(*matrix.shape, "precomputed", same, given=True)
+        super().__init__(matrix.shape[0], matrix.shape[1], "precomputed", same, given=True)
         self._matrix = matrix
 
     def _values(self, start: int, stop: int) -> Array:
@@ -191,6 +188,14 @@ class FromPairs:
         identical = None if same is None else check_same(same, len(first), len(second))
         return BetweenFeatures(first, second, metric, metric_params, identical)
 
+    @overload
+    @classmethod
+    def from_distances(cls, D: Any, queries: None = None) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_distances(cls, D: Any, queries: Any) -> Between: ...
+
     @classmethod
     def from_distances(cls, D: Any, queries: Any = None) -> Any:
         """Orders by a matrix of dissimilarities.
@@ -219,8 +224,7 @@ class FromPairs:
         if queries is not None:
             return between_distances(D, queries)
         make: Any = cls
-        found: Neighbors = make(DistanceMatrix(as_matrix(D)))
-        return found
+        return make(DistanceMatrix(as_matrix(D)))
 
 
 def between_distances(D: Any, queries: Any = "other") -> Between:

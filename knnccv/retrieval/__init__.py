@@ -4,11 +4,12 @@ Person re-identification, face recognition and metric learning publish means ove
 `expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
 
 - `_expected` has `expected_retrieval`; `_result` what it returns.
-- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, `_masks` the items removed for a query.
+- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, and `_masks` the items that
+  are removed for a query.
 - `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.
 - `_blocks` runs blocks of queries in threads. `_walk` walks along the right items of a query, `_evaluate`
   adds what one of them contributes, and `_ranked` does both where nothing is random.
-- `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, and `_ratios` tables for them.
+- `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
 - `_tables` names the arrays of the compiled code.
 """
 

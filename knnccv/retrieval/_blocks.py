@@ -18,6 +18,11 @@ from ._strata import refuse_short
 from ._tables import BIASED, Found, Plan, Pool
 from ._walk import score_rows
 
+CUT = (
+    "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number of "
+    "right items would be random, and queries would be invalid at random. Draw anew for every query, after "
+    'the mask, with Gallery(..., mask="before") or per_query=True'
+)
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
@@ -100,7 +105,7 @@ class Draw:
         )
         step = block_rows or self._near.rows_at_once
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(*block, result), blocks, n_jobs)
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
         return result
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
@@ -114,13 +119,8 @@ class Draw:
             cut = self._survey(masked, needed)
             if cut[0] >= 0 and self._gallery.shared:
                 identity = self._identities[pool.identity[cut[1]]]
-                msg = (
-                    f"the mask removes a part of a stratum (of identity {identity}, for query "
-                    f"{start + cut[0]}), but one random gallery serves all queries: the number of its right "
-                    "items would be random, and queries would be invalid at random. Draw anew for every query "
-                    'after the mask with Gallery(..., mask="before") or per_query=True'
-                )
-                raise ValueError(msg)
+                where = f"of identity {identity}, for query {start + cut[0]}"
+                raise ValueError(CUT.format(where=where))
         if near.same is not None:
             rows = np.flatnonzero(near.same[start:stop] >= 0)
             masked[rows, near.same[start:stop][rows]] = True
@@ -143,5 +143,5 @@ class Draw:
 
 def _rounded_up(degree: int) -> int:
     """The degree, or a little more, so that similar problems share a rule."""
-    step = max(2 ** (degree.bit_length() - 4), 1)
+    step = 1 << max(degree.bit_length() - 4, 0)
     return -(-degree // step) * step

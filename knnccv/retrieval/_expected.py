@@ -122,7 +122,8 @@ def expected_retrieval(
     check_pool(n_jobs, None, progress=False)
     options = {"max_rank": check_integer("max_rank", max_rank, 1), "ties": ties, "tol": float(tol)}
     masks = as_masks(exclude)
-    name, whole = "no named protocol", ()
+    name = "no named protocol"
+    whole: tuple[str, ...] = ()
     if isinstance(gallery, Protocol):
         protocol = gallery
         first, second = _cameras(protocol, query_cams, gallery_cams, near)
@@ -133,8 +134,8 @@ def expected_retrieval(
     else:
         if query_cams is not None or gallery_cams is not None:
             msg = (
-                "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a mask, "
-                "exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
+                "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
+                "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
             )
             raise ValueError(msg)
         gallery = Gallery("all") if gallery is None else gallery
@@ -142,21 +143,19 @@ def expected_retrieval(
             msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
             raise TypeError(msg)
         drawn = gallery.words()
-    options["rank"], ap = rank or "image", ap or "rectangle"
-    check_choice("rank", options["rank"], ("image", "identity"))
+    rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
+    check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
     near = _without_self(near, exclude)
-    problem = _Problem(near, queries, items, masks, always, options, n_jobs)
+    problem = _Problem(near, queries, items, masks, always, {"rank": rank, **options}, n_jobs)
     parts = [(gallery, tuple(score for score in wanted if score.family not in whole))]
     if len(parts[0][1]) < len(wanted):
         parts.append((Gallery("all"), tuple(score for score in wanted if score.family in whole)))
+    parts = [part for part in parts if part[1]]
     found: dict[str, RetrievalScore] = {}
-    for draw, some in parts:
-        if some:
-            values, valid, draws = problem.scored(draw, some, ap, average)
-            found.update(values)
-            if draw is parts[-1][0] or draw.n_drawn:
-                counts = draws if draw is parts[0][0] else counts
+    for draw, some in reversed(parts):  # the words describe the first
+        values, valid, counts = problem.scored(draw, some, ap, average)
+        found.update(values)
     words = [*(map(repr, masks)), *(["the query itself"] if near.same is not None else [])]
     return Retrieval(
         scores={score.name: found[score.name] for score in wanted},
@@ -165,7 +164,7 @@ def expected_retrieval(
         protocol=name,
         gallery=drawn,
         mask=" and ".join(words) or "none",
-        rank=options["rank"],
+        rank=rank,
         ap=ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
@@ -247,8 +246,8 @@ def _as_between(near: Any) -> Between:
         raise TypeError(msg)
     if callable(near):
         msg = (
-            "near must be distances, got a function: distances that depend on the drawn gallery, such as those "
-            "of re-ranking, query expansion or normalization over the gallery, have no exact mean"
+            "near must be distances, got a function: scores of distances that depend on the drawn gallery, "
+            "as after re-ranking, query expansion or normalization over the gallery, have no exact mean"
         )
         raise TypeError(msg)
     return between_distances(near)
@@ -301,8 +300,9 @@ def _refuse_similarities(found: Found, valid: Array) -> None:
     both = valid & (found.means[:, 1] != 0)
     own, wrong = found.means[both].T
     if len(own) >= FEWEST_CHECKED and (own > wrong).mean() >= SHARE_OF_SIMILARITIES:
+        farther = int((own > wrong).sum())
         msg = (
-            f"right items are farther than wrong ones for {int((own > wrong).sum())} of {len(own)} queries, as "
-            "if these were similarities; pass distances, such as 1 - S"
+            f"right items are farther than wrong ones for {farther} of {len(own)} queries, "
+            "as if these were similarities; pass distances, such as 1 - S"
         )
         raise ValueError(msg)

@@ -63,8 +63,8 @@ class Gallery:
     ) -> None:
         if isinstance(which, str) and which.lower() in RETRAINED:
             msg = (
-                f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over the "
-                "splits is no expectation over galleries; only the draw within one split is, as "
+                f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over "
+                "the splits is no expectation over galleries; only the draw within one split is, as "
                 "Gallery(per_identity=1)"
             )
             raise ValueError(msg)
@@ -191,7 +191,8 @@ def cuhk03() -> Protocol:
 
     References
     ----------
-    Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification, CVPR 2014.
+    Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification,
+    CVPR 2014.
     """
     return Protocol(
         "CUHK03",

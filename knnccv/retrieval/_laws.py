@@ -92,7 +92,7 @@ def fill_own_law(total, other, own, sizes, counts, tied, draws, member, time, la
 
 @jit
 def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law, part, chosen):
-    """The law of the number of drawn items of some independent strata that are nearer; O(strata * length)."""
+    """The law of the number of nearer drawn items of some independent strata; O(strata * length)."""
     total[:] = 0.0
     other[:] = 0.0
     total[0] = 1.0

@@ -14,7 +14,7 @@ Block = Callable[[int, int], Array]
 
 
 class Mask:
-    """Base class: ``bind`` checks the mask against a problem and returns a function of a block of queries."""
+    """Base class: ``bind`` checks the mask against a problem and returns a function of blocks."""
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
         """Return ``block(start, stop)`` → bool array of shape (stop - start, n_gallery), True = removed."""
@@ -147,8 +147,8 @@ class _Function(Mask):
             shape = (stop - start, len(gallery_ids))
             if out.shape != shape or out.dtype != np.bool_:
                 msg = (
-                    f"the function exclude must return a bool array of shape {shape} (queries of the block, "
-                    f"gallery items), got dtype {out.dtype} and shape {out.shape}"
+                    f"the function exclude must return a bool array of shape {shape} (queries of the "
+                    f"block, gallery items), got dtype {out.dtype} and shape {out.shape}"
                 )
                 raise ValueError(msg)
             return out

@@ -82,4 +82,3 @@ def fill_ratios(size, drawn, nodes, ratios):
                 after[k] = after[k] * nodes[k] + law[b]
         for k in range(n_nodes):
             ratios[g, k] = after[k] / before[k] if before[k] > 1e-290 else 0.0
-

@@ -93,7 +93,8 @@ def _parse(name: str) -> Score:
 def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str) -> Array:
     """The score of every query, from what the walk has found; shape (n_queries,) or (n_queries, ranks)."""
     if score.family == "cmc":
-        return np.minimum(found.cmc, 1.0)
+        curves: Array = np.minimum(found.cmc, 1.0)
+        return curves
     columns = {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}
     columns["ap"] = AP if ap == "rectangle" else TRAPEZOID
     if score.family == "rbp":

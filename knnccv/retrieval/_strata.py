@@ -88,14 +88,14 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
     given = np.atleast_1d(np.asarray(always))
     if given.dtype == np.bool_:
         if given.shape != gallery_ids.shape:
-            msg = f"always must have shape {gallery_ids.shape}, one for each gallery item, got {given.shape}"
+            msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
             raise ValueError(msg)
         return given
     missing = [value for value in given.tolist() if value not in set(gallery_ids.tolist())]
     if given.ndim != 1 or missing:
         msg = (
-            "always must be a bool array with one value for each gallery item, or identities of the gallery, "
-            f"got {missing[0] if missing else given.shape!r}"
+            "always must be a bool array with one value for each gallery item, or identities of the "
+            f"gallery, got {missing[0] if missing else given.shape!r}"
         )
         raise ValueError(msg)
     return np.isin(gallery_ids, given)

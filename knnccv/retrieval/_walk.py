@@ -14,6 +14,7 @@ from ._laws import none_left
 from ._ranked import add_ranks
 from ._tables import Lists
 
+
 @jit
 def score_rows(distances, masked, codes, pool, plan, found):
     """Fill in the results of the queries of one block; `codes` has their identities, or -1."""
@@ -71,8 +72,8 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
     Returns
     -------
     events : int64 ndarray of shape (2 * n_groups + 1,)
-        Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j, those up to ``events[2 j + 2]``
-        tied.
+        Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j and not nearer than the one
+        before, those up to ``events[2 j + 2]`` tied with it.
     items : int64 ndarray
     tied : bool
         Whether any wrong item or two own ones tie.
@@ -155,7 +156,7 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
         evaluate(
             members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
             sizes, draws, pool, plan, q, found,
-        )
+        )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0

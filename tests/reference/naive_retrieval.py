@@ -33,7 +33,7 @@ def rankings(items, distances, ties):
         yield [item for part in parts for item in part]
 
 
-def expected(score, query, distances, ids, strata, shots, pool, *, always=(), ties="index", n_ranks=4):
+def expected(score, query, distances, ids, strata, shots, pool, *, always=(), ties="index"):
     """The mean of ``score(ranking, ids, query)`` over galleries and orders; None without a right item."""
     if not any(ids[i] == query for i in pool):
         return None
@@ -62,9 +62,8 @@ def ap(ranking, query):
 def ap_trapezoid(ranking, query):
     ranks = precision_at_hits(ranking, query)
     before = [Fraction(c, r - 1) if r > 1 else Fraction(1) for c, r in enumerate(ranks)]
-    return sum(Fraction(c + 1, r) + b for (c, r), b in zip(enumerate(ranks), before, strict=True)) / 2 / len(
-        ranks
-    )
+    both = [Fraction(c + 1, r) + b for (c, r), b in zip(enumerate(ranks), before, strict=True)]
+    return sum(both) / 2 / len(ranks)
 
 
 def reciprocal(ranking, query):
