@@ -19,9 +19,9 @@ from ._tables import BIASED, Found, Plan, Pool
 from ._walk import score_rows
 
 CUT = (
-    "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number of "
-    "right items would be random, and queries would be invalid at random. Draw anew for every query, after "
-    'the mask, with Gallery(..., mask="before") or per_query=True'
+    "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number "
+    "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
+    'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
