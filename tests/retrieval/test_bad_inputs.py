@@ -40,8 +40,8 @@ def similarities():
 
 
 CASES = {
-    "query ids of another length": (lambda: call(queries=[1, 2, 3]), ValueError, r"shape \(4,\), one for each"),
-    "gallery ids of another length": (lambda: call(ids=IDS[:-1]), ValueError, r"shape \(12,\), one for each"),
+    "query ids of another length": (lambda: call(queries=[1, 2, 3]), ValueError, r"shape \(4,\), one"),
+    "gallery ids of another length": (lambda: call(ids=IDS[:-1]), ValueError, r"shape \(12,\), one"),
     "ids exchanged": (lambda: call(queries=IDS, ids=QUERIES), ValueError, "query_ids must have shape"),
     "graded relevance": (lambda: call(ids=np.ones((12, 2), int)), ValueError, "graded relevance"),
     "ids with fractions": (lambda: call(ids=IDS + 0.5), TypeError, "integers or text"),
