@@ -100,9 +100,11 @@ class BetweenFeatures(Between):
         name = metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
         super().__init__(len(queries), len(gallery), name, same)
         prepared = ranking(np.concatenate([queries, gallery]), metric, params)
+        products = prepared.kind == "sqeuclidean"
         self._compare = prepared.compare
         self._queries, self._gallery = prepared.data[: len(queries)], prepared.data[len(queries) :]
-        self._products = prepared.kind == "sqeuclidean"
+        del prepared  # its data may be large
+        self._products = products
         self._places: Array | None = None
         if self._products:
             # Equal gallery items tie to the last bit only if they are multiplied once.
@@ -114,7 +116,8 @@ class BetweenFeatures(Between):
             self._queries = self._queries - center
             centered = self._gallery - center
             self._squares = np.einsum("ij,ij->i", centered, centered)
-            self._gallery = -2 * centered.T
+            centered *= -2
+            self._gallery = centered.T
 
     def _values(self, start: int, stop: int) -> Array:
         if not self._products:
@@ -125,6 +128,8 @@ class BetweenFeatures(Between):
             with one_blas_thread():
                 found = rows @ self._gallery + self._squares
             begin, end = max(tile, start), min(tile + len(rows), stop)
+            if (begin, end) == (start, stop) and self._places is None:
+                return np.asarray(found[begin - tile : end - tile])
             part = found[begin - tile : end - tile]
             values[begin - start : end - start] = part if self._places is None else part[:, self._places]
         return values
@@ -205,11 +210,11 @@ class FromPairs:
         D : array of shape (n_items, n_items)
             ``D[x, j]`` is the dissimilarity of sample j to the tested sample x. It need not be symmetric.
             The diagonal is ignored and may be NaN or infinite; all other values must be finite. Not copied.
-        queries : "other" or integer array of shape (n_queries,), optional
+        queries : "other", True or integer array of shape (n_queries,), optional
             If given, D has shape (n_queries, n_gallery): the rows are queries, the columns the gallery of
-            `knnccv.retrieval`, and a `Between` is returned. "other": no query is in the gallery. An array:
-            the gallery item that is the query itself, which is never found, or -1. D may be memory-mapped;
-            it is read in blocks of rows, and all its values must be finite.
+            `knnccv.retrieval`, and a `Between` is returned. "other" or True: no query is in the gallery.
+            An array: the gallery item that is the query itself, which is never found, or -1. D may be
+            memory-mapped; it is read in blocks of rows, and all its values must be finite.
 
         Returns
         -------
@@ -237,9 +242,10 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
     if matrix.ndim != 2 or 0 in matrix.shape:
         msg = f"distances must have shape (n_queries, n_gallery), got {matrix.shape}"
         raise ValueError(msg)
-    if np.ma.is_masked(D) or matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8:
+    small = {"f": 8, "i": 4, "u": 4, "b": 1}.get(matrix.dtype.kind, 0)  # bytes that float64 holds exactly
+    if np.ma.is_masked(D) or matrix.dtype.itemsize > small:
         matrix = as_reals("distances", D, must)
-    if isinstance(queries, str) and queries == "other":
+    if queries is True or (isinstance(queries, str) and queries == "other"):
         return BetweenDistances(matrix, None)
     if isinstance(queries, (str, bool)):
         msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'

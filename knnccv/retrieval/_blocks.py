@@ -101,6 +101,7 @@ class Draw:
             np.zeros(n, np.int64),
             np.zeros(n),
             np.zeros(n),
+            np.zeros(n, np.int64),
             np.zeros((n, 2)),
         )
         step = block_rows or self._near.rows_at_once

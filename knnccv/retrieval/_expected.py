@@ -154,7 +154,7 @@ def expected_retrieval(
     parts = [part for part in parts if part[1]]
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(parts):  # the words describe the first
-        values, valid, counts = problem.scored(draw, some, ap, average)
+        values, valid, counts, tied = problem.scored(draw, some, ap, average)
         found.update(values)
     words = [*(map(repr, masks)), *(["the query itself"] if near.same is not None else [])]
     return Retrieval(
@@ -168,6 +168,8 @@ def expected_retrieval(
         ap=ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
+        tied=tied,
+        per_query=parts[0][0].n_drawn > 0 and parts[0][0].per_query,
         draws=counts,
     )
 
@@ -197,8 +199,8 @@ class _Problem:
 
     def scored(
         self, gallery: Gallery, scores: tuple[Score, ...], ap: str, average: str
-    ) -> tuple[dict[str, RetrievalScore], Array, Any]:
-        """Scores of one draw, which queries are valid, and sizes, drawn items and numbers of the strata."""
+    ) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
+        """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
         pool = pool_of(gallery, self._items, self._identities, self._always)
         draw = Draw(
             self._near, self._codes, self._identities, gallery, pool, self._blocks, scores, self._options
@@ -232,7 +234,7 @@ class _Problem:
         sizes = np.stack([pool.sizes, draw.draws], axis=1)
         pairs, counts = np.unique(sizes, axis=0, return_counts=True)
         drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-        return result, valid, drawn
+        return result, valid, drawn, int((found.ties > 0).sum())
 
 
 def _as_between(near: Any) -> Between:

@@ -13,6 +13,7 @@ import numpy as np
 from .._formatting import data_frame
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
+from .._validation import check_integer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +72,8 @@ class Retrieval:
         The convention of the average precision.
     ties, average : str
         The arguments.
+    tied : int
+        Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     """
 
     scores: dict[str, RetrievalScore]
@@ -83,6 +86,8 @@ class Retrieval:
     ap: str
     ties: str
     average: str
+    tied: int = 0
+    per_query: bool = False
     draws: tuple[tuple[int, int, int], ...] = ()
 
     def __getitem__(self, name: str) -> RetrievalScore:
@@ -112,6 +117,38 @@ class Retrieval:
             math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
         )
 
+    def cmc_std(self, n_repeats: int = 1) -> Array:
+        """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.
+
+        It is exact: the query's right item is found by rank r, or not, independently in every gallery.
+
+        Parameters
+        ----------
+        n_repeats : int, default 1
+            Galleries of each query whose mean is reported, such as 10.
+
+        Returns
+        -------
+        ndarray of shape (max_rank,)
+
+        Raises
+        ------
+        ValueError
+            If one gallery serves all queries: their luck is then correlated, and the formula that takes
+            them for independent gives too little. Or if nothing is drawn.
+        """
+        check_integer("n_repeats", n_repeats, 1)
+        if not self.per_query:
+            msg = (
+                f"cmc_std needs galleries that are drawn anew for every query, got {self.gallery!r}; "
+                "queries that share a gallery are not independent, and a whole gallery has no deviation"
+            )
+            raise ValueError(msg)
+        found = self["cmc"]
+        shares = np.where(self.valid[:, None], found.per_item, 0.0)
+        deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / n_repeats)
+        return deviation
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each query: identity, validity, weight, and every score; CMC at ranks 1, 5, 10, 20.
 
@@ -132,10 +169,11 @@ class Retrieval:
         return data_frame(columns)
 
     def __repr__(self) -> str:
+        tied = f" ({self.tied} queries have ties)" if self.tied else ""
         lines = [
             f"Retrieval: {self.protocol}",
             f"  gallery: {self.gallery}",
-            f"  mask: {self.mask}; ties: {self.ties}; mean over {self.average}",
+            f"  mask: {self.mask}; ties: {self.ties}{tied}; mean over {self.average}",
             f"  ranks: {self.rank}; AP: {self.ap}",
             f"  queries: {int(self.valid.sum())} scored, {self.n_left_out} left out (no right item)",
         ]

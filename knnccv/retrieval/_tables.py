@@ -46,6 +46,7 @@ class Found(NamedTuple):
     relevant: Any  # number of own items that are drawn
     skipped: Any
     rounding: Any
+    ties: Any  # number of items that tie with an own one
     means: Any  # mean distances of own and of wrong items
 
 

@@ -40,7 +40,9 @@ def score_rows(distances, masked, codes, pool, plan, found):
             continue
         own = own[np.argsort(row[own], kind="mergesort")]
         starts = _group_starts(row[own], plan.fair)
-        events, items, tied = _bucket(row, out, code, own, starts, pool, plan.fair, found.means[q])
+        events, items, tied, found.ties[q] = _bucket(
+            row, out, code, own, starts, pool, plan.fair, found.means[q]
+        )
         relevant = 0
         for s in pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]:
             relevant += draws[s]
@@ -76,13 +78,15 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
         before, those up to ``events[2 j + 2]`` tied with it.
     items : int64 ndarray
     tied : bool
-        Whether any wrong item or two own ones tie.
+        Whether any wrong item or two own ones tie, and ties are fair.
+    n_ties : int
+        Number of wrong items that tie with an own one.
     """
     n_groups = len(starts) - 1
     edges = row[own[starts[:n_groups]]]
     last = row[own[-1]]
     place, kept = np.empty(len(row), np.int32), np.empty(len(row), np.int32)
-    n, n_wrong, total = 0, 0, 0.0
+    n, n_ties, n_wrong, total = 0, 0, 0, 0.0
     for i in range(len(row)):
         if out[i] or pool.identity[pool.stratum[i]] == code:
             continue
@@ -99,6 +103,8 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
                 low = middle + 1
             else:
                 high = middle
+        if (low < n_groups and edges[low] == value) or (low > 0 and edges[low - 1] == value):
+            n_ties += 1
         if low < n_groups:
             place[n] = 2 * low + (1 if fair and edges[low] == value else 0)
             kept[n] = i
@@ -115,7 +121,7 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
     for i in range(n):
         items[events[place[i] + 1]] = kept[i]
         events[place[i] + 1] += 1
-    return events[: 2 * n_groups + 1], items, tied
+    return events[: 2 * n_groups + 1], items, tied, n_ties
 
 
 @jit

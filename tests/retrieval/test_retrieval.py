@@ -1,6 +1,7 @@
 """Properties of expected scores, galleries, masks and results."""
 
 import numpy as np
+import plain_retrieval as plain
 import pytest
 from scipy.stats import hypergeom
 
@@ -237,3 +238,41 @@ def test_galleries_of_their_own_allow_masks_that_cut_strata():
         )
     }
     assert len(values) == 1
+
+
+def test_ties_are_counted():
+    distances, query_ids, ids, _, _ = data(12, levels=20)
+    right = query_ids[:, None] == ids
+    ties = [
+        any((row[~own] == value).any() for value in row[own])
+        for row, own in zip(distances, right, strict=True)
+    ]
+    for order in ("index", "random"):
+        r = expected_retrieval(distances, query_ids, ids, ties=order)
+        assert r.tied == sum(ties)
+    assert f"{r.tied} queries have ties" in repr(r)
+
+
+def test_the_deviation_of_galleries_drawn_for_every_query():
+    """Against the runs of the plain definition."""
+    distances, query_ids, ids, _, _ = data(13, 15, 60, 8)
+    rng = np.random.default_rng(0)
+    nobody = np.full(15, -1), np.zeros(60, int)
+    runs = [plain.cuhk03_run(distances, query_ids, ids, *nobody, rng, 3, repeats=2) for _ in range(400)]
+    r = expected_retrieval(distances, query_ids, ids, Gallery(per_identity=1), max_rank=3)
+    assert np.abs(np.std(runs, axis=0, ddof=1) / r.cmc_std(2) - 1).max() < 0.1
+    shared = expected_retrieval(distances, query_ids, ids, Gallery(shots=1))
+    with pytest.raises(ValueError, match="share a gallery"):
+        shared.cmc_std()
+
+
+def test_small_integers_are_not_copied(tmp_path):
+    _, query_ids, ids, _, _ = data(14)
+    codes = np.random.default_rng(0).integers(0, 60, (len(query_ids), len(ids)), dtype=np.uint8)
+    np.save(tmp_path / "D.npy", codes)
+    near = Neighbors.from_distances(np.load(tmp_path / "D.npy", mmap_mode="r"), queries=True)
+    assert isinstance(near._matrix, np.memmap)
+    r = expected_retrieval(near, query_ids, ids, ties="random")
+    assert (
+        r["ap"].score == expected_retrieval(codes.astype(float), query_ids, ids, ties="random")["ap"].score
+    )
