@@ -3,7 +3,7 @@
 Person re-identification, face recognition and metric learning publish means over a few random galleries.
 `expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
 
-- `_expected` has `expected_retrieval`; `_result` what it returns.
+- `_expected` has `expected_retrieval`, `_result` what it returns; `_problem` checks their arguments.
 - `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, and `_masks` the items that
   are removed for a query.
 - `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.

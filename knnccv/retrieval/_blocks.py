@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..neighbors import Between
 from ._gallery import Gallery
-from ._masks import Block
+from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, persistences
@@ -31,51 +28,34 @@ class Draw:
 
     Parameters
     ----------
-    near : Between
-    codes : int64 ndarray of shape (n_queries,)
-        The queries' identities, or -1.
-    identities : ndarray
-        Names of the identities, for messages.
+    problem : Problem
     gallery : Gallery
     pool : Pool
-    masks : list of Block
     scores : tuple of Score
-    options : dict
-        ``rank``, ``max_rank``, ``ties``, ``tol``.
     """
 
-    def __init__(
-        self,
-        near: Between,
-        codes: Array,
-        identities: Array,
-        gallery: Gallery,
-        pool: Pool,
-        masks: list[Block],
-        scores: tuple[Score, ...],
-        options: dict[str, Any],
-    ) -> None:
-        self._near = near
-        self._codes = codes
-        self._identities = identities
+    def __init__(self, problem: Problem, gallery: Gallery, pool: Pool, scores: tuple[Score, ...]) -> None:
+        self._near = problem.near
+        self._codes = problem.codes
+        self._identities = problem.identities
         self._gallery = gallery
         self._pool = pool
-        self._masks = masks
+        self._masks = problem.masks
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
         integrals = any(score.integral for score in scores)
-        self.rule = rule(_rounded_up(int(drawn.sum())), options["tol"]) if integrals else NO_RULE
+        self.rule = rule(_rounded_up(int(drawn.sum())), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
-        self._max_rank = options["max_rank"] if "cmc" in families else 0
-        by_identity = options["rank"] == "identity"
+        self._max_rank = problem.max_rank if "cmc" in families else 0
+        by_identity = problem.rank == "identity"
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
         self._ratios = Ratios(nodes, shots if integrals else 0, largest)
         self._plan = Plan(
-            fair=np.bool_(options["ties"] == "random"),
+            fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),
             integrals=np.bool_(integrals),
             max_rank=np.int64(self._max_rank),
@@ -109,12 +89,12 @@ class Draw:
         for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
         return result
 
-    def _fill(self, start: int, stop: int, result: Found) -> None:
+    def removed(self, start: int, stop: int, needed: Array) -> Array:
+        """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
         near, pool = self._near, self._pool
         masked = np.zeros((stop - start, near.n_gallery), np.bool_)
         for mask in self._masks:
             masked |= mask(start, stop)
-        needed = np.zeros(self._ratios.largest + 1, np.bool_)
         random = self._gallery.n_drawn > 0
         if random and self._masks:
             cut = self._survey(masked, needed)
@@ -130,10 +110,16 @@ class Draw:
             if self._gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self._gallery.n_drawn:
                 owner = self._identities[pool.identity[cut[2]]]
                 refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
+        return masked
+
+    def _fill(self, start: int, stop: int, result: Found) -> None:
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
         plan = self._plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
-        score_rows(near.block(start, stop), masked, self._codes[start:stop], pool, plan, part)
+        values = self._near.block(start, stop)
+        score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)

@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool
 from .._typing import Array
-from .._validation import check_choice, check_integer, check_tol
-from ..neighbors import Between, Neighbors, between_distances
 from ._blocks import Draw
-from ._gallery import CONVENTIONS, Gallery
-from ._identities import as_names, check_alike, codes_in
-from ._masks import Mask, as_masks, excludes_self
-from ._protocol import Protocol
+from ._gallery import Gallery
+from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import Score, parse, values_of
+from ._scores import Score, values_of
 from ._strata import pool_of
 from ._tables import Found
 
@@ -111,190 +106,68 @@ def expected_retrieval(
     >>> float(r.cmc[0]), round(float(r["ap"]), 12)
     (0.75, 0.875)
     """
-    near = _as_between(near)
-    queries = as_names("query_ids", query_ids, near.n_queries, "query")
-    items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
-    check_alike("query_ids", queries, "gallery_ids", items)
-    wanted = parse(scores)
-    check_tol(tol)
-    check_choice("ties", ties, ("index", "random"))
-    check_choice("average", average, ("query", "identity"))
-    check_pool(n_jobs, None, progress=False)
-    options = {"max_rank": check_integer("max_rank", max_rank, 1), "ties": ties, "tol": float(tol)}
-    masks = as_masks(exclude)
-    name = "no named protocol"
-    whole: tuple[str, ...] = ()
-    if isinstance(gallery, Protocol):
-        protocol = gallery
-        first, second = _cameras(protocol, query_cams, gallery_cams, near)
-        rank, ap = _settled("rank", rank, protocol.rank), _settled("ap", ap, protocol.ap)
-        masks = [*protocol.exclude(first, second), *masks]
-        gallery = protocol.gallery(items, second)
-        name, whole, drawn = protocol.name, protocol.whole, protocol.drawn
-    else:
-        if query_cams is not None or gallery_cams is not None:
-            msg = (
-                "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
-                "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
-            )
-            raise ValueError(msg)
-        gallery = Gallery("all") if gallery is None else gallery
-        if not isinstance(gallery, Gallery):
-            msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
-            raise TypeError(msg)
-        drawn = gallery.words()
-    rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
-    check_choice("rank", rank, ("image", "identity"))
-    check_choice("ap", ap, CONVENTIONS)
-    near = _without_self(near, exclude)
-    problem = _Problem(near, queries, items, masks, always, {"rank": rank, **options}, n_jobs)
-    parts = [(gallery, tuple(score for score in wanted if score.family not in whole))]
-    if len(parts[0][1]) < len(wanted):
-        parts.append((Gallery("all"), tuple(score for score in wanted if score.family in whole)))
-    parts = [part for part in parts if part[1]]
+    problem = check_problem(
+        near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
+        rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=tol, always=always, average=average,
+        n_jobs=n_jobs,
+    )  # fmt: skip
     found: dict[str, RetrievalScore] = {}
-    for draw, some in reversed(parts):  # the words describe the first
-        values, valid, counts, tied = problem.scored(draw, some, ap, average)
+    for draw, some in reversed(problem.parts):  # the words describe the first
+        values, valid, counts, tied = _scored(problem, draw, some, n_jobs)
         found.update(values)
-    words = [*(map(repr, masks)), *(["the query itself"] if near.same is not None else [])]
     return Retrieval(
-        scores={score.name: found[score.name] for score in wanted},
+        scores={score.name: found[score.name] for score in problem.scores},
         valid=valid,
-        query_ids=queries,
-        protocol=name,
-        gallery=drawn,
-        mask=" and ".join(words) or "none",
-        rank=rank,
-        ap=ap,
+        query_ids=problem.query_ids,
+        protocol=problem.protocol,
+        gallery=problem.drawn,
+        mask=problem.mask,
+        rank=problem.rank,
+        ap=problem.ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=tied,
-        per_query=parts[0][0].n_drawn > 0 and parts[0][0].per_query,
+        per_query=draw.n_drawn > 0 and draw.per_query,
         draws=counts,
     )
 
 
-class _Problem:
-    """What all draws of one call share."""
-
-    def __init__(
-        self,
-        near: Between,
-        queries: Array,
-        items: Array,
-        masks: list[Mask],
-        always: Any,
-        options: dict[str, Any],
-        n_jobs: int | None,
-    ) -> None:
-        self._near = near
-        self._queries = queries
-        self._items = items
-        self._identities = np.unique(items)
-        self._codes = codes_in(queries, self._identities)
-        self._blocks = [mask.bind(queries, items) for mask in masks]
-        self._always = always
-        self._options = options
-        self._n_jobs = n_jobs
-
-    def scored(
-        self, gallery: Gallery, scores: tuple[Score, ...], ap: str, average: str
-    ) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
-        """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
-        pool = pool_of(gallery, self._items, self._identities, self._always)
-        draw = Draw(
-            self._near, self._codes, self._identities, gallery, pool, self._blocks, scores, self._options
-        )
-        found = draw.found(self._n_jobs)
-        valid = found.relevant > 0
-        if not valid.any():
-            msg = (
-                "no query has a right item in the gallery: no identity occurs in both, or the mask removes "
-                "all right items"
-            )
-            raise ValueError(msg)
-        if self._near.given:
-            _refuse_similarities(found, valid)
-        weights = _weights(self._codes, valid, average)
-        result = {}
-        for score in scores:
-            values = values_of(score, found, scores, ap)
-            relative = found.rounding + (draw.rule.error if score.integral else 0.0)
-            errors = relative * (values if values.ndim == 1 else 1.0) + found.skipped * (not score.integral)
-            per_item = values.copy()
-            per_item[~valid] = np.nan
-            mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
-            result[score.name] = RetrievalScore(
-                score.name,
-                float(mean) if values.ndim == 1 else mean,
-                per_item,
-                weights,
-                float(weights @ errors) + 4e-16,
-            )
-        sizes = np.stack([pool.sizes, draw.draws], axis=1)
-        pairs, counts = np.unique(sizes, axis=0, return_counts=True)
-        drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-        return result, valid, drawn, int((found.ties > 0).sum())
-
-
-def _as_between(near: Any) -> Between:
-    if isinstance(near, Between):
-        return near
-    if isinstance(near, Neighbors):
+def _scored(
+    problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None
+) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
+    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
+    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
+    draw = Draw(problem, gallery, pool, scores)
+    found = draw.found(n_jobs)
+    valid = found.relevant > 0
+    if not valid.any():
         msg = (
-            f"near is {near!r}, orders of one set of samples; pass Neighbors.between(queries, gallery), a "
-            "matrix of distances, or Neighbors.from_distances(distances, queries=...)"
-        )
-        raise TypeError(msg)
-    if callable(near):
-        msg = (
-            "near must be distances, got a function: scores of distances that depend on the drawn gallery, "
-            "as after re-ranking, query expansion or normalization over the gallery, have no exact mean"
-        )
-        raise TypeError(msg)
-    return between_distances(near)
-
-
-def _cameras(protocol: Protocol, query_cams: Any, gallery_cams: Any, near: Between) -> tuple[Array, Array]:
-    if query_cams is None or gallery_cams is None:
-        msg = f"the protocol {protocol.name} needs query_cams and gallery_cams"
-        raise ValueError(msg)
-    first = as_names("query_cams", query_cams, near.n_queries, "query")
-    second = as_names("gallery_cams", gallery_cams, near.n_gallery, "gallery item")
-    protocol.check_cameras(second)
-    return first, second
-
-
-def _settled(name: str, given: str | None, fixed: str) -> str:
-    if given is not None and given != fixed:
-        msg = f"{name} is {fixed!r} in this protocol, got {given!r}; omit it, or pass a Gallery and a mask"
-        raise ValueError(msg)
-    return fixed
-
-
-def _without_self(near: Between, exclude: Any) -> Between:
-    """Distances from which the query itself is removed, if `exclude` says so."""
-    if not excludes_self(exclude) or near.same is not None:
-        return near
-    if near.n_queries != near.n_gallery:
-        msg = (
-            'exclude="self" needs queries and gallery to be the same items, got '
-            f"{near.n_queries} queries and {near.n_gallery} gallery items; otherwise pass "
-            "Neighbors.from_distances(D, queries=<gallery index of every query, or -1>)"
+            "no query has a right item in the gallery: no identity occurs in both, or the mask removes "
+            "all right items"
         )
         raise ValueError(msg)
-    return near.with_same(np.arange(near.n_queries))
-
-
-def _weights(codes: Array, valid: Array, average: str) -> Array:
-    """Weights of the queries, which sum to 1."""
-    weights = np.zeros(len(codes))
-    if average == "query":
-        weights[valid] = 1 / valid.sum()
-        return weights
-    _, at, counts = np.unique(codes[valid], return_inverse=True, return_counts=True)
-    weights[valid] = 1 / counts[at.ravel()] / len(counts)
-    return weights
+    if problem.near.given:
+        _refuse_similarities(found, valid)
+    weights = weights_of(problem.codes, valid, problem.average)
+    result = {}
+    for score in scores:
+        values = values_of(score, found, scores, problem.ap)
+        relative = found.rounding + (draw.rule.error if score.integral else 0.0)
+        errors = relative * (values if values.ndim == 1 else 1.0) + found.skipped * (not score.integral)
+        per_item = values.copy()
+        per_item[~valid] = np.nan
+        mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
+        result[score.name] = RetrievalScore(
+            score.name,
+            float(mean) if values.ndim == 1 else mean,
+            per_item,
+            weights,
+            float(weights @ errors) + 4e-16,
+        )
+    sizes = np.stack([pool.sizes, draw.draws], axis=1)
+    pairs, counts = np.unique(sizes, axis=0, return_counts=True)
+    drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
+    return result, valid, drawn, int((found.ties > 0).sum())
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:
