@@ -4,6 +4,7 @@ Person re-identification, face recognition and metric learning publish means ove
 `expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
 
 - `_expected` has `expected_retrieval`, `_result` what it returns; `_problem` checks their arguments.
+- `_sampled` has `sampled_retrieval`, what one random gallery scatters, and `_trials` its compiled loop.
 - `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, and `_masks` the items that
   are removed for a query.
 - `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.
@@ -20,6 +21,7 @@ from ._gallery import Gallery, cuhk03, market1501
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
 from ._protocol import Protocol
 from ._result import Retrieval, RetrievalScore
+from ._sampled import SampledRetrieval, sampled_retrieval
 
 __all__ = [
     "CameraPairs",
@@ -30,7 +32,9 @@ __all__ = [
     "RetrievalScore",
     "SameCamera",
     "SameIdentityAndCamera",
+    "SampledRetrieval",
     "cuhk03",
     "expected_retrieval",
     "market1501",
+    "sampled_retrieval",
 ]

@@ -54,7 +54,7 @@ class Draw:
         self._depth = depth
         largest = int(pool.sizes.max())
         self._ratios = Ratios(nodes, shots if integrals else 0, largest)
-        self._plan = Plan(
+        self.plan = Plan(
             fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),
             integrals=np.bool_(integrals),
@@ -70,12 +70,16 @@ class Draw:
         needed[pool.sizes[~pool.always]] = True
         self._ratios.for_sizes(needed)
 
+    @property
+    def n_single(self) -> int:
+        """Number of columns of `Found.single`."""
+        return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
+
     def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
         """Score all queries."""
         n = self._near.n_queries
-        n_single = len(self._plan.nodes) - len(self._plan.weights) - 1 + BIASED
         result = Found(
-            np.zeros((n, n_single)),
+            np.zeros((n, self.n_single)),
             np.zeros((n, self._max_rank)),
             np.zeros((n, self._depth)),
             np.zeros(n, np.int64),
@@ -116,7 +120,7 @@ class Draw:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
-        plan = self._plan._replace(ratios=ratios, rows=rows)
+        plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
         values = self._near.block(start, stop)
         score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)

@@ -95,16 +95,22 @@ def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str) ->
     if score.family == "cmc":
         curves: Array = np.minimum(found.cmc, 1.0)
         return curves
-    columns = {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}
-    columns["ap"] = AP if ap == "rectangle" else TRAPEZOID
-    if score.family == "rbp":
-        column = BIASED + persistences(scores).index(score.persistence)
-    elif score.family in columns:
-        column = columns[score.family]
-    else:
+    column = column_of(score, scores, ap)
+    if column < 0:
         return _at_rank(score, found)
     values: Array = found.single[:, column]
     return values
+
+
+def column_of(score: Score, scores: tuple[Score, ...], ap: str) -> int:
+    """The column of the score in `Found.single`; -1 for scores at a rank."""
+    if score.family == "ap":
+        return AP if ap == "rectangle" else TRAPEZOID
+    if score.family == "rbp":
+        return BIASED + persistences(scores).index(score.persistence)
+    return {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}.get(
+        score.family, -1
+    )
 
 
 def persistences(scores: tuple[Score, ...]) -> tuple[float, ...]:
