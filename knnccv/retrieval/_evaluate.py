@@ -50,12 +50,7 @@ def evaluate(
             left = none.copy()
             at_once[:], of_identities[:] = images, identities
             _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time)
-        if length and limit >= NEGLIGIBLE:
-            others, others_too = fill_others_law(
-                others, others_too, strata, sizes, counts, tied, draws, time, law, part, chosen
-            )
-        if plan.by_identity and plan.max_rank and ahead_limit >= NEGLIGIBLE:
-            ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
+        has_others, has_ahead = False, False  # laws that are computed when they are needed
         for i in members:
             s = pool.stratum[i]
             mine, mine_too = fill_own_law(
@@ -64,16 +59,26 @@ def evaluate(
             weight = share * draws[s] / sizes[s]
             if plan.integrals:
                 _add_integrals(mine, relevant, weight, at_once, of_identities, plan, found.single[q])
-            if plan.max_rank:
-                if plan.by_identity and ahead_limit < NEGLIGIBLE:
-                    found.skipped[q] += weight * ahead_limit
-                elif plan.by_identity:
-                    _add_first(weight * mine[0], ahead, found.cmc[q])
-                elif limit >= NEGLIGIBLE:
-                    _add_first(weight * mine[0], others, found.cmc[q])
-            if length and limit < NEGLIGIBLE:
+            first = weight * mine[0] if plan.max_rank else 0.0
+            by_rank = (plan.ranks > 0 or plan.map_r) and limit >= NEGLIGIBLE
+            if (plan.ranks > 0 or plan.map_r) and not by_rank:
                 found.skipped[q] += weight * limit
-            elif length:
+            by_first = first * (ahead_limit if plan.by_identity else limit) >= NEGLIGIBLE
+            if not by_first:
+                found.skipped[q] += first * (ahead_limit if plan.by_identity else limit)
+            if (by_rank or (by_first and not plan.by_identity)) and not has_others:
+                has_others = True
+                others, others_too = fill_others_law(
+                    others, others_too, strata, sizes, counts, tied, draws, time, law, part, chosen
+                )
+            if by_first and plan.by_identity:
+                if not has_ahead:
+                    has_ahead = True
+                    ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
+                _add_first(first, ahead, found.cmc[q])
+            elif by_first:
+                _add_first(first, others, found.cmc[q])
+            if by_rank:
                 _add_ranks(mine, relevant, weight, others, plan, found.ranks[q], found.single[q])
 
 
@@ -111,7 +116,7 @@ def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, 
             before = left[j]
             if before > 0.0:
                 left[j] = before * stays
-                if plan.integrals:
+                if plan.identity_integrals:
                     for k in range(len(step)):
                         t = plan.nodes[k]
                         of_identities[k] *= (t + left[j] * (1.0 - t)) / (t + before * (1.0 - t))
@@ -133,7 +138,7 @@ def _add_integrals(mine, relevant, weight, images, identities, plan, single):
         rectangle += mass * outer
         before += mass * inner
         last += mass * power
-        whole += plan.weights[k] * identities[k] if plan.by_identity else mass
+        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass
     before += mine[0] * images[len(images) - 1]
     single[AP] += weight * rectangle / relevant
     single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant

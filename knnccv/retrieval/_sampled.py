@@ -159,16 +159,15 @@ def _trials(
         part = slice(*block)
         masked = draw.removed(*block, np.zeros(int(pool.sizes.max()) + 1, np.bool_))
         one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
-        shown = masked if len(galleries) else masked.copy()
         trial_rows(
-            near.block(*block), shown, problem.codes[part], seeds[part], galleries, pool, draw.plan, kinds,
+            near.block(*block), masked, problem.codes[part], seeds[part], galleries, pool, draw.plan, kinds,
             depths, np.bool_(problem.ties == "random"), one, many,
         )  # fmt: skip
         firsts[:, part], singles[:, part] = one, many
 
     step = near.rows_at_once
     for_each(fill, [(start, min(start + step, n_queries)) for start in range(0, n_queries, step)], n_jobs)
-    valid = (firsts >= 0).any(axis=0)
+    valid = np.asarray((firsts >= 0).any(axis=0))
     if not valid.any():
         msg = "no query has a right item in the gallery"
         raise ValueError(msg)

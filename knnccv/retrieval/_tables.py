@@ -28,8 +28,10 @@ class Plan(NamedTuple):
     fair: Any
     by_identity: Any  # reciprocal rank and CMC count identities
     integrals: Any
+    identity_integrals: Any  # over the number of identities
     max_rank: Any  # length of the CMC; 0: none
     length: Any  # length of the law of the rank; 0: none
+    ranks: Any  # number of ranks of which the law is kept
     map_r: Any
     nodes: Any  # of the quadrature, one for each persistence, and 0
     weights: Any

@@ -186,7 +186,7 @@ def _pass(s, counts, none, means, images, identities, sizes, draws, pool, plan):
         if before > 0.0:
             none[j] = before * none_left(size, nearer, drawn)
             means[1] += before - none[j]
-            if plan.integrals:
+            if plan.identity_integrals:
                 for k in range(len(identities)):
                     t = plan.nodes[k]
                     identities[k] *= (t + none[j] * (1.0 - t)) / (t + before * (1.0 - t))
