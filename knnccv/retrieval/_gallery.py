@@ -37,9 +37,13 @@ class Gallery:
         draw, as if every query had a gallery of its own.
     short : {"refuse", "all"}, default "refuse"
         Strata with fewer items than are drawn: an error, or all their items are taken.
+    n_identities : int, optional
+        Reserved for galleries of random identities.
 
     Raises
     ------
+    NotImplementedError
+        If `n_identities` is given.
     ValueError, TypeError
         If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
 
@@ -60,7 +64,14 @@ class Gallery:
         per_query: bool | None = None,
         mask: str | None = None,
         short: str = "refuse",
+        n_identities: int | None = None,
     ) -> None:
+        if n_identities is not None:
+            msg = (
+                f"n_identities={n_identities}: galleries of random identities are not available yet; draw items "
+                "with per_identity=... or shots=..."
+            )
+            raise NotImplementedError(msg)
         if isinstance(which, str) and which.lower() in RETRAINED:
             msg = (
                 f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over "

@@ -141,13 +141,13 @@ def _trials(
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
     near, n_queries = problem.near, problem.near.n_queries
-    seeds = rng.integers(0, 2**64, (n_queries, n_trials), dtype=np.uint64)
+    seeds = rng.integers(1, 2**64, (n_queries, n_trials), dtype=np.uint64)
     galleries = np.zeros((0, near.n_gallery), np.bool_)
     if gallery.n_drawn and gallery.shared and near.same is None:
         galleries = np.zeros((n_trials, near.n_gallery), np.bool_)
         left, wanted = np.zeros_like(pool.sizes), np.zeros_like(pool.sizes)
         nothing = np.zeros(near.n_gallery, np.bool_)
-        for v, seed in enumerate(rng.integers(0, 2**64, n_trials, dtype=np.uint64)):
+        for v, seed in enumerate(rng.integers(1, 2**64, n_trials, dtype=np.uint64)):
             draw_gallery(pool, nothing, np.array([seed]), left, wanted, galleries[v])
     at_rank = [score for score in scores if score.family in AT_RANK]
     kinds = np.array([AT_RANK.index(score.family) for score in at_rank], np.int64)

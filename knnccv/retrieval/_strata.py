@@ -91,7 +91,7 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
             msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
             raise ValueError(msg)
         return given
-    missing = [value for value in given.tolist() if value not in set(gallery_ids.tolist())]
+    missing = sorted(set(np.ravel(given).tolist()) - set(gallery_ids.tolist()), key=str)
     if given.ndim != 1 or missing:
         msg = (
             "always must be a bool array with one value for each gallery item, or identities of the "

@@ -12,13 +12,13 @@ PRECISION, RECALL, NDCG = 0, 1, 2
 
 @jit
 def _next(state):
-    """A random number in [0, 1) and the next state of SplitMix64 (Steele, Lea & Flood 2014)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return float(z >> np.uint64(11)) / 9007199254740992.0
+    """A random number in [0, 1) and the next state, not 0, of Marsaglia's xorshift (2003)."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return float(x >> np.uint64(11)) / 9007199254740992.0
 
 
 @jit
