@@ -1,4 +1,4 @@
-"""Expected retrieval scores; the time of sorting the distances, for comparison; memory of a large gallery."""
+"""Expected retrieval scores, sorting the distances for comparison, and the memory of a large gallery."""
 
 import numpy as np
 

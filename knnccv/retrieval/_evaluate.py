@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-18
 @jit
 def evaluate(
     members, equal, family, counts, tied, lists, none, means, images, identities, sizes, draws, pool, plan,
-    q, found,
+    q, found, scratch,
 ):  # fmt: skip
     """Add what a group of own items contributes to the scores of query q.
 
@@ -33,17 +33,15 @@ def evaluate(
     if len(equal) > 0 or len(members) > 1:
         times, shares = tie_times(degree + 1, 1.0)
     strata, touched = lists.strata[: lists.lengths[0]], lists.identities[: lists.lengths[1]]
-    length = max(plan.length, relevant if plan.map_r else 0)
+    length = scratch.length
     limit, ahead_limit = _tail(means[0], length), _tail(means[1], plan.max_rank)
-    # Scratch of the laws.
-    widest, most = np.int64(1), np.int64(1)
-    for s in range(len(sizes)):
-        widest, most = max(widest, draws[s]), max(most, tied[s])
-    law, part, chosen = np.empty(widest + 1), np.empty(widest + 1), np.empty(most + 1)
-    mine, mine_too = np.empty(relevant + 1), np.empty(relevant + 1)
-    others, others_too = np.empty(max(length, 1)), np.empty(max(length, 1))
-    ahead, ahead_too = np.empty(max(plan.max_rank, 1)), np.empty(max(plan.max_rank, 1))
-    at_once, of_identities, left = images.copy(), identities.copy(), none
+    law, part, chosen = scratch.law, scratch.part, scratch.chosen
+    mine, mine_too = scratch.mine, scratch.mine_too
+    others, others_too = scratch.others, scratch.others_too
+    ahead, ahead_too = scratch.ahead, scratch.ahead_too
+    at_once, of_identities, left = images, identities, none
+    if len(equal) > 0:
+        at_once, of_identities = images.copy(), identities.copy()
     for v in range(len(times)):
         time, share = times[v], shares[v]
         if len(equal) > 0:

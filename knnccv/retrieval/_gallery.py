@@ -68,8 +68,8 @@ class Gallery:
     ) -> None:
         if n_identities is not None:
             msg = (
-                f"n_identities={n_identities}: galleries of random identities are not available yet; draw items "
-                "with per_identity=... or shots=..."
+                f"n_identities={n_identities}: galleries of random identities are not available yet; draw "
+                "items with per_identity=... or shots=..."
             )
             raise NotImplementedError(msg)
         if isinstance(which, str) and which.lower() in RETRAINED:

@@ -58,3 +58,18 @@ class Lists(NamedTuple):
     strata: Any
     identities: Any
     lengths: Any
+
+
+class Scratch(NamedTuple):
+    """Arrays that the evaluation of an item may overwrite; each law has two."""
+
+    length: Any  # of the law of the rank
+    law: Any
+    part: Any
+    chosen: Any
+    mine: Any
+    mine_too: Any
+    others: Any
+    others_too: Any
+    ahead: Any
+    ahead_too: Any

@@ -12,7 +12,7 @@ from ..kernel import jit
 from ._evaluate import evaluate
 from ._laws import none_left
 from ._ranked import add_ranks
-from ._tables import Lists
+from ._tables import Lists, Scratch
 
 
 @jit
@@ -136,6 +136,13 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
     means = np.zeros(2)
     family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
     equal = np.empty(n_strata, np.int64)
+    relevant, widest = found.relevant[q], draws.max()
+    length = max(plan.length, relevant if plan.map_r else 0)
+    scratch = Scratch(
+        length, np.empty(widest + 1), np.empty(widest + 1), np.empty(len(items) + len(own) + 1),
+        np.empty(relevant + 1), np.empty(relevant + 1), np.empty(max(length, 1)), np.empty(max(length, 1)),
+        np.empty(max(plan.max_rank, 1)), np.empty(max(plan.max_rank, 1)),
+    )  # fmt: skip
     for group in range(len(starts) - 1):
         begin = events[2 * group]
         n_equal = 0
@@ -161,7 +168,7 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             tied[pool.stratum[i]] += 1
         evaluate(
             members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
-            sizes, draws, pool, plan, q, found,
+            sizes, draws, pool, plan, q, found, scratch,
         )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
