@@ -95,14 +95,15 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
         total += value
         if value > last:
             continue
-        low, high = 0, n_groups
-        while low < high:
-            middle = (low + high) // 2
-            edge = edges[middle]
-            if edge < value or (not fair and edge == value and own[middle] < i):
-                low = middle + 1
-            else:
-                high = middle
+        low, size = 0, n_groups
+        while size > 1:  # without a branch, which would be mispredicted half of the time
+            half = size >> 1
+            low += half * (edges[low + half - 1] < value)
+            size -= half
+        low += edges[low] < value
+        if not fair:
+            while low < n_groups and edges[low] == value and own[low] < i:
+                low += 1
         if (low < n_groups and edges[low] == value) or (low > 0 and edges[low - 1] == value):
             n_ties += 1
         if low < n_groups:
