@@ -234,8 +234,8 @@ def compare(
     The test kept its level of 5 % within 3.5 to 6.5 % in simulations of four pairs of equally good rules
     (200 samples, 90 % of them training) and found 1-NN worse than 5-NN (0.77, 0.82) in 43 % of the data
     sets. One failure is known: nearly identical rules at half training size (100 samples, 50 % training,
-    two noisy versions of the features) were declared different in 10 % of the data sets, as halves show too
-    little of a difference that exists only on the scale of the neighbor distances.
+    two noisy versions of the features) were declared different in 10 % of the data sets, as halves reveal
+    too little of a difference that exists only on the scale of the neighbor distances.
 
     Examples
     --------
