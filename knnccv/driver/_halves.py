@@ -142,8 +142,9 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
     smallest = int(min(count for count in problem.labels.counts if count))
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
-            f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as much as "
-            "the others: 95 % intervals were found to contain the target in some 90 % of the data sets"
+            f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
+            "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
+            "data sets"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(

@@ -103,10 +103,10 @@ class ExpectedScore(ScoredHalves):
         shares = np.array(parts.weights) / sum(parts.weights)
         weights = sum(share * each.weights for share, each in zip(shares, terms, strict=True))
         is_loss = first.is_loss != (parts.weights[0] < 0)
-        bounds = [abs(weight) * each.error_bound for weight, each in zip(parts.weights, terms, strict=True)]
-        return first._replace(
-            labels=labels, weights=weights, is_loss=is_loss, error_bound=math.fsum(bounds)
+        bound = sum(
+            abs(weight) * each.error_bound for weight, each in zip(parts.weights, terms, strict=True)
         )
+        return first._replace(labels=labels, weights=weights, is_loss=is_loss, error_bound=bound)
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
@@ -118,9 +118,7 @@ class ExpectedScore(ScoredHalves):
             found[0],
             scores=parts.offset + np.sum(weighted, axis=0),
             train_size=math.fsum(halves.train_size for halves in found) / len(found),
-            resolution=math.fsum(
-                abs(w) * halves.resolution for w, halves in zip(parts.weights, found, strict=True)
-            ),
+            resolution=sum(abs(w) * one.resolution for w, one in zip(parts.weights, found, strict=True)),
             warnings=tuple(dict.fromkeys(text for halves in found for text in halves.warnings)),
         )
 
