@@ -93,13 +93,10 @@ class Certainty:
         spread = self.split_std
         every_split = spread.exact and spread.std == spread.error == 0
         std = f"{100 * spread.std:.2f} points" if is_accuracy(measure) else f"{spread.std:.4g}"
-        luck = (
-            "every split is used: no luck of the split"
-            if every_split
-            else f"standard deviation of one random run around this exact score: {std} (luck of the split)"
-        )
+        around = f"standard deviation of one random run around this exact score: {std}"
+        luck = [around, "(luck of the split)"]
         return [
-            *textwrap.wrap(luck, WIDTH),
+            *(["every split is used: no luck of the split"] if every_split else luck),
             f"{_bracketed(self.interval, shown)} (luck of the data)",
             *textwrap.wrap(f"for the {self.interval.target}", WIDTH),
         ]

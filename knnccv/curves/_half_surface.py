@@ -99,8 +99,8 @@ class SurfaceEvaluation:
             found, sizes, undecided = self._by_cells(halvings)
         else:
             found, sizes, undecided = self._by_profiles(kind, halvings)
-        unsuited: Array = np.asarray(np.isnan(found).any(axis=(0, 1)))
-        cut: Array = ~unsuited & (undecided > MOST_UNDECIDED)
+        unsuited: Array = np.logical_or.reduce(np.isnan(found), axis=(0, 1))
+        cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
         if unsuited.all():
             least = f"{self.grid.axis}={min(self.grid.values)} or more"
             msg = (

@@ -365,5 +365,5 @@ def _errors(scores: Array, resolution: float) -> Array:
 
 def _rounding(scores: Array) -> Array:
     """What rounding may add to the difference of two scores."""
-    step: Array = ROUNDING * np.spacing(np.abs(scores).max(axis=0))
-    return step
+    found: Array = ROUNDING * np.spacing(np.abs(scores).max(axis=0))
+    return found

@@ -159,9 +159,9 @@ class Surface(HalvedSurface):
         if rule == "one-standard-error":
             self._check_simplest()
             halves = self._with_warnings(n_halvings, groups, random_state)
-            near: Array = np.logical_and(self._near(halves, 1.0, at)[0], halves.known)
+            near = self._near(halves, 1.0, at)[0] & halves.known
             asked = np.arange(len(row)) if at is None else np.array([at])
-            none = self.train_sizes[asked[~np.asarray(near.any(axis=0))[asked]]].tolist()
+            none = self.train_sizes[asked[~near[:, asked].any(axis=0)]].tolist()
             if none:
                 msg = (
                     "rule='one-standard-error' needs a K with a standard error, but at training size "

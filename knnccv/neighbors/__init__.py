@@ -4,6 +4,7 @@
 and every variant.
 
 - `_neighbors` has the class `Neighbors`; `_lists` the lists that it returns.
+- `_between` has distances from queries to a gallery, and the constructors from distances.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
 - `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.
@@ -15,6 +16,7 @@ and every variant.
 from __future__ import annotations
 
 from ._argument import as_neighbors
+from ._between import Between, between_distances, check_same
 from ._distinct_rows import distinct_rows
 from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._lists import NeighborLists
@@ -29,14 +31,17 @@ __all__ = [
     "NAMES",
     "PARAMETERS",
     "SPARSE_NAMES",
+    "Between",
     "NeighborLists",
     "Neighbors",
     "PreparedMetric",
     "Source",
     "SupervisedDistanceWarning",
     "as_neighbors",
+    "between_distances",
     "check_comparison",
     "check_features",
+    "check_same",
     "distinct_rows",
     "longest_short_list",
     "ranking",

@@ -11,20 +11,20 @@ import numpy as np
 from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
+from ._between import FromPairs
 from ._engines.engine import Engine
 from ._engines.stored_lists import StoredLists
 from ._given_lists import source_of_lists
 from ._inputs import lists_of_graph
 from ._lists import NeighborLists
 from ._metrics import Metric
-from ._sources import DistanceMatrix, FeatureTable, GivenLists, Source
-from ._square_input import as_matrix
+from ._sources import FeatureTable, GivenLists, Source
 
 CACHE_BYTES = 2**29
 DEEP = 50  # lists longer than N / 50 take longer than a comparison of all pairs
 
 
-class Neighbors:
+class Neighbors(FromPairs):
     """Neighbor orders of N samples. Use one of the ``from_`` constructors.
 
     Attributes
@@ -146,24 +146,6 @@ class Neighbors:
         - "haversine": the angle between two places on a sphere, of latitude and longitude in radians.
         """
         return cls(FeatureTable(X, metric, metric_params, algorithm, device), n_neighbors)
-
-    @classmethod
-    def from_distances(cls, D: Any) -> Neighbors:
-        """Orders by a square matrix of dissimilarities.
-
-        Parameters
-        ----------
-        D : array of shape (n_items, n_items)
-            ``D[x, j]`` is the dissimilarity of sample j to the tested sample x. It need not be symmetric.
-            The diagonal is ignored and may be NaN or infinite; all other values must be finite. Not copied.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If it is not a square matrix of at least two finite real rows, or holds similarities: every
-            row's largest value is on the diagonal.
-        """
-        return cls(DistanceMatrix(as_matrix(D)))
 
     @classmethod
     def from_lists(

@@ -1,0 +1,40 @@
+"""Retrieval scores over random galleries, without sampling.
+
+Person re-identification, face recognition and metric learning publish means over a few random galleries.
+`expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
+
+- `_expected` has `expected_retrieval`, `_result` what it returns; `_problem` checks their arguments.
+- `_sampled` has `sampled_retrieval`, what one random gallery scatters, and `_trials` its compiled loop.
+- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, and `_masks` the items that
+  are removed for a query.
+- `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.
+- `_blocks` runs blocks of queries in threads. `_walk` walks along the right items of a query, `_evaluate`
+  adds what one of them contributes, and `_ranked` does both where nothing is random.
+- `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
+- `_tables` names the arrays of the compiled code.
+"""
+
+from __future__ import annotations
+
+from ._expected import expected_retrieval
+from ._gallery import Gallery, cuhk03, market1501
+from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
+from ._protocol import Protocol
+from ._result import Retrieval, RetrievalScore
+from ._sampled import SampledRetrieval, sampled_retrieval
+
+__all__ = [
+    "CameraPairs",
+    "Gallery",
+    "JunkIdentities",
+    "Protocol",
+    "Retrieval",
+    "RetrievalScore",
+    "SameCamera",
+    "SameIdentityAndCamera",
+    "SampledRetrieval",
+    "cuhk03",
+    "expected_retrieval",
+    "market1501",
+    "sampled_retrieval",
+]

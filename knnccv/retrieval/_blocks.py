@@ -1,0 +1,140 @@
+"""One draw of one problem: its blocks of queries, in threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._parallel import for_each
+from .._typing import Array
+from ._gallery import Gallery
+from ._problem import Problem
+from ._quadrature import Rule, rule
+from ._ratios import Ratios, survey
+from ._scores import Score, persistences
+from ._strata import refuse_short
+from ._tables import BIASED, Found, Plan, Pool
+from ._walk import score_rows
+
+CUT = (
+    "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number "
+    "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
+    'after the mask, with Gallery(..., mask="before") or per_query=True'
+)
+NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
+class Draw:
+    """The walk of all queries for one `Gallery`.
+
+    Parameters
+    ----------
+    problem : Problem
+    gallery : Gallery
+    pool : Pool
+    scores : tuple of Score
+    """
+
+    def __init__(self, problem: Problem, gallery: Gallery, pool: Pool, scores: tuple[Score, ...]) -> None:
+        self._near = problem.near
+        self._codes = problem.codes
+        self._identities = problem.identities
+        self._gallery = gallery
+        self._pool = pool
+        self._masks = problem.masks
+        shots = gallery.n_drawn
+        drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
+        self.draws = drawn
+        families = {score.family for score in scores}
+        integrals = any(score.integral for score in scores)
+        self.rule = rule(_rounded_up(int(drawn.sum())), problem.tol) if integrals else NO_RULE
+        nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
+        self._max_rank = problem.max_rank if "cmc" in families else 0
+        by_identity = problem.rank == "identity"
+        depth = max([score.depth for score in scores], default=0)
+        self._depth = depth
+        largest = int(pool.sizes.max())
+        self._ratios = Ratios(nodes, shots if integrals else 0, largest)
+        self.plan = Plan(
+            fair=np.bool_(problem.ties == "random"),
+            by_identity=np.bool_(by_identity),
+            integrals=np.bool_(integrals),
+            identity_integrals=np.bool_(by_identity and "rr" in families),
+            max_rank=np.int64(self._max_rank),
+            length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
+            ranks=np.int64(depth),
+            map_r=np.bool_(bool(families & {"r_precision", "map@r"})),
+            nodes=nodes,
+            weights=self.rule.weights,
+            ratios=None,
+            rows=None,
+        )
+        needed = np.zeros(largest + 1, np.bool_)
+        needed[pool.sizes[~pool.always]] = True
+        self._ratios.for_sizes(needed)
+
+    @property
+    def n_single(self) -> int:
+        """Number of columns of `Found.single`."""
+        return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
+
+    def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
+        """Score all queries."""
+        n = self._near.n_queries
+        result = Found(
+            np.zeros((n, self.n_single)),
+            np.zeros((n, self._max_rank)),
+            np.zeros((n, self._depth)),
+            np.zeros(n, np.int64),
+            np.zeros(n),
+            np.zeros(n),
+            np.zeros(n, np.int64),
+            np.zeros((n, 2)),
+        )
+        step = block_rows or self._near.rows_at_once
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        return result
+
+    def removed(self, start: int, stop: int, needed: Array) -> Array:
+        """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
+        near, pool = self._near, self._pool
+        masked = np.zeros((stop - start, near.n_gallery), np.bool_)
+        for mask in self._masks:
+            masked |= mask(start, stop)
+        random = self._gallery.n_drawn > 0
+        if random and self._masks:
+            cut = self._survey(masked, needed)
+            if cut[0] >= 0 and self._gallery.shared:
+                identity = self._identities[pool.identity[cut[1]]]
+                where = f"of identity {identity}, for query {start + cut[0]}"
+                raise ValueError(CUT.format(where=where))
+        if near.same is not None:
+            rows = np.flatnonzero(near.same[start:stop] >= 0)
+            masked[rows, near.same[start:stop][rows]] = True
+        if random and (near.same is not None or self._masks):
+            cut = self._survey(masked, needed)
+            if self._gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self._gallery.n_drawn:
+                owner = self._identities[pool.identity[cut[2]]]
+                refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
+        return masked
+
+    def _fill(self, start: int, stop: int, result: Found) -> None:
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        masked = self.removed(start, stop, needed)
+        ratios, rows = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows)
+        part = Found(*(values[start:stop] for values in result))
+        values = self._near.block(start, stop)
+        score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
+
+    def _survey(self, masked: Array, needed: Array) -> Array:
+        cut = np.full(4, -1, np.int64)
+        sizes = np.where(self._pool.always, 0, self._pool.sizes)  # those are drawn whole, cut or not
+        survey(masked, self._pool.stratum, sizes, needed, cut)
+        return cut
+
+
+def _rounded_up(degree: int) -> int:
+    """The degree, or a little more, so that similar problems share a rule."""
+    step = 1 << max(degree.bit_length() - 4, 0)
+    return -(-degree // step) * step

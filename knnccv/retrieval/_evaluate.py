@@ -1,0 +1,174 @@
+"""Expected scores at one group of own items that are equally near, in compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernel import jit
+from ..sampling import fill_binomial, tie_times
+from ._laws import fill_ahead_law, fill_others_law, fill_own_law, none_left
+from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+
+NEGLIGIBLE = 1e-18
+
+
+@jit
+def evaluate(
+    members, equal, family, counts, tied, lists, none, means, images, identities, sizes, draws, pool, plan,
+    q, found, scratch,
+):  # fmt: skip
+    """Add what a group of own items contributes to the scores of query q.
+
+    Fair ties: each own item has a uniform time, and every item that ties with it is nearer with this
+    probability. The scores are polynomials in the time, of a degree of at most the number of tied items
+    that are drawn, and Gauss-Legendre nodes integrate them exactly.
+    """
+    relevant = found.relevant[q]
+    degree = 0
+    for s in equal:
+        degree += min(tied[s], draws[s])
+    for s in family:
+        degree += min(tied[s], draws[s])
+    times, shares = np.zeros(1), np.ones(1)
+    if len(equal) > 0 or len(members) > 1:
+        times, shares = tie_times(degree + 1, 1.0)
+    strata, touched = lists.strata[: lists.lengths[0]], lists.identities[: lists.lengths[1]]
+    length = scratch.length
+    limit, ahead_limit = _tail(means[0], length), _tail(means[1], plan.max_rank)
+    law, part, chosen = scratch.law, scratch.part, scratch.chosen
+    mine, mine_too = scratch.mine, scratch.mine_too
+    others, others_too = scratch.others, scratch.others_too
+    ahead, ahead_too = scratch.ahead, scratch.ahead_too
+    at_once, of_identities, left = images, identities, none
+    if len(equal) > 0:
+        at_once, of_identities = images.copy(), identities.copy()
+    for v in range(len(times)):
+        time, share = times[v], shares[v]
+        if len(equal) > 0:
+            left = none.copy()
+            at_once[:], of_identities[:] = images, identities
+            _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time)
+        has_others, has_ahead = False, False  # laws that are computed when they are needed
+        for i in members:
+            s = pool.stratum[i]
+            mine, mine_too = fill_own_law(
+                mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
+            )
+            weight = share * draws[s] / sizes[s]
+            if plan.integrals:
+                _add_integrals(mine, relevant, weight, at_once, of_identities, plan, found.single[q])
+            first = weight * mine[0] if plan.max_rank else 0.0
+            by_rank = (plan.ranks > 0 or plan.map_r) and limit >= NEGLIGIBLE
+            if (plan.ranks > 0 or plan.map_r) and not by_rank:
+                found.skipped[q] += weight * limit
+            by_first = first * (ahead_limit if plan.by_identity else limit) >= NEGLIGIBLE
+            if not by_first:
+                found.skipped[q] += first * (ahead_limit if plan.by_identity else limit)
+            if (by_rank or (by_first and not plan.by_identity)) and not has_others:
+                has_others = True
+                others, others_too = fill_others_law(
+                    others, others_too, strata, sizes, counts, tied, draws, time, law, part, chosen
+                )
+            if by_first and plan.by_identity:
+                if not has_ahead:
+                    has_ahead = True
+                    ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
+                _add_first(first, ahead, found.cmc[q])
+            elif by_first:
+                _add_first(first, others, found.cmc[q])
+            if by_rank:
+                _add_ranks(mine, relevant, weight, others, plan, found.ranks[q], found.single[q])
+
+
+@jit
+def _tail(mean, length):
+    """A bound of P(W < length) for a sum W of independent indicators; Chernoff."""
+    if length == 0 or mean <= length:
+        return 1.0
+    return np.exp(length - mean + length * np.log(mean / length))
+
+
+@jit
+def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time):
+    """Let the tied wrong items be nearer with probability `time` each."""
+    factor, step = np.empty(len(at_once)), np.empty(len(at_once))
+    for s in equal:
+        size, nearer, drawn = sizes[s], counts[s], draws[s]
+        share = chosen[: tied[s] + 1]
+        fill_binomial(share, time)
+        if plan.integrals:
+            factor[:] = share[0]
+            step[:] = 1.0
+            for more in range(tied[s]):
+                row = 0 if drawn == size else plan.rows[size] + nearer + more
+                for k in range(len(step)):
+                    step[k] *= plan.ratios[row, k]
+                    factor[k] += share[more + 1] * step[k]
+            at_once *= factor
+        if plan.by_identity:
+            j = pool.identity[s]
+            stays, product = share[0], 1.0
+            for more in range(tied[s]):
+                product *= none_left(size, nearer + more, drawn)
+                stays += share[more + 1] * product
+            before = left[j]
+            if before > 0.0:
+                left[j] = before * stays
+                if plan.identity_integrals:
+                    for k in range(len(step)):
+                        t = plan.nodes[k]
+                        of_identities[k] *= (t + left[j] * (1.0 - t)) / (t + before * (1.0 - t))
+
+
+@jit
+def _add_integrals(mine, relevant, weight, images, identities, plan, single):
+    """Scores that are means of ``1 / (c + W)``: integrals over the generating function of W."""
+    rectangle, before, whole, last = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(plan.weights)):
+        t = plan.nodes[k]
+        power, inner, outer = 1.0, 0.0, 0.0
+        for a in range(relevant):
+            outer += (1 + a) * mine[a] * power
+            if a + 1 < relevant:
+                inner += (1 + a) * mine[a + 1] * power
+                power *= t
+        mass = plan.weights[k] * images[k]
+        rectangle += mass * outer
+        before += mass * inner
+        last += mass * power
+        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass
+    before += mine[0] * images[len(images) - 1]
+    single[AP] += weight * rectangle / relevant
+    single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
+    single[RECIPROCAL] += weight * mine[0] * whole
+    single[INVERSE] += weight * mine[relevant - 1] * relevant * last
+    for b in range(len(single) - BIASED):
+        k = len(plan.weights) + b
+        power, total = 1.0, 0.0
+        for a in range(relevant):
+            total += mine[a] * power
+            power *= plan.nodes[k]
+        single[BIASED + b] += weight * (1 - plan.nodes[k]) * total * images[k]
+
+
+@jit
+def _add_first(weight, law, curve):
+    """Add ``weight P(rank <= r)`` for r = 1, 2, ..."""
+    total = 0.0
+    for r in range(len(curve)):
+        total += law[r]
+        curve[r] += weight * total
+
+
+@jit
+def _add_ranks(mine, relevant, weight, others, plan, ranks, single):
+    """The law of the rank, A + W + 1, and the scores that look at the first R ranks."""
+    for a in range(relevant):
+        if mine[a] > 0.0:
+            for b in range(min(len(others), len(ranks) - a)):
+                ranks[a + b] += weight * mine[a] * others[b]
+            if plan.map_r:
+                for b in range(relevant - a):
+                    both = weight * mine[a] * others[b] / relevant
+                    single[R_PRECISION] += both
+                    single[MAP_R] += both * (1 + a) / (1 + a + b)

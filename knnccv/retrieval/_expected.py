@@ -1,0 +1,183 @@
+"""`expected_retrieval`: exact means of retrieval scores over all random galleries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ._blocks import Draw
+from ._gallery import Gallery
+from ._problem import Problem, check_problem, weights_of
+from ._result import Retrieval, RetrievalScore
+from ._scores import Score, values_of
+from ._strata import pool_of
+from ._tables import Found
+
+FEWEST_CHECKED = 20
+SHARE_OF_SIMILARITIES = 0.95
+
+
+def expected_retrieval(
+    near: Any,
+    query_ids: Any,
+    gallery_ids: Any,
+    gallery: Any = None,
+    query_cams: Any = None,
+    gallery_cams: Any = None,
+    *,
+    exclude: Any = None,
+    scores: Any = ("cmc", "ap"),
+    rank: str | None = None,
+    ap: str | None = None,
+    max_rank: int = 50,
+    ties: str = "index",
+    tol: float = 1e-12,
+    always: Any = None,
+    average: str = "query",
+    n_jobs: int | None = None,
+) -> Retrieval:
+    """Exact means of retrieval scores over all galleries that may be drawn.
+
+    Parameters
+    ----------
+    near : Between, or array of shape (n_queries, n_gallery)
+        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped).
+    query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
+        Identities, integers or text. A gallery item of the query's identity is right.
+    gallery : Gallery or Protocol, optional
+        How the gallery is drawn. Default: ``Gallery("all")``. A `Protocol` such as ``market1501()`` also
+        sets the mask, `rank` and `ap`.
+    query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,), optional
+        Cameras, required by a `Protocol` and not used without one: masks have their own.
+    exclude : mask, "self", callable or list of these, optional
+        Gallery items that are removed for a query before anything is drawn: `SameIdentityAndCamera`,
+        `SameCamera`, `CameraPairs`, `JunkIdentities`; a function of an int64 array of queries that returns
+        a bool array (n, n_gallery), True = removed; "self": queries and gallery are the same items in the
+        same order.
+    scores : tuple of str, default ("cmc", "ap")
+        "cmc"; "ap", the average precision; "rr", the reciprocal rank of the first right item; "inp", the
+        number of right items divided by the rank of the last one; "precision@k", "recall@k", "ndcg@k"
+        (binary relevance); "r_precision"; "map@r"; "rbp" or "rbp@p", rank-biased precision with the
+        persistence p (default 0.8).
+    rank : {"image", "identity"}, optional
+        What "cmc" and "rr" count: every drawn image, or every identity once, at its nearest drawn image.
+        Default: "image".
+    ap : {"rectangle", "trapezoid"}, optional
+        Average precision: the precision at each right item, or its mean with the precision just before.
+        Default: "rectangle".
+    max_rank : int, default 50
+        Length of the CMC curve.
+    ties : {"index", "random"}, default "index"
+        Equally near gallery items: in the order of the gallery, or in random order, all equally likely.
+    tol : float, default 1e-12
+        Relative error that the quadrature may have. It is measured, and is part of `error_bound`.
+    always : bool array of shape (n_gallery,), or identities, optional
+        Items that are in every gallery, such as distractors under one identity.
+    average : {"query", "identity"}, default "query"
+        Mean over queries, or over the queries' identities of the mean of their queries.
+    n_jobs : int, optional
+        Threads. Default: all processors. Results are the same to the last bit for any number.
+
+    Returns
+    -------
+    Retrieval
+        Queries without a right item are left out and counted.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not as above; the mask cuts a stratum of a gallery that all queries share; a
+        stratum has fewer items than are drawn; a distance is not finite; no query has a right item; or the
+        matrix seems to hold similarities.
+
+    Notes
+    -----
+    Averaged over: the galleries drawn from these items. Not averaged over: the identities and queries that
+    happen to be in the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv.retrieval import Gallery, expected_retrieval
+    >>> distances = np.array([[0.1, 0.4, 0.2, 0.9]])
+    >>> r = expected_retrieval(distances, [7], [7, 7, 8, 8], Gallery(per_identity=1))
+    >>> float(r.cmc[0]), round(float(r["ap"]), 12)
+    (0.75, 0.875)
+    """
+    problem = check_problem(
+        near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
+        rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=tol, always=always, average=average,
+        n_jobs=n_jobs,
+    )  # fmt: skip
+    found: dict[str, RetrievalScore] = {}
+    for draw, some in reversed(problem.parts):  # the words describe the first
+        values, valid, counts, tied = _scored(problem, draw, some, n_jobs)
+        found.update(values)
+    return Retrieval(
+        scores={score.name: found[score.name] for score in problem.scores},
+        valid=valid,
+        query_ids=problem.query_ids,
+        protocol=problem.protocol,
+        gallery=problem.drawn,
+        mask=problem.mask,
+        rank=problem.rank,
+        ap=problem.ap,
+        ties=ties,
+        average="queries" if average == "query" else "identities of their queries' means",
+        tied=tied,
+        per_query=draw.n_drawn > 0 and draw.per_query,
+        draws=counts,
+    )
+
+
+def _scored(
+    problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None
+) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
+    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
+    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
+    draw = Draw(problem, gallery, pool, scores)
+    found = draw.found(n_jobs)
+    valid = found.relevant > 0
+    if not valid.any():
+        msg = (
+            "no query has a right item in the gallery: no identity occurs in both, or the mask removes "
+            "all right items"
+        )
+        raise ValueError(msg)
+    if problem.near.given:
+        _refuse_similarities(found, valid)
+    weights = weights_of(problem.codes, valid, problem.average)
+    result = {}
+    for score in scores:
+        values = values_of(score, found, scores, problem.ap)
+        relative = found.rounding + (draw.rule.error if score.integral else 0.0)
+        errors = relative * (values if values.ndim == 1 else 1.0) + found.skipped * (not score.integral)
+        per_item = values.copy()
+        per_item[~valid] = np.nan
+        mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
+        result[score.name] = RetrievalScore(
+            score.name,
+            float(mean) if values.ndim == 1 else mean,
+            per_item,
+            weights,
+            float(weights @ errors) + 4e-16,
+        )
+    sizes = np.stack([pool.sizes, draw.draws], axis=1)
+    pairs, counts = np.unique(sizes, axis=0, return_counts=True)
+    drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
+    return result, valid, drawn, int((found.ties > 0).sum())
+
+
+def _refuse_similarities(found: Found, valid: Array) -> None:
+    """Raise ValueError if right items are farther than wrong ones nearly everywhere."""
+    both = valid & (found.means[:, 1] != 0)
+    own, wrong = found.means[both].T
+    if len(own) >= FEWEST_CHECKED and (own > wrong).mean() >= SHARE_OF_SIMILARITIES:
+        farther = int((own > wrong).sum())
+        msg = (
+            f"right items are farther than wrong ones for {farther} of {len(own)} queries, "
+            "as if these were similarities; pass distances, such as 1 - S"
+        )
+        raise ValueError(msg)

@@ -1,0 +1,241 @@
+"""How galleries are drawn: `Gallery`, and protocols by name."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from .._validation import check_bool, check_choice, check_integer
+from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera
+from ._protocol import Protocol
+
+CONVENTIONS = ("rectangle", "trapezoid")
+SYSU_CAMERAS = {"all-search": (1, 2, 4, 5), "indoor-search": (1, 2)}
+
+RETRAINED = {"regdb": "RegDB", "viper": "VIPeR", "prid": "PRID", "cuhk03": "the 20 splits of CUHK03"}
+
+
+class Gallery:
+    """How a random gallery is drawn from the pool of gallery items.
+
+    Parameters
+    ----------
+    which : "all", optional
+        Every item is in the gallery; nothing is random.
+    per_identity : int, optional
+        Items drawn of every identity, for every query anew (`per_query`), after its mask.
+    shots : int, optional
+        Items drawn of every stratum, once for all queries.
+    strata : array or tuple of arrays of shape (n_gallery,), optional
+        With `shots`: what defines a stratum, such as ``(ids, cams)``. Each stratum must lie within one
+        identity. Default: the identities.
+    per_query : bool, optional
+        Whether every query has a gallery of its own. The expectation is the same; a mask may then cut
+        strata. Default: True for `per_identity`, False for `shots`.
+    mask : "before", optional
+        Allows a mask that cuts strata of a gallery shared by the queries. It is then applied before the
+        draw, as if every query had a gallery of its own.
+    short : {"refuse", "all"}, default "refuse"
+        Strata with fewer items than are drawn: an error, or all their items are taken.
+    n_identities : int, optional
+        Reserved for galleries of random identities.
+
+    Raises
+    ------
+    NotImplementedError
+        If `n_identities` is given.
+    ValueError, TypeError
+        If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import Gallery
+    >>> Gallery(per_identity=1)
+    Gallery(1 per identity, anew for every query)
+    """
+
+    def __init__(
+        self,
+        which: str | None = None,
+        *,
+        per_identity: int | None = None,
+        shots: int | None = None,
+        strata: Any = None,
+        per_query: bool | None = None,
+        mask: str | None = None,
+        short: str = "refuse",
+        n_identities: int | None = None,
+    ) -> None:
+        if n_identities is not None:
+            msg = (
+                f"n_identities={n_identities}: galleries of random identities are not available yet; draw "
+                "items with per_identity=... or shots=..."
+            )
+            raise NotImplementedError(msg)
+        if isinstance(which, str) and which.lower() in RETRAINED:
+            msg = (
+                f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over "
+                "the splits is no expectation over galleries; only the draw within one split is, as "
+                "Gallery(per_identity=1)"
+            )
+            raise ValueError(msg)
+        if sum(value is not None for value in (which, per_identity, shots)) != 1:
+            msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
+            raise ValueError(msg)
+        if which is not None:
+            check_choice("which", which, ("all",))
+        if strata is not None and shots is None:
+            msg = "strata needs shots=..., the number of items drawn of every stratum"
+            raise ValueError(msg)
+        if mask is not None:
+            check_choice("mask", mask, ("before",))
+        check_choice("short", short, ("refuse", "all"))
+        self.per_identity = None if per_identity is None else check_integer("per_identity", per_identity, 1)
+        self.shots = None if shots is None else check_integer("shots", shots, 1)
+        self.strata = strata
+        default = per_identity is not None
+        self.per_query = default if per_query is None else check_bool("per_query", per_query)
+        self.mask = mask
+        self.short = short
+
+    @property
+    def n_drawn(self) -> int:
+        """Items drawn of every stratum; 0 if all are."""
+        return self.per_identity or self.shots or 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether one random gallery serves all queries."""
+        return self.n_drawn > 0 and not self.per_query and self.mask is None
+
+    def words(self) -> str:
+        """The draw in words."""
+        if not self.n_drawn:
+            return "whole gallery"
+        of = "identity" if self.strata is None else "stratum"
+        when = "anew for every query" if self.per_query else "one gallery for all queries"
+        return f"{self.n_drawn} per {of}, {when}"
+
+    def __repr__(self) -> str:
+        return f"Gallery({self.words()})"
+
+    @staticmethod
+    def market1501(ap: str = "rectangle") -> Protocol:
+        """As `market1501`."""
+        return market1501(ap)
+
+    @staticmethod
+    def cuhk03() -> Protocol:
+        """As `cuhk03`."""
+        return cuhk03()
+
+    @staticmethod
+    def sysu(search: str = "all-search", shots: int = 1) -> Protocol:
+        """The protocol of SYSU-MM01: infrared probes, a gallery of visible images.
+
+        `shots` images are drawn of every identity and camera, one gallery for all probes. Identities are
+        ranked by their nearest drawn image in CMC and reciprocal rank; AP (rectangle) and INP rank images.
+        Camera 2 is removed for probes of camera 3, which is at the same place. Cells with fewer images than
+        shots give all of them.
+
+        Parameters
+        ----------
+        search : {"all-search", "indoor-search"}, default "all-search"
+            Gallery of the cameras 1, 2, 4 and 5, or 1 and 2.
+        shots : int, default 1
+            Published tables use 1 and 10.
+
+        Returns
+        -------
+        Protocol
+            For `expected_retrieval`.
+
+        References
+        ----------
+        Wu, Zheng, Yu, Gong & Lai, RGB-Infrared Cross-Modality Person Re-Identification, ICCV 2017.
+        """
+        check_choice("search", search, tuple(SYSU_CAMERAS))
+        return Protocol(
+            f"SYSU-MM01 {search}",
+            partial(_per_cell, check_integer("shots", shots, 1)),
+            _other_place,
+            f"{shots} per identity and camera, one gallery for all queries",
+            rank="identity",
+            gallery_cameras=SYSU_CAMERAS[search],
+        )
+
+
+def market1501(ap: str = "rectangle") -> Protocol:
+    """The protocol of Market-1501, DukeMTMC and MSMT17: nothing is drawn.
+
+    Gallery items of the query's identity and camera are removed, and those with the identity -1. Queries
+    without a right item are left out.
+
+    Parameters
+    ----------
+    ap : {"rectangle", "trapezoid"}, default "rectangle"
+        "rectangle" as in torchreid and fast-reid, "trapezoid" as in the Matlab code of Market-1501.
+
+    Returns
+    -------
+    Protocol
+        For `expected_retrieval`.
+
+    References
+    ----------
+    Zheng, Shen, Tian, Wang, Wang & Tian, Scalable Person Re-identification: A Benchmark, ICCV 2015.
+    """
+    check_choice("ap", ap, CONVENTIONS)
+    return Protocol("Market-1501", _whole, _same_place_or_junk, "whole gallery", ap=ap)
+
+
+def cuhk03() -> Protocol:
+    """The single-gallery-shot protocol of CUHK03 in torchreid and fast-reid.
+
+    Gallery items of the query's identity and camera are removed. Then one item of every identity is drawn,
+    for every query anew. As in those codes, AP (rectangle) is that of the whole gallery.
+
+    Returns
+    -------
+    Protocol
+        For `expected_retrieval`.
+
+    References
+    ----------
+    Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification,
+    CVPR 2014.
+    """
+    return Protocol(
+        "CUHK03",
+        _one_per_identity,
+        _same_place,
+        "1 per identity, anew for every query; AP: whole gallery",
+        whole=("ap",),
+    )
+
+
+# Plain functions: a protocol must be picklable.
+
+
+def _whole(gallery_ids: Any, gallery_cams: Any) -> Gallery:  # noqa: ARG001
+    return Gallery("all")
+
+
+def _one_per_identity(gallery_ids: Any, gallery_cams: Any) -> Gallery:  # noqa: ARG001
+    return Gallery(per_identity=1)
+
+
+def _per_cell(shots: int, gallery_ids: Any, gallery_cams: Any) -> Gallery:
+    return Gallery(shots=shots, strata=(gallery_ids, gallery_cams), short="all")
+
+
+def _same_place(query_cams: Any, gallery_cams: Any) -> list[Mask]:
+    return [SameIdentityAndCamera(query_cams, gallery_cams)]
+
+
+def _same_place_or_junk(query_cams: Any, gallery_cams: Any) -> list[Mask]:
+    return [*_same_place(query_cams, gallery_cams), JunkIdentities(-1, "-1")]
+
+
+def _other_place(query_cams: Any, gallery_cams: Any) -> list[Mask]:
+    return [CameraPairs({3: (2,)}, query_cams, gallery_cams)]

@@ -1,0 +1,120 @@
+"""Laws of the number of drawn items among the nearer ones of a stratum, with fair ties, and their sums."""
+
+from __future__ import annotations
+
+from ..kernel import jit
+from ..sampling import fill_binomial, fill_hypergeometric
+
+
+@jit
+def fill_law(law, size, nearer, tied, drawn, time, part, chosen):
+    """Fill ``law[b]``, b = 0 .. drawn: P(b of the `drawn` of `size` items are nearer).
+
+    `nearer` items are nearer, and each of `tied` items is with probability `time`. `part` and `chosen` are
+    scratch. O(drawn) without ties.
+    """
+    for b in range(drawn + 1):
+        law[b] = 0.0
+    if tied == 0:
+        fill_hypergeometric(law, nearer, drawn, size, 1.0)
+        return
+    share = chosen[: tied + 1]
+    fill_binomial(share, time)
+    for more in range(tied + 1):
+        for b in range(drawn + 1):
+            part[b] = 0.0
+        fill_hypergeometric(part, nearer + more, drawn, size, 1.0)
+        for b in range(drawn + 1):
+            law[b] += share[more] * part[b]
+
+
+@jit
+def add_to(total, other, length, law, n_terms):
+    """Convolve ``total[:length]`` with ``law[:n_terms]``; O(length * n_terms).
+
+    Returns
+    -------
+    total, other : ndarray
+        The result and the scratch array, whose roles may be exchanged.
+    """
+    limit = len(total)
+    longer = min(length + n_terms - 1, limit)
+    if n_terms == 2:
+        miss, hit = law[0], law[1]
+        other[0] = total[0] * miss
+        for r in range(1, longer):
+            other[r] = total[r] * miss + total[r - 1] * hit
+        return other, total, longer
+    for r in range(longer):
+        other[r] = 0.0
+    for b in range(n_terms):
+        weight = law[b]
+        if weight > 0.0:
+            for r in range(b, min(length + b, limit)):
+                other[r] += weight * total[r - b]
+    return other, total, longer
+
+
+@jit
+def none_left(size, nearer, drawn):
+    """P(no drawn item is nearer) after one more item is, divided by the former; 0 if there can be none."""
+    return max(size - nearer - drawn, 0) / (size - nearer)
+
+
+@jit
+def fill_own_law(total, other, own, sizes, counts, tied, draws, member, time, law, part, chosen):
+    """The law of the number of drawn own items before one of them, given that this one is drawn.
+
+    Parameters
+    ----------
+    total, other : ndarray
+        Scratch; one of them is returned with the law of 0 .. R - 1 items.
+    own : ndarray
+        The strata of the query's identity.
+    sizes, counts, tied, draws : ndarray
+        Of every stratum: items, nearer items, tied items, drawn items.
+    member : int
+        The stratum of the item itself, which counts among its tied items.
+    """
+    total[:] = 0.0
+    other[:] = 0.0
+    total[0] = 1.0
+    length = 1
+    for s in own:
+        size, drawn, equal = sizes[s], draws[s], tied[s]
+        if s == member:
+            size, drawn, equal = size - 1, drawn - 1, equal - 1
+        if size > 0 and drawn > 0:
+            fill_law(law, size, counts[s], equal, drawn, time, part, chosen)
+            total, other, length = add_to(total, other, length, law, drawn + 1)
+    return total, other
+
+
+@jit
+def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law, part, chosen):
+    """The law of the number of nearer drawn items of some independent strata; O(strata * length)."""
+    total[:] = 0.0
+    other[:] = 0.0
+    total[0] = 1.0
+    length = 1
+    for s in strata:
+        fill_law(law, sizes[s], counts[s], tied[s], draws[s], time, part, chosen)
+        n_terms = min(draws[s], counts[s] + tied[s]) + 1
+        total, other, length = add_to(total, other, length, law, n_terms)
+    return total, other
+
+
+@jit
+def fill_ahead_law(total, other, identities, none):
+    """The law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
+    total[:] = 0.0
+    other[:] = 0.0
+    total[0] = 1.0
+    length = 1
+    for j in identities:
+        longer = min(length + 1, len(total))
+        other[0] = total[0] * none[j]
+        for r in range(1, longer):
+            other[r] = total[r] * none[j] + total[r - 1] * (1.0 - none[j])
+        total, other, length = other, total, longer
+    return total, other

@@ -1,0 +1,189 @@
+"""Gallery items that do not count for a query: they are removed from its pool before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ._identities import as_names, check_alike, shared_codes
+
+Block = Callable[[int, int], Array]
+
+
+class Mask:
+    """Base class: ``bind`` checks the mask against a problem and returns a function of blocks."""
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
+        """Return ``block(start, stop)`` → bool array of shape (stop - start, n_gallery), True = removed."""
+        raise NotImplementedError
+
+
+class SameCamera(Mask):
+    """Remove all gallery items of the query's camera.
+
+    Parameters
+    ----------
+    query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
+        Integers or text.
+    """
+
+    def __init__(self, query_cams: Any, gallery_cams: Any) -> None:
+        self.query_cams = query_cams
+        self.gallery_cams = gallery_cams
+
+    def __repr__(self) -> str:
+        return "same camera"
+
+    def _cameras(self, n_queries: int, n_gallery: int) -> tuple[Array, Array]:
+        first = as_names("query_cams", self.query_cams, n_queries, "query")
+        second = as_names("gallery_cams", self.gallery_cams, n_gallery, "gallery item")
+        check_alike("query_cams", first, "gallery_cams", second)
+        return first, second
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
+        """Compare the cameras."""
+        first, second = shared_codes(*self._cameras(len(query_ids), len(gallery_ids)))
+        return lambda start, stop: first[start:stop, None] == second
+
+
+class SameIdentityAndCamera(SameCamera):
+    """Remove the gallery items of the query's identity that its camera took, as Market-1501 does.
+
+    Parameters
+    ----------
+    query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
+        Integers or text.
+    """
+
+    def __repr__(self) -> str:
+        return "same identity and camera"
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
+        """Compare identity and camera at once."""
+        cameras = shared_codes(*self._cameras(len(query_ids), len(gallery_ids)))
+        n_cameras = max(int(part.max()) for part in cameras) + 1
+        identities = shared_codes(query_ids, gallery_ids)
+        first, second = (ids * n_cameras + cams for ids, cams in zip(identities, cameras, strict=True))
+        return lambda start, stop: first[start:stop, None] == second
+
+
+class CameraPairs(SameCamera):
+    """Remove the gallery items of some cameras, depending on the query's camera.
+
+    Parameters
+    ----------
+    pairs : mapping
+        The query's camera → gallery cameras that are removed, such as ``{3: (2,)}``.
+    query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
+        Integers or text.
+    """
+
+    def __init__(self, pairs: Mapping[Any, Any], query_cams: Any, gallery_cams: Any) -> None:
+        super().__init__(query_cams, gallery_cams)
+        if not isinstance(pairs, Mapping):
+            msg = f"pairs must map a query's camera to gallery cameras, such as {{3: (2,)}}, got {pairs!r}"
+            raise TypeError(msg)
+        self.pairs = {
+            key: tuple(value) if np.iterable(value) and not isinstance(value, str) else (value,)
+            for key, value in pairs.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"camera pairs {self.pairs}"
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
+        """Look the query's camera up."""
+        first, second = self._cameras(len(query_ids), len(gallery_ids))
+
+        def block(start: int, stop: int) -> Array:
+            out = np.zeros((stop - start, len(second)), np.bool_)
+            for camera, removed in self.pairs.items():
+                out[np.ix_(first[start:stop] == camera, np.isin(second, removed))] = True
+            return out
+
+        return block
+
+
+class JunkIdentities(Mask):
+    """Remove the gallery items of some identities for all queries, such as -1 of Market-1501.
+
+    Parameters
+    ----------
+    *identities : int or str
+    """
+
+    def __init__(self, *identities: Any) -> None:
+        if not identities:
+            msg = "JunkIdentities needs at least one identity, such as JunkIdentities(-1)"
+            raise ValueError(msg)
+        self.identities = identities
+
+    def __repr__(self) -> str:
+        return f"junk identities {', '.join(map(str, self.identities))}"
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
+        """Find the identities."""
+        junk = np.array([identity in self.identities for identity in gallery_ids.tolist()], np.bool_)
+        return lambda start, stop: np.broadcast_to(junk, (stop - start, len(junk)))
+
+
+class _Function(Mask):
+    """A function of an int64 array of queries."""
+
+    def __init__(self, function: Callable[[Array], Any]) -> None:
+        self._function = function
+
+    def __repr__(self) -> str:
+        return str(getattr(self._function, "__name__", "a function"))
+
+    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
+        """Check what the function returns."""
+
+        def block(start: int, stop: int) -> Array:
+            out = np.asarray(self._function(np.arange(start, stop)))
+            shape = (stop - start, len(gallery_ids))
+            if out.shape != shape or out.dtype != np.bool_:
+                msg = (
+                    f"the function exclude must return a bool array of shape {shape} (queries of the "
+                    f"block, gallery items), got dtype {out.dtype} and shape {out.shape}"
+                )
+                raise ValueError(msg)
+            return out
+
+        return block
+
+
+def as_masks(exclude: Any) -> list[Mask]:
+    """The masks of the argument `exclude`, without "self".
+
+    Raises
+    ------
+    TypeError
+        If it is no mask.
+    """
+    if exclude is None or (isinstance(exclude, str) and exclude == "self"):
+        return []
+    if isinstance(exclude, (list, tuple)):
+        return [mask for one in exclude for mask in as_masks(one)]
+    if isinstance(exclude, Mask):
+        return [exclude]
+    if callable(exclude) and not isinstance(exclude, type):
+        return [_Function(exclude)]
+    hint = ""
+    if isinstance(exclude, Mapping):
+        hint = "; pairs of cameras are CameraPairs(pairs, query_cams, gallery_cams)"
+    msg = (
+        'exclude must be None, "self", a mask such as SameIdentityAndCamera(query_cams, gallery_cams), a '
+        f"function of a block of queries, or a list of these, got {exclude!r}{hint}"
+    )
+    raise TypeError(msg)
+
+
+def excludes_self(exclude: Any) -> bool:
+    """Return True if `exclude` is or contains "self"."""
+    if isinstance(exclude, (list, tuple)):
+        return any(excludes_self(one) for one in exclude)
+    return isinstance(exclude, str) and exclude == "self"

@@ -1,0 +1,206 @@
+"""Arguments of `expected_retrieval` and `sampled_retrieval`, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._parallel import check_pool
+from .._typing import Array
+from .._validation import check_choice, check_integer, check_tol
+from ..neighbors import Between, Neighbors, between_distances
+from ._gallery import CONVENTIONS, Gallery
+from ._identities import as_names, check_alike, codes_in
+from ._masks import Block, Mask, as_masks, excludes_self
+from ._protocol import Protocol
+from ._scores import Score, parse
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is scored, and how.
+
+    Attributes
+    ----------
+    near : Between
+    query_ids, items : ndarray
+        Identities of the queries and of the gallery items.
+    identities : ndarray
+        The sorted identities of the gallery.
+    codes : int64 ndarray of shape (n_queries,)
+        Positions of the queries' identities among them, or -1.
+    masks : list of Block
+    scores : tuple of Score
+    parts : list of (Gallery, tuple of Score)
+        Scores of the drawn gallery; a protocol may take others from the whole one.
+    rank, ap, ties, average : str
+    max_rank : int
+    tol : float
+    always : object
+        The argument.
+    protocol, drawn, mask : str
+        What is evaluated, in words.
+    """
+
+    near: Between
+    query_ids: Array
+    items: Array
+    identities: Array
+    codes: Array
+    masks: list[Block]
+    scores: tuple[Score, ...]
+    parts: list[tuple[Gallery, tuple[Score, ...]]]
+    rank: str
+    ap: str
+    ties: str
+    average: str
+    max_rank: int
+    tol: float
+    always: Any
+    protocol: str
+    drawn: str
+    mask: str
+
+
+def check_problem(
+    near: Any,
+    query_ids: Any,
+    gallery_ids: Any,
+    gallery: Any,
+    query_cams: Any,
+    gallery_cams: Any,
+    *,
+    exclude: Any,
+    scores: Any,
+    rank: str | None,
+    ap: str | None,
+    max_rank: int,
+    ties: str,
+    tol: float,
+    always: Any,
+    average: str,
+    n_jobs: int | None,
+) -> Problem:
+    """Check the arguments of `expected_retrieval`; errors as described there."""
+    near = _as_between(near)
+    queries = as_names("query_ids", query_ids, near.n_queries, "query")
+    items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
+    check_alike("query_ids", queries, "gallery_ids", items)
+    wanted = parse(scores)
+    check_tol(tol)
+    check_choice("ties", ties, ("index", "random"))
+    check_choice("average", average, ("query", "identity"))
+    check_pool(n_jobs, None, progress=False)
+    max_rank = check_integer("max_rank", max_rank, 1)
+    masks: list[Mask] = as_masks(exclude)
+    name, drawn = "no named protocol", ""
+    whole: tuple[str, ...] = ()
+    if isinstance(gallery, Protocol):
+        protocol = gallery
+        first, second = _cameras(protocol, query_cams, gallery_cams, near)
+        rank, ap = _settled("rank", rank, protocol.rank), _settled("ap", ap, protocol.ap)
+        masks = [*protocol.exclude(first, second), *masks]
+        gallery = protocol.gallery(items, second)
+        name, whole, drawn = protocol.name, protocol.whole, protocol.drawn
+    else:
+        if query_cams is not None or gallery_cams is not None:
+            msg = (
+                "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
+                "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
+            )
+            raise ValueError(msg)
+        gallery = Gallery("all") if gallery is None else gallery
+        if not isinstance(gallery, Gallery):
+            msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
+            raise TypeError(msg)
+        drawn = gallery.words()
+    rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
+    check_choice("rank", rank, ("image", "identity"))
+    check_choice("ap", ap, CONVENTIONS)
+    near = _without_self(near, exclude)
+    parts = [(gallery, tuple(score for score in wanted if score.family not in whole))]
+    parts.append((Gallery("all"), tuple(score for score in wanted if score.family in whole)))
+    words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
+    identities = np.unique(items)
+    return Problem(
+        near=near,
+        query_ids=queries,
+        items=items,
+        identities=identities,
+        codes=codes_in(queries, identities),
+        masks=[mask.bind(queries, items) for mask in masks],
+        scores=wanted,
+        parts=[part for part in parts if part[1]],
+        rank=rank,
+        ap=ap,
+        ties=ties,
+        average=average,
+        max_rank=max_rank,
+        tol=float(tol),
+        always=always,
+        protocol=name,
+        drawn=drawn,
+        mask=" and ".join(words) or "none",
+    )
+
+
+def weights_of(codes: Array, valid: Array, average: str) -> Array:
+    """Weights of the queries, which sum to 1."""
+    weights = np.zeros(len(codes))
+    if average == "query":
+        weights[valid] = 1 / valid.sum()
+        return weights
+    _, at, counts = np.unique(codes[valid], return_inverse=True, return_counts=True)
+    weights[valid] = 1 / counts[at.ravel()] / len(counts)
+    return weights
+
+
+def _as_between(near: Any) -> Between:
+    if isinstance(near, Between):
+        return near
+    if isinstance(near, Neighbors):
+        msg = (
+            f"near is {near!r}, orders of one set of samples; pass Neighbors.between(queries, gallery), a "
+            "matrix of distances, or Neighbors.from_distances(distances, queries=...)"
+        )
+        raise TypeError(msg)
+    if callable(near):
+        msg = (
+            "near must be distances, got a function: scores of distances that depend on the drawn gallery, "
+            "as after re-ranking, query expansion or normalization over the gallery, have no exact mean"
+        )
+        raise TypeError(msg)
+    return between_distances(near)
+
+
+def _cameras(protocol: Protocol, query_cams: Any, gallery_cams: Any, near: Between) -> tuple[Array, Array]:
+    if query_cams is None or gallery_cams is None:
+        msg = f"the protocol {protocol.name} needs query_cams and gallery_cams"
+        raise ValueError(msg)
+    first = as_names("query_cams", query_cams, near.n_queries, "query")
+    second = as_names("gallery_cams", gallery_cams, near.n_gallery, "gallery item")
+    protocol.check_cameras(second)
+    return first, second
+
+
+def _settled(name: str, given: str | None, fixed: str) -> str:
+    if given is not None and given != fixed:
+        msg = f"{name} is {fixed!r} in this protocol, got {given!r}; omit it, or pass a Gallery and a mask"
+        raise ValueError(msg)
+    return fixed
+
+
+def _without_self(near: Between, exclude: Any) -> Between:
+    """Distances from which the query itself is removed, if `exclude` says so."""
+    if not excludes_self(exclude) or near.same is not None:
+        return near
+    if near.n_queries != near.n_gallery:
+        msg = (
+            'exclude="self" needs queries and gallery to be the same items, got '
+            f"{near.n_queries} queries and {near.n_gallery} gallery items; otherwise pass "
+            "Neighbors.from_distances(D, queries=<gallery index of every query, or -1>)"
+        )
+        raise ValueError(msg)
+    return near.with_same(np.arange(near.n_queries))

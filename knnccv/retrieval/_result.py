@@ -1,0 +1,187 @@
+"""Results of `expected_retrieval`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._formatting import data_frame
+from .._training_set_count import TrainingSetCount
+from .._typing import Array
+from .._validation import check_integer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_RANKS = (1, 5, 10, 20)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrievalScore:
+    """One expected score. ``float(s)`` is the score.
+
+    Attributes
+    ----------
+    name : str
+        As in the argument `scores`.
+    score : float, or ndarray of shape (max_rank,) for "cmc"
+        The weighted mean over the queries.
+    per_item : ndarray of shape (n_queries,), or (n_queries, max_rank) for "cmc"
+        The expected score of every query; NaN for queries that are left out.
+    weights : ndarray of shape (n_queries,)
+        The weights of the queries; they sum to 1, and are 0 for queries that are left out.
+    error_bound : float
+        Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
+        because they are negligible, and rounding.
+    """
+
+    name: str
+    score: Any
+    per_item: Array
+    weights: Array
+    error_bound: float
+
+    def __float__(self) -> float:
+        return float(self.score)
+
+    def __repr__(self) -> str:
+        shown = f"{100 * np.ravel(self.score)[0]:.2f} %" + (" at rank 1" if np.ndim(self.score) else "")
+        return f"<{self.name}: {shown}, error at most {self.error_bound:.1e}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Retrieval:
+    """Expected retrieval scores; ``r["ap"]`` is the `RetrievalScore` of a name.
+
+    Attributes
+    ----------
+    scores : dict of str to RetrievalScore
+    valid : bool ndarray of shape (n_queries,)
+        Whether the query has a right item; the others are left out.
+    query_ids : ndarray of shape (n_queries,)
+    protocol, gallery, mask : str
+        What was evaluated, in words.
+    rank : {"image", "identity"}
+        What CMC and reciprocal rank count.
+    ap : {"rectangle", "trapezoid"}
+        The convention of the average precision.
+    ties, average : str
+        The arguments.
+    tied : int
+        Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
+    """
+
+    scores: dict[str, RetrievalScore]
+    valid: Array
+    query_ids: Array
+    protocol: str
+    gallery: str
+    mask: str
+    rank: str
+    ap: str
+    ties: str
+    average: str
+    tied: int = 0
+    per_query: bool = False
+    draws: tuple[tuple[int, int, int], ...] = ()
+
+    def __getitem__(self, name: str) -> RetrievalScore:
+        if name not in self.scores:
+            msg = f"no score {name!r}; this result has {', '.join(self.scores)}"
+            raise KeyError(msg)
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    @property
+    def cmc(self) -> Array:
+        """The CMC curve, ranks 1 to max_rank; KeyError if it was not asked for."""
+        curve: Array = self["cmc"].score
+        return curve
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of queries without a right item."""
+        return int((~self.valid).sum())
+
+    @functools.cached_property
+    def n_galleries(self) -> int:
+        """Number of different galleries that may be drawn, before any mask; an exact integer."""
+        return TrainingSetCount(
+            math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
+        )
+
+    def cmc_std(self, n_repeats: int = 1) -> Array:
+        """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.
+
+        It is exact: the query's right item is found by rank r, or not, independently in every gallery.
+
+        Parameters
+        ----------
+        n_repeats : int, default 1
+            Galleries of each query whose mean is reported, such as 10.
+
+        Returns
+        -------
+        ndarray of shape (max_rank,)
+
+        Raises
+        ------
+        ValueError
+            If one gallery serves all queries: their luck is then correlated, and the formula that takes
+            them for independent gives too little. Or if nothing is drawn.
+        """
+        check_integer("n_repeats", n_repeats, 1)
+        if not self.per_query:
+            msg = (
+                f"cmc_std needs galleries that are drawn anew for every query, got {self.gallery!r}; "
+                "queries that share a gallery are not independent, and a whole gallery has no deviation"
+            )
+            raise ValueError(msg)
+        found = self["cmc"]
+        shares = np.where(self.valid[:, None], found.per_item, 0.0)
+        deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / n_repeats)
+        return deviation
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each query: identity, validity, weight, and every score; CMC at ranks 1, 5, 10, 20.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        weights = next(iter(self.scores.values())).weights
+        columns: dict[str, Array] = {"query_id": self.query_ids, "valid": self.valid, "weight": weights}
+        for name, found in self.scores.items():
+            if found.per_item.ndim == 1:
+                columns[name] = found.per_item
+                continue
+            for rank in SHOWN_RANKS:
+                if rank <= found.per_item.shape[1]:
+                    columns[f"{name}@{rank}"] = found.per_item[:, rank - 1]
+        return data_frame(columns)
+
+    def __repr__(self) -> str:
+        tied = f" ({self.tied} queries have ties)" if self.tied else ""
+        lines = [
+            f"Retrieval: {self.protocol}",
+            f"  gallery: {self.gallery}",
+            f"  mask: {self.mask}; ties: {self.ties}{tied}; mean over {self.average}",
+            f"  ranks: {self.rank}; AP: {self.ap}",
+            f"  queries: {int(self.valid.sum())} scored, {self.n_left_out} left out (no right item)",
+        ]
+        for name, found in self.scores.items():
+            if np.ndim(found.score):
+                ranks = [r for r in SHOWN_RANKS if r <= len(found.score)]
+                shown = ", ".join(f"rank-{r} {100 * found.score[r - 1]:.2f} %" for r in ranks)
+            else:
+                shown = f"{100 * found.score:.2f} %"
+            lines.append(f"  {name}: {shown} (error at most {found.error_bound:.1e})")
+        return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""The arrays that the compiled walk reads and fills."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+AP, TRAPEZOID, RECIPROCAL, INVERSE, R_PRECISION, MAP_R, BIASED = 0, 1, 2, 3, 4, 5, 6
+"""Columns of ``Found.single``; rank-biased precision has one column for each persistence."""
+
+
+class Pool(NamedTuple):
+    """Gallery items, their strata, and the strata's identities; arrays that all queries share."""
+
+    stratum: Any
+    identity: Any
+    item_starts: Any
+    items: Any
+    strata_starts: Any
+    strata: Any
+    sizes: Any
+    always: Any
+    shots: Any  # 0: every item is drawn
+
+
+class Plan(NamedTuple):
+    """What is computed: the nodes, the lengths of laws, and which families of scores."""
+
+    fair: Any
+    by_identity: Any  # reciprocal rank and CMC count identities
+    integrals: Any
+    identity_integrals: Any  # over the number of identities
+    max_rank: Any  # length of the CMC; 0: none
+    length: Any  # length of the law of the rank; 0: none
+    ranks: Any  # number of ranks of which the law is kept
+    map_r: Any
+    nodes: Any  # of the quadrature, one for each persistence, and 0
+    weights: Any
+    ratios: Any  # row 0: of an item that is always drawn
+    rows: Any  # of strata with this many items: the row of g = 0
+
+
+class Found(NamedTuple):
+    """Results, one row for each query."""
+
+    single: Any
+    cmc: Any
+    ranks: Any
+    relevant: Any  # number of own items that are drawn
+    skipped: Any
+    rounding: Any
+    ties: Any  # number of items that tie with an own one
+    means: Any  # mean distances of own and of wrong items
+
+
+class Lists(NamedTuple):
+    """Strata and identities of which a wrong item is nearer or tied, and their numbers."""
+
+    strata: Any
+    identities: Any
+    lengths: Any
+
+
+class Scratch(NamedTuple):
+    """Arrays that the evaluation of an item may overwrite; each law has two."""
+
+    length: Any  # of the law of the rank
+    law: Any
+    part: Any
+    chosen: Any
+    mine: Any
+    mine_too: Any
+    others: Any
+    others_too: Any
+    ahead: Any
+    ahead_too: Any

@@ -1,0 +1,143 @@
+"""Retrieval scores by enumeration of all galleries and all orders of tied items, in Fractions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def galleries(strata, shots, always):
+    """All galleries, as lists of items; equally likely."""
+    cells = {}
+    for item, stratum in strata.items():
+        cells.setdefault((stratum, item in always), []).append(item)
+    choices = []
+    for (_, sure), members in cells.items():
+        n_drawn = len(members) if sure or not shots else min(shots, len(members))
+        choices.append(list(itertools.combinations(members, n_drawn)))
+    for parts in itertools.product(*choices):
+        yield [item for part in parts for item in part]
+
+
+def rankings(items, distances, ties):
+    """All orders of the items; equally likely."""
+    items = sorted(items, key=lambda i: (distances[i], i))
+    if ties == "index":
+        yield items
+        return
+    groups = [list(group) for _, group in itertools.groupby(items, key=lambda i: distances[i])]
+    for parts in itertools.product(*[itertools.permutations(group) for group in groups]):
+        yield [item for part in parts for item in part]
+
+
+def expected(score, query, distances, ids, strata, shots, pool, *, always=(), ties="index"):
+    """The mean of ``score(ranking, ids, query)`` over galleries and orders; None without a right item."""
+    if not any(ids[i] == query for i in pool):
+        return None
+    total, n_galleries = 0, 0
+    for gallery in galleries({i: strata[i] for i in pool}, shots, always):
+        values = [score([ids[i] for i in order], query) for order in rankings(gallery, distances, ties)]
+        total = total + sum(values) / Fraction(len(values))
+        n_galleries += 1
+    return total / n_galleries
+
+
+def hits(ranking, query):
+    return [identity == query for identity in ranking]
+
+
+def precision_at_hits(ranking, query):
+    """Ranks of the right items, from 1."""
+    return [r for r, hit in enumerate(hits(ranking, query), 1) if hit]
+
+
+def ap(ranking, query):
+    ranks = precision_at_hits(ranking, query)
+    return sum(Fraction(c, r) for c, r in enumerate(ranks, 1)) / len(ranks)
+
+
+def ap_trapezoid(ranking, query):
+    ranks = precision_at_hits(ranking, query)
+    before = [Fraction(c, r - 1) if r > 1 else Fraction(1) for c, r in enumerate(ranks)]
+    both = [Fraction(c + 1, r) + b for (c, r), b in zip(enumerate(ranks), before, strict=True)]
+    return sum(both) / 2 / len(ranks)
+
+
+def reciprocal(ranking, query):
+    return Fraction(1, precision_at_hits(ranking, query)[0])
+
+
+def inverse(ranking, query):
+    ranks = precision_at_hits(ranking, query)
+    return Fraction(len(ranks), ranks[-1])
+
+
+def once(ranking):
+    """Every identity at its first place."""
+    return list(dict.fromkeys(ranking))
+
+
+def reciprocal_of_identities(ranking, query):
+    return reciprocal(once(ranking), query)
+
+
+def cmc(ranking, query, n=4):
+    first = precision_at_hits(ranking, query)[0]
+    return np.array([Fraction(int(first <= r)) for r in range(1, n + 1)], dtype=object)
+
+
+def cmc_of_identities(ranking, query):
+    return cmc(once(ranking), query)
+
+
+def precision(k):
+    return lambda ranking, query: Fraction(sum(hits(ranking, query)[:k]), k)
+
+
+def recall(k):
+    return lambda ranking, query: Fraction(sum(hits(ranking, query)[:k]), sum(hits(ranking, query)))
+
+
+def r_precision(ranking, query):
+    n_right = sum(hits(ranking, query))
+    return Fraction(sum(hits(ranking, query)[:n_right]), n_right)
+
+
+def map_at_r(ranking, query):
+    ranks = precision_at_hits(ranking, query)
+    return sum(Fraction(c, r) for c, r in enumerate(ranks, 1) if r <= len(ranks)) / len(ranks)
+
+
+def ndcg(k):
+    def gain(r):
+        return Fraction(1 / math.log2(1 + r))
+
+    def score(ranking, query):
+        ranks = precision_at_hits(ranking, query)
+        ideal = sum(gain(r) for r in range(1, min(k, len(ranks)) + 1))
+        return sum((gain(r) for r in ranks if r <= k), Fraction(0)) / ideal
+
+    return score
+
+
+def biased(p):
+    return lambda ranking, query: sum((1 - p) * p ** (r - 1) for r in precision_at_hits(ranking, query))
+
+
+IMAGE = {
+    "ap": ap,
+    "rr": reciprocal,
+    "inp": inverse,
+    "cmc": cmc,
+    "precision@1": precision(1),
+    "precision@3": precision(3),
+    "recall@2": recall(2),
+    "r_precision": r_precision,
+    "map@r": map_at_r,
+    "ndcg@3": ndcg(3),
+    "rbp@0.75": biased(Fraction(3, 4)),
+}
+IDENTITY = IMAGE | {"rr": reciprocal_of_identities, "cmc": cmc_of_identities}
