@@ -83,7 +83,11 @@ def as_rule(X: Any, y: Array, rule: Any, metric: Any) -> Rule:
     TypeError, ValueError
         If `rule` is neither a positive integer nor has ``fit`` and ``predict``, or X and y do not match.
     """
-    if callable(getattr(rule, "fit", None)) and callable(getattr(rule, "predict", None)):
+    has_both = callable(getattr(rule, "fit", None)) and callable(getattr(rule, "predict", None))
+    if isinstance(rule, type) or (hasattr(rule, "fit") and not has_both):
+        msg = f"rule must be K or a classifier with fit and predict, got {rule!r}"
+        raise TypeError(msg)
+    if has_both:
         if isinstance(X, Neighbors):
             msg = "a classifier needs the features, got a Neighbors object"
             raise TypeError(msg)
@@ -91,9 +95,6 @@ def as_rule(X: Any, y: Array, rule: Any, metric: Any) -> Rule:
         table = table.tocsr() if hasattr(table, "tocsr") else table
         _check_lengths(table.shape[0], y)
         return Fitted(table, y, rule)
-    if isinstance(rule, type) or hasattr(rule, "fit"):
-        msg = f"rule must be K or a classifier with fit and predict, got {rule!r}"
-        raise TypeError(msg)
     n_neighbors = check_integer("rule (K, or a classifier with fit and predict)", rule, 1)
     neighbors = as_neighbors(X, metric, None)
     _check_lengths(neighbors.n_items, y)
