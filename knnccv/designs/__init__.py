@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ._base import Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
-from ._halves import n_train_in_half
+from ._halves import SMALL_SHARE, n_train_in_half
 from ._splits import (
     KFold,
     LeaveOut,
@@ -26,6 +26,7 @@ from ._splits import (
 )
 
 __all__ = [
+    "SMALL_SHARE",
     "Design",
     "GroupTrainingSets",
     "KFold",

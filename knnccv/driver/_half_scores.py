@@ -17,6 +17,7 @@ from .._labels import labels_of
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import (
+    SMALL_SHARE,
     Design,
     GroupTrainingSets,
     KFold,
@@ -354,8 +355,9 @@ def _halved(problem: ScoringProblem, rows: Array) -> Design:
         float(sum(kind.probability * kind.n_test for kind in each.training_sets(labels)))
         for each, labels in ((problem.design, problem.labels), (design, labels_of(problem.labels, rows)))
     )
-    same_size = n_items - of_all == n_half - of_half
-    if not same_size and abs(of_all / n_items - of_half / n_half) > 1 / n_half:
+    n_train = n_items - of_all
+    keeps_few = n_train <= SMALL_SHARE * n_items and n_train == n_half - of_half
+    if not keeps_few and abs(of_all / n_items - of_half / n_half) > 1 / n_half:
         msg = (
             f"it tests {of_all / n_items:.2g} of all samples, but {of_half / n_half:.2g} of a half; give "
             f"{type(problem.design).__name__} a method halved(labels, rows) that keeps the share"

@@ -32,6 +32,10 @@ class Comparable(Protocol):
     def measure(self) -> str:
         """The name of the score."""
 
+    @property
+    def design(self) -> str:
+        """The design, as text."""
+
     def inference_terms(self) -> Terms:
         """What two results must share."""
 
@@ -302,7 +306,7 @@ def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScor
         difference=a.score - b.score,
         standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
-        names=(first.rule, second.rule),
+        names=_names(a, b, first.rule, second.rule),
         scores=(a.score, b.score),
         measure=a.measure,
         is_loss=bool(first.is_loss),
@@ -310,6 +314,13 @@ def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScor
         half_scores=halves,
         error_bound=first.error_bound + second.error_bound,
     )
+
+
+def _names(a: Comparable, b: Comparable, first: str, second: str) -> tuple[str, str]:
+    """The two rules; with their designs if these alone differ."""
+    if first == second and a.design != b.design:
+        return f"{first} over {a.design}", f"{second} over {b.design}"
+    return first, second
 
 
 def check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:

@@ -193,7 +193,9 @@ def test_what_cannot_be_compared():
 def test_two_training_sizes_can_be_compared():
     X, y = samples()
     small, large = (complete_cv(X, y, "nn", Subsample(size)) for size in (60, 100))
-    assert compare(large, small, n_halvings=20).difference == large.score - small.score
+    found = compare(large, small, n_halvings=20)
+    assert found.difference == large.score - small.score
+    assert found.names == ("nn over Subsample(train_size=100)", "nn over Subsample(train_size=60)")
 
 
 def test_warnings_of_both_results_are_given_once():

@@ -21,7 +21,7 @@ from knnccv import (
     complete_cv,
 )
 from knnccv._labels import encode_labels
-from knnccv.designs import n_train_in_half
+from knnccv.designs import Design, n_train_in_half
 from knnccv.driver._half_scores import score_halves
 from knnccv.driver._problem import validate_problem
 from knnccv.inference import Halvings, draw_halvings
@@ -378,3 +378,66 @@ def test_lists_of_other_programs():
     near = Neighbors.from_lists(items, distances, approximate=True)
     with pytest.warns(InferenceWarning, match="neighbors are approximate"):
         complete_cv(near, y, "nn", Subsample(0.8)).confidence_interval(n_halvings=20)
+
+
+def test_other_names_of_the_classes_draw_the_same_halves():
+    X, y = moons(81, 3)
+    one, other = (
+        complete_cv(X, labels, "nn", StratifiedKFold(5)) for labels in (y, np.array([7, 1, 3])[y])
+    )
+    assert one.standard_error(20) == pytest.approx(other.standard_error(20), rel=1e-9)
+
+
+def test_a_design_from_elsewhere_must_keep_the_share():
+    class Twelve(Design):
+        def training_sets(self, labels):
+            return Subsample(12).training_sets(labels)
+
+        def draw(self, labels, rng):
+            return Subsample(12).draw(labels, rng)
+
+    class Wrong(Twelve):
+        def halved(self, labels, rows):  # noqa: ARG002
+            return None
+
+    class Right(Twelve):
+        def halved(self, labels, rows):  # noqa: ARG002
+            return Subsample(6)
+
+    X, y = moons(40)
+    with pytest.raises(ValueError, match="keeps the share"):
+        complete_cv(X, y, "nn", Twelve()).standard_error(5)
+    with pytest.raises(TypeError, match="halved must return a design, got None"):
+        complete_cv(X, y, "nn", Wrong()).standard_error(5)
+    found = complete_cv(X, y, "nn", Right()).standard_error(5)
+    assert found == complete_cv(X, y, "nn", Subsample(12)).standard_error(5)
+
+
+@jit
+def nowhere(order, labels, target, constraints):  # noqa: ARG001
+    return np.nan
+
+
+def test_a_score_that_is_no_number_has_no_error():
+    class Nowhere(Mine):
+        name = "nowhere"
+        fixed = nowhere
+
+    X, y = moons(20)
+    result = complete_cv(X, y, Nowhere(), KFold(5))
+    for ask in (result.standard_error, result.split_std, result.influence, result.confidence_interval):
+        with pytest.raises(ValueError, match="a score that is a number, but the score of 'nowhere' is nan"):
+            ask()
+
+
+def test_kept_halves_cannot_be_overwritten():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="read-only"):
+        complete_cv(X, y, "nn", KFold(5)).half_scores(5).scores[:] = 0
+
+
+def test_a_small_class_that_counts_as_much_as_the_others():
+    X, _ = moons(100)
+    y = np.arange(100) % 10 == 0
+    with pytest.warns(InferenceWarning, match="the smallest class has 10 samples"):
+        complete_cv(X, y, "nn", KFold(5), average="class").standard_error(5)
