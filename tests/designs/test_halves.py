@@ -60,7 +60,7 @@ def test_splitters_of_scikit_learn():
     labels = encode_labels(np.arange(24) % 3)
     rows = np.arange(12)
     plain = Folds("five", ((19,), (19,), (19,), (19,), (20,)), stratified=False).halved(labels, rows)
-    assert [n for (n,) in plain.n_trains] == [10] * 5
+    assert [n for (n,) in plain.n_trains] == [9, 9, 10, 10, 10]
     strata = Folds("four", ((6, 6, 6),) * 4, stratified=True).halved(labels, rows)
     assert strata.n_trains == ((3, 3, 3),) * 4
     shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
