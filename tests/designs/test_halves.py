@@ -62,7 +62,7 @@ def test_splitters_of_scikit_learn():
     plain = Folds("five", ((19,), (19,), (19,), (19,), (20,)), stratified=False).halved(labels, rows)
     assert [n for (n,) in plain.n_trains] == [9, 9, 10, 10, 10]
     strata = Folds("four", ((6, 6, 6),) * 4, stratified=True).halved(labels, rows)
-    assert strata.n_trains == ((3, 3, 3),) * 4
+    assert set(strata.n_trains) == {(3, 3, 3)}  # in the shares of the four folds
     shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
     half = labels_of(labels, rows)
     assert sum(shuffle.train.base) + shuffle.train.extra == 9
