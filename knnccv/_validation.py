@@ -187,6 +187,20 @@ def check_random_state(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_integer("random_state", random_state, 0))
 
 
+def fixed_seed(random_state: Any) -> int:
+    """Return a seed with which several computations draw the same random numbers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `check_random_state`.
+    """
+    rng = check_random_state(random_state)
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(rng.integers(2**32))
+
+
 WRONG_WAY = (
     "see Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "
     '"The Wrong and Right Way to Do Cross-validation"'

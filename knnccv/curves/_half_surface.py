@@ -12,10 +12,15 @@ from .._typing import Array
 from ..driver import (
     FEWEST_GROUPS,
     LEAST_TRAIN_PER_NEIGHBOR,
+    MOST_UNDECIDED,
     TOLERANCE,
+    HalvesRequest,
     ScoringProblem,
-    draw_halves,
+    all_lists,
+    check_request,
+    depth_for_halves,
     first_depth,
+    halvings_of,
     has_grown,
     score_halves,
     score_range_of,
@@ -27,9 +32,6 @@ from ..inference import HalfScores, Halvings
 from ..neighbors import Neighbors
 from ._grid import SurfaceGrid
 from ._half_surface_profile import grid_in_half, profile_kind, score_halves_by_profiles
-
-MOST_UNDECIDED = 0.01
-"""Undecided share of a half's score beyond which there is no standard error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +93,13 @@ class SurfaceEvaluation:
     neighbors: Neighbors
     n_jobs: int | None
 
-    def halves(self, scores: Array, n_halvings: int, groups: Any, random_state: Any) -> HalfSurface:
+    def request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
+        """The checked arguments of `halves`."""
+        return check_request(self.problem, n_halvings, groups, random_state)
+
+    def halves(self, scores: Array, request: HalvesRequest) -> HalfSurface:
         """Score random halves in all cells, on the same halves; `scores` are those of all samples."""
-        halvings = draw_halves(self.problem, n_halvings, groups, random_state)
+        halvings = halvings_of(self.problem, request)
         kind = profile_kind(self.problem, self.grid)
         if kind is None:
             found, sizes, undecided = self._by_cells(halvings)
@@ -203,7 +209,9 @@ class SurfaceEvaluation:
         """Every cell separately; the neighbors keep their lists if there is room."""
         cells = np.argwhere(np.ones(self.grid.nearest.shape, bool))
         deepest = max(first_depth(self.cell(*cell), self.neighbors, TOLERANCE) for cell in cells)
-        self._keep_lists(min(2 * deepest + int(7 * (2 * deepest) ** 0.5) + 1, self.neighbors.max_depth))
+        depth = depth_for_halves(2 * deepest, self.neighbors)
+        if self.neighbors.room(depth) is not None:
+            all_lists(self.neighbors, depth, self.n_jobs)
         found = np.full((*halvings.half_of.shape[:1], 2, *self.grid.nearest.shape), np.nan)
         sizes = np.full(self.grid.nearest.shape[1], np.nan)
         undecided = np.zeros(self.grid.nearest.shape)
@@ -219,18 +227,6 @@ class SurfaceEvaluation:
                 continue
             found[:, :, row, column] = scores
         return found, sizes, undecided
-
-    def _keep_lists(self, depth: int) -> None:
-        neighbors = self.neighbors
-        lists = neighbors.room(depth)
-        if lists is None:
-            return
-        neighbors.search_all(depth, n_jobs=self.n_jobs)
-        rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
-        size = neighbors.rows_at_once(depth)
-        for start in range(0, len(rows), size):
-            lists.put(rows[start : start + size], neighbors.search(rows[start : start + size], depth))
-        neighbors.store(lists)
 
     def _limits(self, scores: Array, halves: HalfSurface, unsuited: Array, cut: Array) -> tuple[str, ...]:
         """Warnings where intervals were found to be unreliable, with the number of cells.

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_integer, check_random_state
-from ..designs import encode_groups
 from ..inference import InferenceWarning, check_level, confidence_interval, degrees_of_freedom
 from ._half_surface import HalfSurface, SurfaceEvaluation
 
@@ -106,16 +104,13 @@ class HalvedSurface:
             The arrays are read-only, since the halves of a seed are kept.
         """
         evaluation = self._reference()
-        number = check_integer("n_halvings", n_halvings, 2)
-        codes = None if groups is None else encode_groups(groups)[1]
-        rng = check_random_state(random_state)
-        if not isinstance(random_state, (int, np.integer)):
-            return evaluation.halves(self.scores, number, codes, rng)
+        request = evaluation.request(n_halvings, groups, random_state)
+        if request.key is None:
+            return evaluation.halves(self.scores, request)
         kept: dict[Any, HalfSurface] = self.__dict__.setdefault("_halves", {})
-        key = (number, int(random_state), None if codes is None else codes.tobytes())
-        if key not in kept:
-            kept[key] = evaluation.halves(self.scores, number, codes, rng)
-        return kept[key]
+        if request.key not in kept:
+            kept[request.key] = evaluation.halves(self.scores, request)
+        return kept[request.key]
 
     def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
         """The standard deviation of every exact score over samples of the population: the luck of the data.

@@ -7,7 +7,6 @@ many samples.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,15 @@ import numpy as np
 from .._labels import labels_of
 from .._parallel import for_each, stop_flag
 from .._typing import Array
-from ..driver import TOLERANCE, ScoringProblem, search_block, usable_lengths, weights_of, within_half
+from ..driver import (
+    TOLERANCE,
+    ScoringProblem,
+    depth_for_halves,
+    search_block,
+    usable_lengths,
+    weights_of,
+    within_half,
+)
 from ..inference import Halvings
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
@@ -197,7 +204,7 @@ def score_halves_by_profiles(
         profiles[len(rows)] = kind.of(problem, grid_in_half(problem, grid, rows), n_available, max_depth)
     weights = [_weights(problem, grid, rows) for rows in rows_of]
     wanted = max(profile.depth * neighbors.n_items / n for n, profile in profiles.items())
-    depth = min(math.ceil(wanted + 7 * math.sqrt(wanted)), neighbors.max_depth)
+    depth = depth_for_halves(wanted, neighbors)
     neighbors.search_all(depth, n_jobs=n_jobs)
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
     codes = problem.labels.codes

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._formatting import data_frame, error_line
 from .._typing import Array
-from .._validation import check_bool, check_choice
-from ..inference import InferenceWarning, fixed_seed
+from .._validation import check_bool, check_choice, fixed_seed
+from ..inference import InferenceWarning
 from ._half_surface_methods import HalvedSurface
 
 if TYPE_CHECKING:

@@ -34,32 +34,46 @@ from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import SlowComputationWarning, announce_profile, of_many
-from ._half_scores import TOLERANCE, score_halves, search_block, within_half
-from ._halves import FEWEST_GROUPS, LEAST_TRAIN_PER_NEIGHBOR, draw_halves, has_grown, uncertain_lists
+from ._half_scores import TOLERANCE, depth_for_halves, score_halves, search_block, within_half
+from ._halves import (
+    FEWEST_GROUPS,
+    LEAST_TRAIN_PER_NEIGHBOR,
+    MOST_UNDECIDED,
+    check_request,
+    halvings_of,
+    has_grown,
+    uncertain_lists,
+)
 from ._influence_result import Influence
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
 from ._split_result import SplitSpread
-from ._target import score_range_of, target_of
+from ._split_scores import all_lists
+from ._target import HalvesRequest, score_range_of, target_of
 from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
+    "MOST_UNDECIDED",
     "TIES",
     "TOLERANCE",
     "CompleteCV",
+    "HalvesRequest",
     "Influence",
     "ScoringProblem",
     "SlowComputationWarning",
     "SplitSpread",
     "TieReport",
+    "all_lists",
     "announce_profile",
+    "check_request",
     "complete_cv",
-    "draw_halves",
+    "depth_for_halves",
     "first_depth",
+    "halvings_of",
     "has_grown",
     "is_accuracy",
     "item_shares",

@@ -101,7 +101,7 @@ def score_halves(
     """
     halves, train_size = _halves(problem, neighbors, halvings)
     depth = first_depth(halves[0].problem, neighbors, TOLERANCE)
-    depth = min(math.ceil(2 * depth + 7 * math.sqrt(2 * depth)), neighbors.max_depth)
+    depth = depth_for_halves(2 * depth, neighbors)
     average_ties = problem.ties == "random"
     neighbors.search_all(depth, n_jobs=n_jobs)
     rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
@@ -217,6 +217,11 @@ def _pieces(
             pieces.append([])
         pieces[-1].append((at, rows))
     return [piece for pieces in by_scorer.values() for piece in pieces]
+
+
+def depth_for_halves(mean: float, neighbors: Neighbors) -> int:
+    """Depth of lists that hold enough samples of a half, if they do at the depth `mean` on average."""
+    return min(math.ceil(mean + 7 * math.sqrt(mean)), neighbors.max_depth)
 
 
 def search_block(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:

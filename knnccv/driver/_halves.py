@@ -62,7 +62,7 @@ def halves_of(
     ValueError
         If halves cannot be scored, or the neighbor lists are much too short for them.
     """
-    halvings = halvings_of(problem, request.n_halvings, request.rng, request.groups)
+    halvings = halvings_of(problem, request)
     scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
     if undecided > MOST_UNDECIDED:
         msg = (
@@ -87,25 +87,24 @@ def halves_of(
     return replace(found, warnings=texts)
 
 
-def draw_halves(problem: ScoringProblem, n_halvings: int, groups: Any, random_state: Any) -> Halvings:
-    """Check the arguments of `ScoredHalves.standard_error` and draw the halves of a problem."""
-    request = check_request(problem, n_halvings, groups, random_state)
-    return halvings_of(problem, request.n_halvings, request.rng, request.groups)
-
-
-def halvings_of(problem: ScoringProblem, n_halvings: int, rng: Any, groups: Any = None) -> Halvings:
+def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
     """Random halvings for the design of a problem."""
     stratified = any(kind.stratified for kind in problem.training_sets)
-    classes = problem.labels.codes if stratified else None
-    return draw_halvings(n_halvings, problem_size(problem), rng, groups=groups, classes=classes)
+    return draw_halvings(
+        request.n_halvings,
+        problem_size(problem),
+        request.rng,
+        groups=request.groups,
+        classes=problem.labels.codes if stratified else None,
+    )
 
 
 def _groups(problem: ScoringProblem, groups: Any) -> Any:
     """The group codes of the samples, or None for samples that are drawn singly."""
-    own = isinstance(problem.design, LeaveGroupsOut)
+    own = problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
     if groups is None:
-        return problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
-    if own:
+        return own
+    if own is not None:
         msg = "groups cannot be given for LeaveGroupsOut: halves are drawn from its own groups"
         raise ValueError(msg)
     codes = encode_groups(groups)[1]

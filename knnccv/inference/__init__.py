@@ -15,7 +15,7 @@ and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the sco
 
 from __future__ import annotations
 
-from ._comparison import Comparison, Probabilities, Terms, compare, fixed_seed
+from ._comparison import Comparison, Probabilities, Terms, compare
 from ._halves import HalfScores, InferenceWarning, degrees_of_freedom
 from ._halvings import Halvings, check_halvings, draw_halvings
 from ._interval import ConfidenceInterval, check_level, confidence_interval
@@ -41,5 +41,4 @@ __all__ = [
     "confidence_interval",
     "degrees_of_freedom",
     "draw_halvings",
-    "fixed_seed",
 ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_random_state, check_real
+from .._validation import check_real, fixed_seed
 from ._halves import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
 from ._interval import ConfidenceInterval, check_level
 
@@ -287,14 +287,6 @@ def halves_of_all(
         )
         raise ValueError(msg)
     return halves
-
-
-def fixed_seed(random_state: Any) -> int:
-    """A seed that draws the same halves for several results."""
-    rng = check_random_state(random_state)
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(rng.integers(2**32))
 
 
 def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScores) -> Comparison:

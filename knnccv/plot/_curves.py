@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_random_state
+from .._validation import fixed_seed
 from ._canvas import canvas
 from ._surface_fields import MAX_IN_LEGEND, Surface, check_surface, choose, neighbors_name, score_name
 
@@ -161,7 +161,7 @@ def validation_curve(
     columns = choose("train_sizes", train_sizes, surface.train_sizes)
     bands = None
     if interval is not None:
-        how = {"n_halvings": n_halvings, "groups": groups, "random_state": _seed(random_state)}
+        how = {"n_halvings": n_halvings, "groups": groups, "random_state": fixed_seed(random_state)}
         found = surface.confidence_interval(interval, **how)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # given above
@@ -263,10 +263,3 @@ def _add_legend_above(axes: Axes, handles: list[Any]) -> None:
     legend = Legend(axes, handles, labels, frameon=False, fontsize="small", **place)
     axes.add_artist(legend)
     legend.set_clip_on(False)  # otherwise the layout makes no room for it
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed that gives the intervals and the marks the same halves."""
-    if isinstance(random_state, (int, np.integer)):
-        return random_state
-    return int(check_random_state(random_state).integers(2**32))

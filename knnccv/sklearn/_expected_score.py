@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol
+from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol, fixed_seed
 from ..designs import Design
-from ..inference import HalfScores, ScoredHalves, Terms, fixed_seed
+from ..inference import HalfScores, ScoredHalves, Terms
 from ._estimators import InexactError, as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, Expectation, ScoreRequest, WeightedSum
