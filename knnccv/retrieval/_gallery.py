@@ -38,20 +38,31 @@ class Gallery:
     short : {"refuse", "all"}, default "refuse"
         Strata with fewer items than are drawn: an error, or all their items are taken.
     n_identities : int, optional
-        Reserved for galleries of random identities.
+        Identities in a gallery, drawn at random from those of the gallery items: the query's own, and
+        ``n_identities - 1`` others, each set equally likely. Then items are drawn of them as above; without
+        `which`, `per_identity` and `shots` all their items are in the gallery. Items that are in every
+        gallery (`always`) do not depend on it. An identity that the mask removes as a whole is not drawn
+        from; where one gallery serves all queries, it is, and adds nothing.
 
     Raises
     ------
-    NotImplementedError
-        If `n_identities` is given.
     ValueError, TypeError
         If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
+
+    Notes
+    -----
+    With `n_identities`, scores are means over the queries, each over the galleries that have its identity.
+    For one gallery that serves all queries this is a ratio of expectations: of the sum of the scores of the
+    queries whose identity is in the gallery, and of their number. The mean of the scores that random
+    galleries report is another number if identities have unequal numbers of queries.
 
     Examples
     --------
     >>> from knnccv.retrieval import Gallery
     >>> Gallery(per_identity=1)
     Gallery(1 per identity, anew for every query)
+    >>> Gallery(n_identities=100, per_identity=1)
+    Gallery(100 random identities, one of them the query's, 1 per identity, anew for every query)
     """
 
     def __init__(
@@ -66,12 +77,6 @@ class Gallery:
         short: str = "refuse",
         n_identities: int | None = None,
     ) -> None:
-        if n_identities is not None:
-            msg = (
-                f"n_identities={n_identities}: galleries of random identities are not available yet; draw "
-                "items with per_identity=... or shots=..."
-            )
-            raise NotImplementedError(msg)
         if isinstance(which, str) and which.lower() in RETRAINED:
             msg = (
                 f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over "
@@ -79,7 +84,8 @@ class Gallery:
                 "Gallery(per_identity=1)"
             )
             raise ValueError(msg)
-        if sum(value is not None for value in (which, per_identity, shots)) != 1:
+        n_ways = sum(value is not None for value in (which, per_identity, shots))
+        if n_ways != 1 and not (n_ways == 0 and n_identities is not None):
             msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
             raise ValueError(msg)
         if which is not None:
@@ -92,6 +98,7 @@ class Gallery:
         check_choice("short", short, ("refuse", "all"))
         self.per_identity = None if per_identity is None else check_integer("per_identity", per_identity, 1)
         self.shots = None if shots is None else check_integer("shots", shots, 1)
+        self.n_identities = None if n_identities is None else check_integer("n_identities", n_identities, 1)
         self.strata = strata
         default = per_identity is not None
         self.per_query = default if per_query is None else check_bool("per_query", per_query)
@@ -104,17 +111,31 @@ class Gallery:
         return self.per_identity or self.shots or 0
 
     @property
+    def n_others(self) -> int:
+        """Random identities besides the query's own; -1 if all identities are in every gallery."""
+        return -1 if self.n_identities is None else self.n_identities - 1
+
+    @property
+    def random(self) -> bool:
+        """Whether anything is drawn."""
+        return self.n_drawn > 0 or self.n_identities is not None
+
+    @property
     def shared(self) -> bool:
         """Whether one random gallery serves all queries."""
-        return self.n_drawn > 0 and not self.per_query and self.mask is None
+        return self.random and not self.per_query and self.mask is None
 
     def words(self) -> str:
         """The draw in words."""
-        if not self.n_drawn:
+        if not self.random:
             return "whole gallery"
         of = "identity" if self.strata is None else "stratum"
         when = "anew for every query" if self.per_query else "one gallery for all queries"
-        return f"{self.n_drawn} per {of}, {when}"
+        each = f"{self.n_drawn or 'all items'} per {of}"
+        if self.n_identities is None:
+            return f"{each}, {when}"
+        ratio = " (scores: ratios of expectations)" if self.shared else ""
+        return f"{self.n_identities} random identities, one of them the query's, {each}, {when}{ratio}"
 
     def __repr__(self) -> str:
         return f"Gallery({self.words()})"

@@ -1,0 +1,285 @@
+"""Exact mode: expected scores as rational numbers, for small problems.
+
+A score follows from the joint law of the numbers of right and of wrong items before a right one.
+Laws are lists of integers, the numbers of ways, so that a law divided by its sum has the probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..sampling import tie_times
+from ._blocks import Draw
+from ._problem import Problem
+from ._scores import Score
+from ._tables import Pool
+
+MOST_STEPS = 100_000_000
+Law = list[int]
+Worth = Callable[[int, int, int], Fraction]
+"""What a right item adds that has a right and b wrong items before it, of R right ones: ``worth(a, b, R)``."""
+
+
+class _Joint(NamedTuple):
+    """Expected numbers of right items: by (right, wrong) items before them, and of first ones by those ahead."""
+
+    pairs: dict[tuple[int, int], Fraction]
+    firsts: dict[int, Fraction]
+    relevant: int
+
+
+def exact_scores(problem: Problem, draw: Draw, scores: tuple[Score, ...]) -> dict[str, list[Any]]:
+    """Every score of every query: a Fraction, a tuple of Fractions for "cmc", None without a right item.
+
+    Raises
+    ------
+    ValueError
+        If about more than `MOST_STEPS` steps are needed, or the argument `gallery` refuses a mask.
+    """
+    found: dict[str, list[Any]] = {score.name: [] for score in scores}
+    near = problem.near
+    needed = np.zeros(int(draw.pool.sizes.max()) + 1, np.bool_)
+    steps = 0.0
+    for start in range(0, near.n_queries, near.rows_at_once):
+        stop = min(start + near.rows_at_once, near.n_queries)
+        masked = draw.removed(start, stop, needed)
+        others = draw.others(start, stop, masked)
+        for row, out, code, n_others in zip(
+            near.block(start, stop), masked, problem.codes[start:stop], others, strict=True
+        ):
+            joint = None
+            if code >= 0 and not out[draw.pool.identity[draw.pool.stratum] == code].all():
+                query = _Query(row, out, int(code), draw.pool, problem.ties, draw.n_chosen, int(n_others))
+                steps += query.steps()
+                if steps > MOST_STEPS:
+                    msg = (
+                        f"exact=True serves small problems: more than {MOST_STEPS:,} steps are needed for "
+                        f"{start + len(found[scores[0].name]) + 1} of {near.n_queries} queries; take fewer "
+                        "queries or a smaller gallery, or the floats, whose error_bound is certified"
+                    )
+                    raise ValueError(msg)
+                joint = query.joint(problem.rank)
+            for score in scores:
+                found[score.name].append(None if joint is None else _value(score, joint, problem))
+    return found
+
+
+def exact_mean(codes: Array, average: str, values: list[Any]) -> Any:
+    """The mean over the queries, or over their identities of the mean of their queries."""
+    kept = [q for q, value in enumerate(values) if value is not None]
+    counts = Counter(int(codes[q]) for q in kept)
+    weights = [
+        Fraction(1, len(kept) if average == "query" else counts[int(codes[q])] * len(counts)) for q in kept
+    ]
+    if isinstance(values[kept[0]], tuple):
+        columns = zip(*(values[q] for q in kept), strict=True)
+        return tuple(_weighted(weights, column) for column in columns)
+    return _weighted(weights, [values[q] for q in kept])
+
+
+def _weighted(weights: list[Fraction], values: Any) -> Fraction:
+    return sum((w * value for w, value in zip(weights, values, strict=True)), Fraction(0))
+
+
+class _Query:
+    """One query: the sizes of its strata and the laws of drawn items before each right one."""
+
+    def __init__(
+        self, row: Array, out: Array, code: int, pool: Pool, ties: str, n_chosen: int, n_others: int
+    ) -> None:
+        kept = np.flatnonzero(~out)
+        self.row, self.code, self.pool, self.fair = row, code, pool, ties == "random"
+        self.strata: dict[int, list[int]] = {}
+        for i in kept.tolist():
+            self.strata.setdefault(int(pool.stratum[i]), []).append(i)
+        shots = int(pool.shots)
+        self.draws = {
+            s: len(items) if shots == 0 or pool.always[s] else min(shots, len(items))
+            for s, items in self.strata.items()
+        }
+        self.identities: dict[int, list[int]] = {}
+        for s in self.strata:
+            self.identities.setdefault(int(pool.identity[s]), []).append(s)
+        self.own = self.identities.pop(code)
+        self.relevant = sum(self.draws[s] for s in self.own)
+        self.n_chosen, self.n_others = n_chosen, n_others
+
+    def groups(self) -> Iterator[list[int]]:
+        """The right items, equally near ones together if ties are fair."""
+        items = sorted((i for s in self.own for i in self.strata[s]), key=lambda i: (self.row[i], i))
+        for at, i in enumerate(items):
+            if at == 0 or not self.fair or self.row[i] != self.row[items[at - 1]]:
+                group: list[int] = [i]
+                for j in items[at + 1 :]:
+                    if self.fair and self.row[j] == self.row[i]:
+                        group.append(j)
+                yield group
+
+    def steps(self) -> float:
+        """About how many products of numbers are needed."""
+        drawn = sum(self.draws.values())
+        each = drawn * (len(self.strata) + self.relevant) * (max(self.n_chosen, 0) + 1)
+        return float(sum(self._n_times(group[0]) for group in self.groups()) * each)
+
+    def joint(self, rank: str) -> _Joint:
+        """The joint law of the numbers of right and wrong items before a right one."""
+        pairs: dict[tuple[int, int], Fraction] = {}
+        firsts: dict[int, Fraction] = {}
+        for group in self.groups():
+            for time, share in zip(*tie_times(self._n_times(group[0]), Fraction(1)), strict=True):
+                wrong, ahead = self._wrong(group[0], time)
+                ahead = ahead if rank == "identity" else wrong
+                for s, times in Counter(int(self.pool.stratum[i]) for i in group).items():
+                    mine = self._mine(group[0], s, time)
+                    weight = share * times * Fraction(self.draws[s], len(self.strata[s]))
+                    for a, p in enumerate(mine):
+                        for b, other in enumerate(wrong):
+                            if p and other:
+                                pairs[a, b] = pairs.get((a, b), Fraction(0)) + weight * p * other
+                    for b, other in enumerate(ahead):
+                        firsts[b] = firsts.get(b, Fraction(0)) + weight * mine[0] * other
+        return _Joint(pairs, firsts, self.relevant)
+
+    def _nearer(self, s: int, item: int) -> tuple[int, int]:
+        """Items of a stratum that are nearer than an item, and others at its distance."""
+        row = self.row
+        nearer = sum(
+            bool(row[i] < row[item] or (not self.fair and row[i] == row[item] and i < item))
+            for i in self.strata[s]
+        )
+        return nearer, sum(bool(self.fair and i != item and row[i] == row[item]) for i in self.strata[s])
+
+    def _n_times(self, item: int) -> int:
+        """Nodes that integrate the scores exactly over the time of an item in its tied group."""
+        return 1 + sum(min(self._nearer(s, item)[1], self.draws[s]) for s in self.strata)
+
+    def _mine(self, item: int, member: int, time: Fraction) -> list[Fraction]:
+        law = [1]
+        for s in self.own:
+            n, drawn = len(self.strata[s]), self.draws[s]
+            nearer, tied = self._nearer(s, item)
+            own = s == int(self.pool.stratum[item])
+            tied += own and self.fair  # now every item of the group counts
+            if s == member:
+                n, drawn, tied = n - 1, drawn - 1, tied - self.fair
+            law = _product(law, _law(n, nearer, int(tied), drawn, time))
+        return _shares(law)
+
+    def _wrong(self, item: int, time: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+        """Laws of the numbers of nearer drawn wrong items, and of identities with one."""
+        images: list[tuple[Law, Law | None]] = []
+        for strata in self.identities.values():
+            sure, rest = [1], [1]
+            for s in strata:
+                law = _law(len(self.strata[s]), *self._nearer(s, item), self.draws[s], time)
+                if self.pool.always[s]:
+                    sure = _product(sure, law)
+                else:
+                    rest = _product(rest, law)
+            without = [sum(rest) * ways for ways in sure]
+            choosable = self.n_chosen >= 0 and not all(self.pool.always[s] for s in strata)
+            images.append((_product(sure, rest), without if choosable else None))
+        ahead = [(_any(law), None if other is None else _any(other)) for law, other in images]
+        return self._sum(images), self._sum(ahead)
+
+    def _sum(self, parts: list[tuple[Law, Law | None]]) -> list[Fraction]:
+        """The law of the sum over the identities that are chosen, `n_chosen` of those with two laws."""
+        most = max(self.n_chosen, 0)
+        laws: list[Law] = [[1], *([0] for _ in range(most))]
+        n_choosable = sum(other is not None for _, other in parts)
+        rest: list[tuple[Law, Law | None]] = [([1], [1])] * (self.n_others - n_choosable)
+        for chosen, other in [*parts, *(rest if self.n_chosen >= 0 else [])]:
+            if other is None:
+                laws = [_product(law, chosen) for law in laws]
+                continue
+            for j in range(most, -1, -1):
+                laws[j] = _product(laws[j], other)
+                if j:
+                    laws[j] = _added(laws[j], _product(laws[j - 1], chosen))
+        return _shares(laws[min(most, self.n_others) if self.n_chosen >= 0 else 0])
+
+
+def _law(size: int, nearer: int, tied: int, drawn: int, time: Fraction) -> Law:
+    """Ways to draw 0, 1, ... nearer ones of `size` items; each of `tied` is nearer with probability `time`."""
+    hit, miss = time.numerator, time.denominator - time.numerator
+    law = [0] * (drawn + 1)
+    for more in range(tied + 1):
+        share = math.comb(tied, more) * hit**more * miss ** (tied - more)
+        g = nearer + more
+        for b in range(min(drawn, g) + 1):
+            law[b] += share * math.comb(g, b) * math.comb(size - g, drawn - b)
+    return law
+
+
+def _product(first: Law, second: Law) -> Law:
+    result = [0] * (len(first) + len(second) - 1)
+    for a, x in enumerate(first):
+        if x:
+            for b, y in enumerate(second):
+                result[a + b] += x * y
+    return result
+
+
+def _added(first: Law, second: Law) -> Law:
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    return [x + (shorter[b] if b < len(shorter) else 0) for b, x in enumerate(longer)]
+
+
+def _any(law: Law) -> Law:
+    return [law[0], sum(law) - law[0]]
+
+
+def _shares(law: Law) -> list[Fraction]:
+    total = sum(law)
+    return [Fraction(ways, total) for ways in law]
+
+
+def _value(score: Score, joint: _Joint, problem: Problem) -> Any:
+    """A score from the joint law."""
+    firsts, relevant = joint.firsts, joint.relevant
+    if score.family == "cmc":
+        curve, total = [], Fraction(0)
+        for r in range(problem.max_rank):
+            total += firsts.get(r, Fraction(0))
+            curve.append(total)
+        return tuple(curve)
+    if score.family == "rr":
+        return sum((share / (1 + b) for b, share in firsts.items()), Fraction(0))
+    worth = _worth(score, problem.ap)
+    return sum((share * worth(a, b, relevant) for (a, b), share in joint.pairs.items()), Fraction(0))
+
+
+def _worth(score: Score, ap: str) -> Worth:
+    k, family = score.depth, score.family
+    if family == "rbp":
+        p = Fraction(score.name.partition("@")[2] or repr(score.persistence))
+        return lambda a, b, r: (1 - p) * p ** (a + b)
+    if family == "ndcg":
+        gains = [Fraction(float(gain)) for gain in 1 / np.log2(np.arange(2, k + 2))]
+        ideals = [sum(gains[: n + 1], Fraction(0)) for n in range(k)]
+        return lambda a, b, r: gains[a + b] / ideals[min(r, k) - 1] if a + b < k else Fraction(0)
+    known: dict[str, Worth] = {
+        "ap": _rectangle if ap == "rectangle" else _trapezoid,
+        "inp": lambda a, b, r: Fraction(r * (a == r - 1), r + b),
+        "precision": lambda a, b, r: Fraction(a + b < k, k),
+        "recall": lambda a, b, r: Fraction(a + b < k, r),
+        "r_precision": lambda a, b, r: Fraction(a + b < r, r),
+        "map@r": lambda a, b, r: _rectangle(a, b, r) * (a + b < r),
+    }
+    return known[family]
+
+
+def _rectangle(a: int, b: int, r: int) -> Fraction:
+    return Fraction(1 + a, (1 + a + b) * r)
+
+
+def _trapezoid(a: int, b: int, r: int) -> Fraction:
+    before = Fraction(a, a + b) if a + b else Fraction(1)
+    return (_rectangle(a, b, r) + before / r) / 2

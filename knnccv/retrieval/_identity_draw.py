@@ -1,0 +1,208 @@
+"""Galleries of random identities: the walk along the right items of a query, in compiled code.
+
+Identities of which all nearer items are passed stay in one state; at every right item, the other ones with
+nearer items are added to a copy of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernel import jit
+from ..sampling import tie_times
+from ._evaluate import _add_first, _add_integrals, _add_ranks, _tail
+from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
+from ._laws import fill_own_law
+from ._walk import _bucket, _group_starts
+
+NEGLIGIBLE = 1e-18
+
+
+@jit
+def count_others(masked, codes, pool, before, others):
+    """Fill in the number of identities besides the query's own that can be chosen.
+
+    Those with an item that is not in every gallery; with `before`, one that the mask leaves.
+    """
+    found = np.empty(len(pool.item_starts) - 1, np.bool_)
+    for q in range(len(codes)):
+        found[:] = False
+        for i in range(masked.shape[1]):
+            s = pool.stratum[i]
+            if not pool.always[s] and not (before and masked[q, i]):
+                found[pool.identity[s]] = True
+        others[q] = found.sum()
+        if codes[q] >= 0:
+            others[q] -= found[codes[q]]
+
+
+@jit
+def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
+    """As `score_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
+    n_strata = len(pool.sizes)
+    sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
+    for q in range(len(distances)):
+        row, out, code = distances[q], masked[q], codes[q]
+        found.relevant[q] = 0
+        if code < 0:
+            continue
+        own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
+        own = own[~out[own]]
+        if len(own) == 0:
+            continue
+        sizes[:] = pool.sizes
+        for i in range(len(out)):
+            if out[i]:
+                sizes[pool.stratum[i]] -= 1
+        for s in range(n_strata):
+            whole = pool.shots == 0 or pool.always[s]
+            draws[s] = sizes[s] if whole else min(pool.shots, sizes[s])
+        own = own[np.argsort(row[own], kind="mergesort")]
+        starts = _group_starts(row[own], plan.fair)
+        events, items, _, found.ties[q] = _bucket(
+            row, out, code, own, starts, pool, plan.fair, found.means[q]
+        )
+        relevant = 0
+        for s in pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]:
+            relevant += draws[s]
+        found.relevant[q] = relevant
+        n_terms = 60 + 10 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata
+        found.rounding[q] = 2.3e-16 * n_terms
+        _walk(
+            own, starts, events, items, code, min(n_chosen, others[q]), others[q], sizes, draws, pool, plan,
+            q, found,
+        )  # fmt: skip
+
+
+@jit
+def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, pool, plan, q, found):
+    """Evaluate every group of right items, with the wrong items that are nearer."""
+    n_nodes, relevant = len(plan.nodes), found.relevant[q]
+    family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+    slots, identities, last = _slots(items, pool)
+    n_slots = len(identities)
+    nearer = Nearer(
+        sizes, draws, np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64), slots, identities,
+        np.ones((2, n_slots, n_nodes if plan.integrals else 0)), np.ones((2, n_slots)),
+    )  # fmt: skip
+    by_rank = plan.ranks > 0 or plan.map_r
+    length = max(plan.length, relevant if plan.map_r else 0)
+    depth = plan.max_rank if plan.by_identity else 0
+    n_states = min(n_chosen, n_slots) + 1
+    n_images, n_identities = (n_nodes if plan.integrals else 0), (n_nodes if plan.identity_integrals else 0)
+    passed = new_state(n_states, n_images, n_identities, length, depth)
+    untied = new_state(n_states, n_images, n_identities, length, depth)
+    state = new_state(n_states, n_images, n_identities, length, depth)
+    images, of_identities = np.ones(n_nodes), np.ones(n_nodes)
+    ranks, ahead = np.zeros(length), np.zeros(depth)
+    widest = draws.max()
+    room = Room(
+        np.ones((2, n_nodes)), np.ones((2, n_nodes)), np.ones(2), np.zeros((4, max(length, 2))),
+        np.empty(widest + 1), np.empty(widest + 1), np.empty(len(items) + len(own) + 1),
+        np.empty(max(length, depth)),
+    )  # fmt: skip
+    mine, mine_too = np.empty(relevant + 1), np.empty(relevant + 1)
+    is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
+    equal = np.empty(len(sizes), np.int64)
+    n_passed, n_seen, laws = 0, 0, True
+    share_chosen = n_chosen / max(n_others, 1)
+    for group in range(len(starts) - 1):
+        begin, middle, end = events[2 * group], events[2 * group + 1], events[2 * group + 2]
+        members = own[starts[group] : starts[group + 1]]
+        for at in range(begin, middle):
+            pass_item(pool.stratum[items[at]], nearer, pool, plan)
+        for at in range(events[max(2 * group - 1, 0)], middle):  # tied with the last group, or after it
+            c = slots[pool.identity[pool.stratum[items[at]]]]
+            n_seen = max(n_seen, c + 1)
+            if last[c] == at:
+                is_passed[c] = True
+                n_passed += add_identity(
+                    passed, c, n_passed, n_chosen, n_others, 0.0, laws, nearer, pool, plan, room
+                )
+        is_tied[:] = False
+        n_equal = 0
+        for at in range(middle, end):
+            s = pool.stratum[items[at]]
+            if nearer.tied[s] == 0:
+                equal[n_equal] = s
+                n_equal += 1
+            nearer.tied[s] += 1
+            c = slots[pool.identity[s]]
+            n_seen = max(n_seen, c + 1)
+            is_tied[c] = True
+        mean = 0.0
+        for c in range(n_seen):
+            mean += share_chosen * (1.0 - nearer.none[0, c]) + (1.0 - share_chosen) * (1.0 - nearer.none[1, c])
+        limit = _tail(mean, max(length, depth))
+        laws = laws and limit >= NEGLIGIBLE
+        copy_state(passed, untied, laws)
+        n_untied = n_passed
+        for c in range(n_seen):
+            if not is_passed[c] and not is_tied[c]:
+                n_untied += add_identity(
+                    untied, c, n_untied, n_chosen, n_others, 0.0, laws, nearer, pool, plan, room
+                )
+        degree = 0
+        for i in members:
+            nearer.tied[pool.stratum[i]] += 1
+        for s in equal[:n_equal]:
+            degree += min(nearer.tied[s], draws[s])
+        for s in family:
+            degree += min(nearer.tied[s], draws[s])
+        times, shares = np.zeros(1), np.ones(1)
+        if n_equal > 0 or len(members) > 1:
+            times, shares = tie_times(degree + 1, 1.0)
+        for v in range(len(times)):
+            time, share = times[v], shares[v]
+            if n_equal > 0 or v == 0:
+                copy_state(untied, state, laws)
+                n_added = n_untied
+                for c in range(n_seen):
+                    if is_tied[c]:
+                        n_added += add_identity(
+                            state, c, n_added, n_chosen, n_others, time, laws, nearer, pool, plan, room
+                        )
+                sum_states(state.images, images)
+                sum_states(state.identities, of_identities)
+                sum_states(state.ranks, ranks)
+                sum_states(state.ahead, ahead)
+            for i in members:
+                s = pool.stratum[i]
+                mine, mine_too = fill_own_law(
+                    mine, mine_too, family, sizes, nearer.counts, nearer.tied, draws, s, time, room.piece,
+                    room.part, room.share,
+                )  # fmt: skip
+                weight = share * draws[s] / sizes[s]
+                if plan.integrals:
+                    _add_integrals(mine, relevant, weight, images, of_identities, plan, found.single[q])
+                first = weight * mine[0] if plan.max_rank else 0.0
+                if not laws:
+                    found.skipped[q] += max(weight if by_rank else 0.0, first) * limit
+                    continue
+                if plan.max_rank:
+                    _add_first(first, ahead if plan.by_identity else ranks, found.cmc[q])
+                if by_rank:
+                    _add_ranks(mine, relevant, weight, ranks, plan, found.ranks[q], found.single[q])
+        for i in members:
+            nearer.counts[pool.stratum[i]] += 1
+            nearer.tied[pool.stratum[i]] = 0
+        for s in equal[:n_equal]:
+            for _ in range(nearer.tied[s]):
+                pass_item(s, nearer, pool, plan)
+            nearer.tied[s] = 0
+
+
+@jit
+def _slots(items, pool):
+    """Number the identities in the order of their nearest items; the last item of each."""
+    slots = np.full(len(pool.item_starts) - 1, -1, np.int64)
+    identities, last = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
+    n = 0
+    for at in range(len(items)):
+        j = pool.identity[pool.stratum[items[at]]]
+        if slots[j] < 0:
+            slots[j] = n
+            identities[n] = j
+            n += 1
+        last[slots[j]] = at
+    return slots, identities[:n], last[:n]

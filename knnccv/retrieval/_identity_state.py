@@ -1,0 +1,235 @@
+"""What the chosen ones of random identities add before a right item, in compiled code.
+
+Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if j
+of the first c are chosen, the next one is with probability ``(n_chosen - j) / (n_others - c)``. State j has
+the probability of j chosen ones, times the generating function, or the law, of the nearer items that they
+add. All terms are positive and at most 1. Identities without a nearer item add nothing and are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernel import jit
+from ..sampling import fill_binomial
+from ._laws import add_to, fill_law, none_left
+
+
+class State(NamedTuple):
+    """One row for each number of chosen identities; tables that are not needed have no columns."""
+
+    images: Any  # at the nodes: generating function of the number of items
+    identities: Any  # of the number of identities
+    ranks: Any  # law of the number of items
+    ahead: Any  # of the number of identities
+
+
+class Nearer(NamedTuple):
+    """Wrong items that are nearer: of every stratum, and of the identities that have one."""
+
+    sizes: Any
+    draws: Any
+    counts: Any
+    tied: Any
+    slots: Any  # number of an identity in the order of its nearest item, or -1
+    identities: Any  # the identity of a number
+    factors: Any  # generating function (0: if chosen, 1: if not; identity; node)
+    none: Any  # probability of no drawn item (0: if chosen, 1: if not; identity)
+
+
+class Room(NamedTuple):
+    """Scratch arrays."""
+
+    images: Any
+    identities: Any
+    left: Any
+    laws: Any  # (4, longest law of an identity)
+    piece: Any
+    part: Any
+    share: Any
+    row: Any
+
+
+@jit
+def new_state(n_states, n_images, n_identities, n_ranks, n_ahead):
+    """The state in which no identity has been looked at."""
+    state = State(
+        np.zeros((n_states, n_images)),
+        np.zeros((n_states, n_identities)),
+        np.zeros((n_states, n_ranks)),
+        np.zeros((n_states, n_ahead)),
+    )
+    state.images[0] = 1.0
+    state.identities[0] = 1.0
+    state.ranks[0, :1] = 1.0
+    state.ahead[0, :1] = 1.0
+    return state
+
+
+@jit
+def copy_state(source, target, laws):
+    """Copy, without the laws unless `laws`."""
+    target.images[:] = source.images
+    target.identities[:] = source.identities
+    if laws:
+        target.ranks[:] = source.ranks
+        target.ahead[:] = source.ahead
+
+
+@jit
+def sum_states(table, total):
+    """The sum over the states."""
+    if table.shape[1] > 0:
+        total[:] = 0.0
+        for j in range(len(table)):
+            for k in range(table.shape[1]):
+                total[k] += table[j, k]
+
+
+@jit
+def pass_item(s, nearer, pool, plan):
+    """One more wrong item of stratum s is nearer."""
+    size, before, drawn = nearer.sizes[s], nearer.counts[s], nearer.draws[s]
+    c = nearer.slots[pool.identity[s]]
+    stays = none_left(size, before, drawn)
+    row = 0 if drawn == size else plan.rows[size] + before
+    for kind in range(2 if pool.always[s] else 1):
+        nearer.none[kind, c] *= stays
+        if plan.integrals:
+            for k in range(nearer.factors.shape[2]):
+                nearer.factors[kind, c, k] *= plan.ratios[row, k]
+    nearer.counts[s] += 1
+
+
+@jit
+def add_identity(state, c, n_before, n_chosen, n_others, time, laws, nearer, pool, plan, room):
+    """Look at one more identity, after `n_before` others; its tied items are nearer with probability `time`.
+
+    Returns
+    -------
+    int
+        1, or 0 if all its items are in every gallery, so that it is not among those chosen from.
+    """
+    identity = nearer.identities[c]
+    strata = pool.strata[pool.strata_starts[identity] : pool.strata_starts[identity + 1]]
+    sure = True
+    for s in strata:
+        sure = sure and (pool.always[s] or nearer.sizes[s] == 0)
+    images, left = room.images, room.left
+    left[0], left[1] = nearer.none[0, c], nearer.none[1, c]
+    if plan.integrals:
+        images[0], images[1] = nearer.factors[0, c], nearer.factors[1, c]
+    for s in strata:
+        if nearer.tied[s] > 0:
+            _mix_ties(s, time, nearer, pool, plan, room)
+    if plan.integrals:
+        _mix_nodes(state.images, images, sure, n_before, n_chosen, n_others)
+    if plan.identity_integrals:
+        for kind in range(2):
+            for k in range(len(plan.nodes)):
+                room.identities[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
+        _mix_nodes(state.identities, room.identities, sure, n_before, n_chosen, n_others)
+    if laws and state.ahead.shape[1] > 0:
+        law, other = room.laws[0], room.laws[1]
+        law[0], law[1], other[0], other[1] = left[0], 1.0 - left[0], left[1], 1.0 - left[1]
+        _mix_laws(state.ahead, law[:2], other[:2], sure, n_before, n_chosen, n_others, room.row)
+    if laws and state.ranks.shape[1] > 0:
+        law = _law(strata, False, time, nearer, pool, room.laws[0], room.laws[1], room)
+        other = _law(strata, True, time, nearer, pool, room.laws[2], room.laws[3], room)
+        _mix_laws(state.ranks, law, other, sure, n_before, n_chosen, n_others, room.row)
+    return 0 if sure else 1
+
+
+@jit
+def _mix_ties(s, time, nearer, pool, plan, room):
+    """Let the tied items of a stratum be nearer with probability `time` each."""
+    size, before, drawn, n_tied = nearer.sizes[s], nearer.counts[s], nearer.draws[s], nearer.tied[s]
+    share = room.share[: n_tied + 1]
+    fill_binomial(share, time)
+    stays, product = share[0], 1.0
+    for more in range(n_tied):
+        product *= none_left(size, before + more, drawn)
+        stays += share[more + 1] * product
+    n_kinds = 2 if pool.always[s] else 1
+    for kind in range(n_kinds):
+        room.left[kind] *= stays
+    if plan.integrals:
+        for k in range(len(plan.nodes)):
+            factor, step = share[0], 1.0
+            for more in range(n_tied):
+                row = 0 if drawn == size else plan.rows[size] + before + more
+                step *= plan.ratios[row, k]
+                factor += share[more + 1] * step
+            for kind in range(n_kinds):
+                room.images[kind, k] *= factor
+
+
+@jit
+def _law(strata, only_sure, time, nearer, pool, total, other, room):
+    """The law of the number of nearer drawn items of an identity, or of those that are always drawn."""
+    total[:] = 0.0
+    other[:] = 0.0
+    total[0] = 1.0
+    length = 1
+    for s in strata:
+        most = min(nearer.draws[s], nearer.counts[s] + nearer.tied[s])
+        if most > 0 and (pool.always[s] or not only_sure):
+            fill_law(
+                room.piece, nearer.sizes[s], nearer.counts[s], nearer.tied[s], nearer.draws[s], time,
+                room.part, room.share,
+            )  # fmt: skip
+            total, other, length = add_to(total, other, length, room.piece, most + 1)
+    return total[:length]
+
+
+@jit
+def _chances(j, n_before, n_chosen, n_others):
+    """Probabilities that the next identity is not chosen after j are, and that it is after j - 1."""
+    n_left = n_others - n_before
+    stays = max(n_left - (n_chosen - j), 0) / n_left
+    moves = min(n_chosen - j + 1, n_left) / n_left
+    return stays, moves
+
+
+@jit
+def _mix_nodes(table, factors, sure, n_before, n_chosen, n_others):
+    """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``."""
+    if_chosen, if_not, n = factors[0], factors[1], table.shape[1]
+    if sure:
+        for j in range(min(len(table), n_before + 1)):
+            table[j] *= if_chosen
+        return
+    for j in range(min(len(table) - 1, n_before + 1), 0, -1):
+        stays, moves = _chances(j, n_before, n_chosen, n_others)
+        here, below = table[j], table[j - 1]
+        for k in range(n):
+            here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
+    stays, _ = _chances(0, n_before, n_chosen, n_others)
+    for k in range(n):
+        table[0, k] *= stays * if_not[k]
+
+
+@jit
+def _mix_laws(table, if_chosen, if_not, sure, n_before, n_chosen, n_others, row):
+    """As `_mix_nodes`, with laws."""
+    n = table.shape[1]
+    total = row[:n]
+    for j in range(min(len(table) - 1, n_before + (0 if sure else 1)), -1, -1):
+        stays, moves = _chances(j, n_before, n_chosen, n_others)
+        if sure:
+            stays, moves = 1.0, 0.0
+        total[:] = 0.0
+        for b in range(min(len(if_not), n)):
+            weight = stays * if_not[b]
+            if weight > 0.0:
+                for r in range(b, n):
+                    total[r] += weight * table[j, r - b]
+        if j > 0 and not sure:
+            for b in range(min(len(if_chosen), n)):
+                weight = moves * if_chosen[b]
+                if weight > 0.0:
+                    for r in range(b, n):
+                        total[r] += weight * table[j - 1, r - b]
+        table[j] = total
