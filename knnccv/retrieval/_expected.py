@@ -149,7 +149,7 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
-    result = {}
+    result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
         values = values_of(score, found, scores, problem.ap)
         relative = found.rounding + (draw.rule.error if score.integral else 0.0)
@@ -163,11 +163,12 @@ def _scored(
             per_item,
             weights,
             float(weights @ errors) + 4e-16,
+            tied,
         )
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-    return result, valid, drawn, int((found.ties > 0).sum())
+    return result, valid, drawn, tied
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

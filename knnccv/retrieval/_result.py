@@ -38,6 +38,10 @@ class RetrievalScore:
     error_bound : float
         Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
         because they are negligible, and rounding.
+    tied : int
+        Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
+    certified : bool
+        False if nearer items may be missing from approximate lists, so that the error has no bound.
     """
 
     name: str
@@ -45,6 +49,13 @@ class RetrievalScore:
     per_item: Array
     weights: Array
     error_bound: float
+    tied: int = 0
+    certified: bool = True
+
+    @property
+    def measure(self) -> str:
+        """The name of the score, as in `CompleteCV.measure`."""
+        return self.name
 
     def __float__(self) -> float:
         return float(self.score)
