@@ -262,7 +262,7 @@ def _worth(score: Score, ap: str) -> Worth:
         p = Fraction(score.name.partition("@")[2] or repr(score.persistence))
         return lambda a, b, r: (1 - p) * p ** (a + b)
     if family == "ndcg":
-        gains = [Fraction(float(gain)) for gain in 1 / np.log2(np.arange(2, k + 2))]
+        gains = [Fraction(1 / math.log2(1 + r)) for r in range(1, k + 1)]
         ideals = [sum(gains[: n + 1], Fraction(0)) for n in range(k)]
         return lambda a, b, r: gains[a + b] / ideals[min(r, k) - 1] if a + b < k else Fraction(0)
     known: dict[str, Worth] = {

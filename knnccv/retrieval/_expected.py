@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from .._validation import check_bool
 from ._blocks import Draw
+from ._exact import exact_mean, exact_scores
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
@@ -36,6 +38,7 @@ def expected_retrieval(
     tol: float = 1e-12,
     always: Any = None,
     average: str = "query",
+    exact: bool = False,
     n_jobs: int | None = None,
 ) -> Retrieval:
     """Exact means of retrieval scores over all galleries that may be drawn.
@@ -77,6 +80,10 @@ def expected_retrieval(
         Items that are in every gallery, such as distractors under one identity.
     average : {"query", "identity"}, default "query"
         Mean over queries, or over the queries' identities of the mean of their queries.
+    exact : bool, default False
+        Also compute every score as a rational number, ``r["ap"].exact`` and ``.per_item_exact``: slow, for
+        small problems. The gains of "ndcg@k" are the floats ``1 / log2(1 + r)``, taken as rational numbers;
+        the persistence of "rbp@p" is the decimal number in the name.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
 
@@ -89,8 +96,9 @@ def expected_retrieval(
     ------
     ValueError, TypeError
         If an argument is not as above; the mask cuts a stratum of a gallery that all queries share; a
-        stratum has fewer items than are drawn; a distance is not finite; no query has a right item; or the
-        matrix seems to hold similarities.
+        stratum has fewer items than are drawn, or a query fewer identities; a distance is not finite; no
+        query has a right item; the matrix seems to hold similarities; or `exact` needs more than 100
+        million steps.
 
     Notes
     -----
@@ -111,9 +119,10 @@ def expected_retrieval(
         rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=tol, always=always, average=average,
         n_jobs=n_jobs,
     )  # fmt: skip
+    check_bool("exact", exact)
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied = _scored(problem, draw, some, n_jobs)
+        values, valid, counts, tied = _scored(problem, draw, some, n_jobs, exact=exact)
         found.update(values)
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
@@ -127,13 +136,13 @@ def expected_retrieval(
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=tied,
-        per_query=draw.n_drawn > 0 and draw.per_query,
+        per_query=draw.random and draw.per_query,
         draws=counts,
     )
 
 
 def _scored(
-    problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None
+    problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None, *, exact: bool
 ) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
     """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
@@ -149,6 +158,7 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
+    rational = exact_scores(problem, draw, scores) if exact else None
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
         values = values_of(score, found, scores, problem.ap)
@@ -164,6 +174,8 @@ def _scored(
             weights,
             float(weights @ errors) + 4e-16,
             tied,
+            exact=None if rational is None else exact_mean(problem.codes, problem.average, rational[score.name]),
+            per_item_exact=None if rational is None else tuple(rational[score.name]),
         )
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)

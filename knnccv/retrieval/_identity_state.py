@@ -217,16 +217,16 @@ def _mix_laws(table, if_chosen, if_not, sure, n_before, n_chosen, n_others, row)
     n = table.shape[1]
     total = row[:n]
     for j in range(min(len(table) - 1, n_before + (0 if sure else 1)), -1, -1):
-        stays, moves = _chances(j, n_before, n_chosen, n_others)
-        if sure:
-            stays, moves = 1.0, 0.0
+        stays, moves = 1.0, 0.0
+        if not sure:
+            stays, moves = _chances(j, n_before, n_chosen, n_others)
         total[:] = 0.0
         for b in range(min(len(if_not), n)):
             weight = stays * if_not[b]
             if weight > 0.0:
                 for r in range(b, n):
                     total[r] += weight * table[j, r - b]
-        if j > 0 and not sure:
+        if j > 0 and moves > 0.0:
             for b in range(min(len(if_chosen), n)):
                 weight = moves * if_chosen[b]
                 if weight > 0.0:

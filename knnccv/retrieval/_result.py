@@ -42,6 +42,11 @@ class RetrievalScore:
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool
         False if nearer items may be missing from approximate lists, so that the error has no bound.
+    exact : Fraction, tuple of Fraction for "cmc", or None
+        The score as a rational number, with ``exact=True``.
+    per_item_exact : tuple, or None
+        ``per_item`` as rational numbers, with ``exact=True``: for each query as `exact`, or None for
+        queries that are left out.
     """
 
     name: str
@@ -51,6 +56,8 @@ class RetrievalScore:
     error_bound: float
     tied: int = 0
     certified: bool = True
+    exact: Any = None
+    per_item_exact: tuple[Any, ...] | None = None
 
     @property
     def measure(self) -> str:

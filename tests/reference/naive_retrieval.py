@@ -45,6 +45,16 @@ def expected(score, query, distances, ids, strata, shots, pool, *, always=(), ti
     return total / n_galleries
 
 
+def expected_of_chosen(score, query, n_chosen, choosable, distances, ids, strata, shots, pool, **options):
+    """As `expected`, also the mean over the sets of `n_chosen` of the choosable identities."""
+    always = options.get("always", ())
+    values = []
+    for chosen in itertools.combinations(sorted(choosable), min(n_chosen, len(choosable))):
+        part = [i for i in pool if i in always or ids[i] == query or ids[i] in chosen]
+        values.append(expected(score, query, distances, ids, strata, shots, part, **options))
+    return None if values[0] is None else sum(values) / Fraction(len(values))
+
+
 def hits(ranking, query):
     return [identity == query for identity in ranking]
 
@@ -108,7 +118,8 @@ def r_precision(ranking, query):
 
 def map_at_r(ranking, query):
     ranks = precision_at_hits(ranking, query)
-    return sum(Fraction(c, r) for c, r in enumerate(ranks, 1) if r <= len(ranks)) / len(ranks)
+    terms = (Fraction(c, r) for c, r in enumerate(ranks, 1) if r <= len(ranks))
+    return sum(terms, Fraction(0)) / len(ranks)
 
 
 def ndcg(k):
