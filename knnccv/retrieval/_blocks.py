@@ -6,8 +6,9 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
+from ._choice import most_drawn, others_of, refuse_few, refuse_long
 from ._gallery import Gallery
-from ._identity_draw import count_others, score_rows_of_chosen
+from ._identity_draw import score_rows_of_chosen
 from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
@@ -21,15 +22,6 @@ CUT = (
     "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
-FEW = (
-    "n_identities={wanted}: query {query} can have at most {most} identities in its gallery{after}; "
-    'Gallery(..., short="all") takes all of them'
-)
-LONG = (
-    "n_identities={wanted} needs about {steps:.1g} steps for {queries} queries, more than the {most:.0g} that "
-    "are allowed; take fewer identities, or sampled_retrieval"
-)
-MOST_STEPS = 1e14
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
@@ -49,15 +41,14 @@ class Draw:
         self._codes = problem.codes
         self._identities = problem.identities
         self._gallery = gallery
-        self.pool = pool
-        self.n_chosen = gallery.n_others
+        self._pool = pool
         self._masks = problem.masks
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
         integrals = any(score.integral for score in scores)
-        most = _most_drawn(drawn, pool, self.n_chosen)
+        most = most_drawn(drawn, pool, gallery.n_others)
         self.rule = rule(_rounded_up(most), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
         self._max_rank = problem.max_rank if "cmc" in families else 0
@@ -92,7 +83,7 @@ class Draw:
     def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
         """Score all queries."""
         n = self._near.n_queries
-        self._refuse_long()
+        refuse_long(self._codes, self._pool, self._gallery, self.plan)
         result = Found(
             np.zeros((n, self.n_single)),
             np.zeros((n, self._max_rank)),
@@ -110,7 +101,7 @@ class Draw:
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
-        near, pool = self._near, self.pool
+        near, pool = self._near, self._pool
         masked = np.zeros((stop - start, near.n_gallery), np.bool_)
         for mask in self._masks:
             masked |= mask(start, stop)
@@ -129,35 +120,8 @@ class Draw:
             if self._gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self._gallery.n_drawn:
                 owner = self._identities[pool.identity[cut[2]]]
                 refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
+        refuse_few(start, masked, self._codes[start:stop], pool, self._gallery)
         return masked
-
-    def others(self, start: int, stop: int, masked: Array) -> Array:
-        """For some queries, the number of identities besides their own that can be drawn; checked."""
-        others = np.zeros(stop - start, np.int64)
-        if self.n_chosen < 0:
-            return others
-        codes = self._codes[start:stop]
-        count_others(masked, codes, self.pool, np.bool_(not self._gallery.shared), others)
-        few = np.flatnonzero((others < self.n_chosen) & (codes >= 0))
-        if len(few) and self._gallery.short == "refuse":
-            after = " after the mask" * bool(masked[few[0]].any())
-            most, query = others[few[0]] + 1, start + few[0]
-            msg = FEW.format(wanted=self.n_chosen + 1, query=query, most=most, after=after)
-            raise ValueError(msg)
-        return others
-
-    def _refuse_long(self) -> None:
-        """Raise ValueError if random identities take too many steps."""
-        own = np.diff(self.pool.item_starts)
-        codes = self._codes[self._codes >= 0]
-        states = min(self.n_chosen + 1, len(own))
-        columns = len(self.plan.nodes) + int(self.plan.length) + self._max_rank
-        steps = float(own[codes].sum()) * len(own) * states * columns
-        if self.n_chosen >= 0 and steps > MOST_STEPS:
-            n = len(self._codes)
-            raise ValueError(
-                LONG.format(wanted=self.n_chosen + 1, steps=steps, queries=n, most=MOST_STEPS)
-            )
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
@@ -166,26 +130,21 @@ class Draw:
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
         values = self._near.block(start, stop)
-        codes = self._codes[start:stop]
-        if self.n_chosen < 0:
-            score_rows(values, masked, codes, self.pool, plan, part)
-        else:
-            others = self.others(start, stop, masked)
-            score_rows_of_chosen(values, masked, codes, self.n_chosen, others, self.pool, plan, part)
+        self._score(values, masked, self._codes[start:stop], plan, part)
+
+    def _score(self, values: Array, masked: Array, codes: Array, plan: Plan, found: Found) -> None:
+        if self._gallery.n_identities is None:
+            score_rows(values, masked, codes, self._pool, plan, found)
+            return
+        others = others_of(masked, codes, self._pool, self._gallery)
+        n_others = np.int64(self._gallery.n_others)
+        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, found)
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)
-        sizes = np.where(self.pool.always, 0, self.pool.sizes)  # those are drawn whole, cut or not
-        survey(masked, self.pool.stratum, sizes, needed, cut)
+        sizes = np.where(self._pool.always, 0, self._pool.sizes)  # those are drawn whole, cut or not
+        survey(masked, self._pool.stratum, sizes, needed, cut)
         return cut
-
-
-def _most_drawn(drawn: Array, pool: Pool, n_chosen: int) -> int:
-    """The largest number of items in a gallery."""
-    if n_chosen < 0:
-        return int(drawn.sum())
-    each = np.bincount(pool.identity, np.where(pool.always, 0, drawn), minlength=len(pool.item_starts) - 1)
-    return int(drawn[pool.always].sum() + np.sort(each)[::-1][: n_chosen + 1].sum())
 
 
 def _rounded_up(degree: int) -> int:

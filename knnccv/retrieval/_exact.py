@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -17,25 +18,30 @@ import numpy as np
 from .._typing import Array
 from ..sampling import tie_times
 from ._blocks import Draw
+from ._choice import others_of
+from ._gallery import Gallery
 from ._problem import Problem
+from ._result import RetrievalScore
 from ._scores import Score
 from ._tables import Pool
 
 MOST_STEPS = 100_000_000
 Law = list[int]
 Worth = Callable[[int, int, int], Fraction]
-"""What a right item adds that has a right and b wrong items before it, of R right ones: ``worth(a, b, R)``."""
+"""``worth(a, b, R)``: what one of R right items adds if a right and b wrong ones are before it."""
 
 
 class _Joint(NamedTuple):
-    """Expected numbers of right items: by (right, wrong) items before them, and of first ones by those ahead."""
+    """Expected numbers of right items by (right, wrong) items before them, of first ones by those ahead."""
 
     pairs: dict[tuple[int, int], Fraction]
     firsts: dict[int, Fraction]
     relevant: int
 
 
-def exact_scores(problem: Problem, draw: Draw, scores: tuple[Score, ...]) -> dict[str, list[Any]]:
+def exact_scores(
+    problem: Problem, draw: Draw, gallery: Gallery, pool: Pool, scores: tuple[Score, ...]
+) -> dict[str, list[Any]]:
     """Every score of every query: a Fraction, a tuple of Fractions for "cmc", None without a right item.
 
     Raises
@@ -45,18 +51,18 @@ def exact_scores(problem: Problem, draw: Draw, scores: tuple[Score, ...]) -> dic
     """
     found: dict[str, list[Any]] = {score.name: [] for score in scores}
     near = problem.near
-    needed = np.zeros(int(draw.pool.sizes.max()) + 1, np.bool_)
+    needed = np.zeros(int(pool.sizes.max()) + 1, np.bool_)
     steps = 0.0
     for start in range(0, near.n_queries, near.rows_at_once):
         stop = min(start + near.rows_at_once, near.n_queries)
         masked = draw.removed(start, stop, needed)
-        others = draw.others(start, stop, masked)
+        others = others_of(masked, problem.codes[start:stop], pool, gallery)
         for row, out, code, n_others in zip(
             near.block(start, stop), masked, problem.codes[start:stop], others, strict=True
         ):
             joint = None
-            if code >= 0 and not out[draw.pool.identity[draw.pool.stratum] == code].all():
-                query = _Query(row, out, int(code), draw.pool, problem.ties, draw.n_chosen, int(n_others))
+            if code >= 0 and not out[pool.identity[pool.stratum] == code].all():
+                query = _Query(row, out, int(code), pool, problem.ties, gallery.n_others, int(n_others))
                 steps += query.steps()
                 if steps > MOST_STEPS:
                     msg = (
@@ -71,7 +77,27 @@ def exact_scores(problem: Problem, draw: Draw, scores: tuple[Score, ...]) -> dic
     return found
 
 
-def exact_mean(codes: Array, average: str, values: list[Any]) -> Any:
+def add_exact(
+    result: dict[str, RetrievalScore],
+    problem: Problem,
+    draw: Draw,
+    gallery: Gallery,
+    pool: Pool,
+    scores: tuple[Score, ...],
+) -> dict[str, RetrievalScore]:
+    """The scores, also as rational numbers; errors as `exact_scores`."""
+    found = exact_scores(problem, draw, gallery, pool, scores)
+    return {
+        name: replace(
+            score,
+            exact=_mean(problem.codes, problem.average, found[name]),
+            per_item_exact=tuple(found[name]),
+        )
+        for name, score in result.items()
+    }
+
+
+def _mean(codes: Array, average: str, values: list[Any]) -> Any:
     """The mean over the queries, or over their identities of the mean of their queries."""
     kept = [q for q, value in enumerate(values) if value is not None]
     counts = Counter(int(codes[q]) for q in kept)
@@ -116,11 +142,7 @@ class _Query:
         items = sorted((i for s in self.own for i in self.strata[s]), key=lambda i: (self.row[i], i))
         for at, i in enumerate(items):
             if at == 0 or not self.fair or self.row[i] != self.row[items[at - 1]]:
-                group: list[int] = [i]
-                for j in items[at + 1 :]:
-                    if self.fair and self.row[j] == self.row[i]:
-                        group.append(j)
-                yield group
+                yield [i, *(j for j in items[at + 1 :] if self.fair and self.row[j] == self.row[i])]
 
     def steps(self) -> float:
         """About how many products of numbers are needed."""
@@ -207,7 +229,7 @@ class _Query:
 
 
 def _law(size: int, nearer: int, tied: int, drawn: int, time: Fraction) -> Law:
-    """Ways to draw 0, 1, ... nearer ones of `size` items; each of `tied` is nearer with probability `time`."""
+    """Ways to draw 0, 1, ... nearer ones of `size` items; tied ones are nearer with probability `time`."""
     hit, miss = time.numerator, time.denominator - time.numerator
     law = [0] * (drawn + 1)
     for more in range(tied + 1):
@@ -260,7 +282,7 @@ def _worth(score: Score, ap: str) -> Worth:
     k, family = score.depth, score.family
     if family == "rbp":
         p = Fraction(score.name.partition("@")[2] or repr(score.persistence))
-        return lambda a, b, r: (1 - p) * p ** (a + b)
+        return lambda a, b, _: (1 - p) * p ** (a + b)
     if family == "ndcg":
         gains = [Fraction(1 / math.log2(1 + r)) for r in range(1, k + 1)]
         ideals = [sum(gains[: n + 1], Fraction(0)) for n in range(k)]
@@ -268,7 +290,7 @@ def _worth(score: Score, ap: str) -> Worth:
     known: dict[str, Worth] = {
         "ap": _rectangle if ap == "rectangle" else _trapezoid,
         "inp": lambda a, b, r: Fraction(r * (a == r - 1), r + b),
-        "precision": lambda a, b, r: Fraction(a + b < k, k),
+        "precision": lambda a, b, _: Fraction(a + b < k, k),
         "recall": lambda a, b, r: Fraction(a + b < k, r),
         "r_precision": lambda a, b, r: Fraction(a + b < r, r),
         "map@r": lambda a, b, r: _rectangle(a, b, r) * (a + b < r),

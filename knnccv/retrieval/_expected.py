@@ -9,7 +9,8 @@ import numpy as np
 from .._typing import Array
 from .._validation import check_bool
 from ._blocks import Draw
-from ._exact import exact_mean, exact_scores
+from ._choice import Choice, choice_of
+from ._exact import add_exact
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
@@ -122,7 +123,7 @@ def expected_retrieval(
     check_bool("exact", exact)
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied = _scored(problem, draw, some, n_jobs, exact=exact)
+        values, valid, counts, tied, choice = _scored(problem, draw, some, n_jobs, exact=exact)
         found.update(values)
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
@@ -138,13 +139,17 @@ def expected_retrieval(
         tied=tied,
         per_query=draw.random and draw.per_query,
         draws=counts,
+        choice=choice,
     )
 
 
 def _scored(
     problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None, *, exact: bool
-) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
-    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
+) -> tuple[dict[str, RetrievalScore], Array, Any, int, Choice | None]:
+    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties.
+
+    Last, the choice of identities.
+    """
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
     found = draw.found(n_jobs)
@@ -158,7 +163,6 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
-    rational = exact_scores(problem, draw, scores) if exact else None
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
         values = values_of(score, found, scores, problem.ap)
@@ -174,13 +178,13 @@ def _scored(
             weights,
             float(weights @ errors) + 4e-16,
             tied,
-            exact=None if rational is None else exact_mean(problem.codes, problem.average, rational[score.name]),
-            per_item_exact=None if rational is None else tuple(rational[score.name]),
         )
+    if exact:
+        result = add_exact(result, problem, draw, gallery, pool, scores)
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-    return result, valid, drawn, tied
+    return result, valid, drawn, tied, choice_of(gallery, pool, draw.draws)
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

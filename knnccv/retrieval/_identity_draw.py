@@ -19,24 +19,6 @@ NEGLIGIBLE = 1e-18
 
 
 @jit
-def count_others(masked, codes, pool, before, others):
-    """Fill in the number of identities besides the query's own that can be chosen.
-
-    Those with an item that is not in every gallery; with `before`, one that the mask leaves.
-    """
-    found = np.empty(len(pool.item_starts) - 1, np.bool_)
-    for q in range(len(codes)):
-        found[:] = False
-        for i in range(masked.shape[1]):
-            s = pool.stratum[i]
-            if not pool.always[s] and not (before and masked[q, i]):
-                found[pool.identity[s]] = True
-        others[q] = found.sum()
-        if codes[q] >= 0:
-            others[q] -= found[codes[q]]
-
-
-@jit
 def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
     """As `score_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
     n_strata = len(pool.sizes)
@@ -132,7 +114,8 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
             is_tied[c] = True
         mean = 0.0
         for c in range(n_seen):
-            mean += share_chosen * (1.0 - nearer.none[0, c]) + (1.0 - share_chosen) * (1.0 - nearer.none[1, c])
+            none = share_chosen * nearer.none[0, c] + (1.0 - share_chosen) * nearer.none[1, c]
+            mean += 1.0 - none
         limit = _tail(mean, max(length, depth))
         laws = laws and limit >= NEGLIGIBLE
         copy_state(passed, untied, laws)

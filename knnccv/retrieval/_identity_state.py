@@ -1,9 +1,10 @@
 """What the chosen ones of random identities add before a right item, in compiled code.
 
-Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if j
-of the first c are chosen, the next one is with probability ``(n_chosen - j) / (n_others - c)``. State j has
-the probability of j chosen ones, times the generating function, or the law, of the nearer items that they
-add. All terms are positive and at most 1. Identities without a nearer item add nothing and are left out.
+Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if
+j of the first c are chosen, the next one is with probability ``(n_chosen - j) / (n_others - c)``. State j
+has the probability of j chosen ones, times the generating function, or the law, of the nearer items that
+they add. All terms are positive and at most 1. Identities without a nearer item change nothing and are left
+out.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def pass_item(s, nearer, pool, plan):
 
 @jit
 def add_identity(state, c, n_before, n_chosen, n_others, time, laws, nearer, pool, plan, room):
-    """Look at one more identity, after `n_before` others; its tied items are nearer with probability `time`.
+    """Look at one more identity, after `n_before` others; `time`: probability that a tied item is nearer.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from .._formatting import data_frame
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
 from .._validation import check_integer
+from ._choice import Choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,6 +108,7 @@ class Retrieval:
     tied: int = 0
     per_query: bool = False
     draws: tuple[tuple[int, int, int], ...] = ()
+    choice: Choice | None = None
 
     def __getitem__(self, name: str) -> RetrievalScore:
         if name not in self.scores:
@@ -131,6 +133,8 @@ class Retrieval:
     @functools.cached_property
     def n_galleries(self) -> int:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
+        if self.choice is not None:
+            return TrainingSetCount(self.choice.n_galleries())
         return TrainingSetCount(
             math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
         )

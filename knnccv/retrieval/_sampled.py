@@ -15,7 +15,7 @@ from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._scores import AT_RANK, Score, column_of
 from ._strata import pool_of
-from ._trials import draw_gallery, trial_rows
+from ._trials import choose_identities, draw_gallery, trial_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,12 +143,16 @@ def _trials(
     near, n_queries = problem.near, problem.near.n_queries
     seeds = rng.integers(1, 2**64, (n_queries, n_trials), dtype=np.uint64)
     galleries = np.zeros((0, near.n_gallery), np.bool_)
-    if gallery.n_drawn and gallery.shared and near.same is None:
+    if gallery.shared and near.same is None:
         galleries = np.zeros((n_trials, near.n_gallery), np.bool_)
         left, wanted = np.zeros_like(pool.sizes), np.zeros_like(pool.sizes)
         nothing = np.zeros(near.n_gallery, np.bool_)
         for v, seed in enumerate(rng.integers(1, 2**64, n_trials, dtype=np.uint64)):
-            draw_gallery(pool, nothing, np.array([seed]), left, wanted, galleries[v])
+            state = np.array([seed])
+            draw_gallery(pool, nothing, state, left, wanted, galleries[v])
+            if gallery.n_identities is not None:
+                n_chosen = np.int64(gallery.n_identities)
+                choose_identities(pool, nothing, -1, n_chosen, np.False_, state, galleries[v])
     at_rank = [score for score in scores if score.family in AT_RANK]
     kinds = np.array([AT_RANK.index(score.family) for score in at_rank], np.int64)
     depths = np.array([score.depth for score in at_rank], np.int64)
@@ -161,7 +165,8 @@ def _trials(
         one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
         trial_rows(
             near.block(*block), masked, problem.codes[part], seeds[part], galleries, pool, draw.plan, kinds,
-            depths, np.bool_(problem.ties == "random"), one, many,
+            depths, np.bool_(problem.ties == "random"), np.int64(gallery.n_others),
+            np.bool_(not gallery.shared), one, many,
         )  # fmt: skip
         firsts[:, part], singles[:, part] = one, many
 
@@ -171,15 +176,38 @@ def _trials(
     if not valid.any():
         msg = "no query has a right item in the gallery"
         raise ValueError(msg)
-    weights = weights_of(problem.codes, valid, problem.average)
+    weights = weights_of(problem.codes, valid, problem.average)[:, None]
+    if gallery.n_identities is not None and len(galleries):
+        weights = _weights_of_trials(problem, firsts)
     result: dict[str, Array] = {}
     for score in scores:
         if score.family == "cmc":
-            curves = [((firsts >= 0) & (firsts < r)) @ weights for r in range(1, problem.max_rank + 1)]
+            ranks = range(1, problem.max_rank + 1)
+            curves = [_averages((firsts >= 0) & (firsts < r), weights) for r in ranks]
             result[score.name] = np.stack(curves, axis=1)
             continue
         column = column_of(score, scores, problem.ap)
         if column < 0:
             column = draw.n_single + at_rank.index(score)
-        result[score.name] = singles[:, :, column] @ weights
+        result[score.name] = _averages(singles[:, :, column], weights)
     return result
+
+
+def _averages(values: Array, weights: Array) -> Array:
+    """The score of every trial; `weights` has one column, or one for each trial."""
+    found: Array = values @ weights[:, 0] if weights.shape[1] == 1 else (values * weights.T).sum(axis=1)
+    return found
+
+
+def _weights_of_trials(problem: Problem, firsts: Array) -> Array:
+    """Weights of the queries whose identity is in the gallery of a trial."""
+    weights = np.zeros(firsts.shape[::-1])
+    for v, first in enumerate(firsts):
+        if not (first >= 0).any():
+            msg = (
+                f"in trial {v} no query has its identity in the gallery, so that it has no score; draw "
+                "more identities, or galleries anew for every query, Gallery(..., per_query=True)"
+            )
+            raise ValueError(msg)
+        weights[:, v] = weights_of(problem.codes, first >= 0, problem.average)
+    return weights

@@ -44,9 +44,38 @@ def draw_gallery(pool, out, state, left, wanted, drawn):
 
 
 @jit
+def choose_identities(pool, out, code, n_chosen, before, state, drawn):
+    """Keep the drawn items of the identity `code`, or -1, and of `n_chosen` random others; O(items).
+
+    Every set of identities is equally likely. Items that are always drawn stay. With `before`, identities
+    of which all items are `out` cannot be chosen.
+    """
+    chosen = np.zeros(len(pool.item_starts) - 1, np.bool_)
+    for i in range(len(out)):
+        s = pool.stratum[i]
+        if not pool.always[s] and not (before and out[i]):
+            chosen[pool.identity[s]] = True
+    if code >= 0:
+        chosen[code] = False
+    left = chosen.sum()
+    wanted = min(n_chosen, left)
+    for j in range(len(chosen)):
+        if chosen[j]:
+            chosen[j] = wanted > 0 and (wanted == left or _next(state) * left < wanted)
+            wanted -= chosen[j]
+            left -= 1
+    if code >= 0:
+        chosen[code] = True
+    for i in range(len(out)):
+        s = pool.stratum[i]
+        drawn[i] = drawn[i] and (pool.always[s] or chosen[pool.identity[s]])
+
+
+@jit
 def trial_rows(
-    distances, masked, codes, seeds, galleries, pool, plan, kinds, depths, fair, firsts, singles
-):
+    distances, masked, codes, seeds, galleries, pool, plan, kinds, depths, fair, n_chosen, before, firsts,
+    singles,
+):  # fmt: skip
     """Scores of the queries of one block in every trial.
 
     Parameters
@@ -54,6 +83,8 @@ def trial_rows(
     seeds : uint64 ndarray of shape (n_queries, n_trials)
     galleries : bool ndarray of shape (n_trials, n_gallery)
         Galleries for all queries; without rows, every query draws its own.
+    n_chosen : int
+        Random identities besides the query's own; -1: all.
     kinds, depths : int64 ndarray
         Scores at a rank, in the columns after those of `Found.single`.
     firsts : int64 ndarray of shape (n_trials, n_queries)
@@ -85,6 +116,8 @@ def trial_rows(
                 drawn[:] = galleries[v]
             else:
                 draw_gallery(pool, out, state, left, wanted, drawn)
+                if n_chosen >= 0:
+                    choose_identities(pool, out, code, n_chosen, before, state, drawn)
             relevant = 0
             for i in own:
                 relevant += drawn[i]

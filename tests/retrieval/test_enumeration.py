@@ -1,5 +1,7 @@
 """Every score equals its mean over all galleries and all orders of ties, computed in Fractions."""
 
+from fractions import Fraction
+
 import naive_retrieval as naive
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def test_all_galleries(seed):
     }  # fmt: skip
     arguments = {
         "exclude": exclude, "scores": tuple(scores), "rank": rank, "ap": ap, "max_rank": 4, "ties": ties,
-        "always": sure, "n_jobs": 1,
+        "always": sure, "exact": True, "n_jobs": 1,
     }  # fmt: skip
     if all(value is None for value in expected["ap"]):
         with pytest.raises(ValueError, match="no query has a right item"):
@@ -71,5 +73,8 @@ def test_all_galleries(seed):
             else:
                 assert r.valid[q]
                 assert np.abs(found - np.asarray(value, dtype=float)).max() < 1e-13, name
-        kept = [np.asarray(value, dtype=float) for value in values if value is not None]
-        assert np.abs(r[name].score - np.mean(kept, axis=0)).max() <= r[name].error_bound + 1e-15
+                assert np.all(np.asarray(r[name].per_item_exact[q], dtype=object) == value), name
+        kept = [value for value in values if value is not None]
+        mean = np.asarray(sum(kept) / Fraction(len(kept)), dtype=object)
+        assert np.all(np.asarray(r[name].exact, dtype=object) == mean), name
+        assert np.abs(r[name].score - mean.astype(float)).max() <= r[name].error_bound

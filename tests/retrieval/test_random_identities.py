@@ -1,12 +1,17 @@
-"""Galleries of random identities: scores equal their means over all sets of identities, draws and tie orders."""
+"""Galleries of random identities: scores equal their means over all sets of identities and all draws."""
+
+import itertools
+import math
+from fractions import Fraction
 
 import naive_retrieval as naive
 import numpy as np
 import pytest
 
+from knnccv import Neighbors
 from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval, sampled_retrieval
 
-N_PROBLEMS = 240
+N_PROBLEMS, N_FAST = 240, 30
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
 
 
@@ -32,8 +37,19 @@ def problem(seed):
     return ids, queries, distances, ties, masked, sure, shots, names, m, gallery, before
 
 
-@pytest.mark.parametrize("seed", [*range(16), *(pytest.param(s, marks=pytest.mark.slow) for s in range(16, N_PROBLEMS))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(N_FAST, N_PROBLEMS))
 def test_all_sets_of_identities(seed):
+    check(seed)
+
+
+def test_all_sets_of_identities_of_some_problems():
+    for seed in range(N_FAST):
+        check(seed)
+
+
+def check(seed):
+    """Compare with the enumeration, in Fractions and as floats."""
     ids, queries, distances, ties, masked, sure, shots, names, m, gallery, before = problem(seed)
     rank = "identity" if seed % 5 < 2 else "image"
     ap = "trapezoid" if seed % 7 < 3 else "rectangle"
@@ -53,8 +69,8 @@ def test_all_sets_of_identities(seed):
                 )
             )  # fmt: skip
     arguments = {
-        "exclude": lambda rows: masked[rows], "scores": tuple(scores), "rank": rank, "ap": ap, "max_rank": 4,
-        "ties": ties, "always": sure, "exact": True, "n_jobs": 1,
+        "exclude": lambda rows: masked[rows], "scores": tuple(scores), "rank": rank, "ap": ap,
+        "max_rank": 4, "ties": ties, "always": sure, "exact": True, "n_jobs": 1,
     }  # fmt: skip
     if all(value is None for value in expected["ap"]):
         with pytest.raises(ValueError, match="no query has a right item"):
@@ -72,3 +88,147 @@ def test_all_sets_of_identities(seed):
         exact = np.asarray(r[name].exact, object)
         error = np.ravel(r[name].score) - np.array([float(v) for v in np.ravel(exact)])
         assert np.abs(error).max() <= r[name].error_bound
+
+
+def data(seed=0, n_queries=30, n_gallery=90, n_ids=12):
+    rng = np.random.default_rng(seed)
+    query_ids, ids = rng.integers(0, n_ids, n_queries), np.arange(n_gallery) % n_ids
+    distances = np.round(30 * (rng.random((n_queries, n_gallery)) + 0.3 * (query_ids[:, None] != ids)))
+    return distances, query_ids, ids, rng.integers(1, 4, n_queries), rng.integers(1, 4, n_gallery)
+
+
+@pytest.mark.parametrize("rank", ["image", "identity"])
+def test_the_mean_of_the_trials(rank):
+    distances, query_ids, ids, query_cams, cams = data()
+    options = {
+        "exclude": SameIdentityAndCamera(query_cams, cams), "scores": SCORES, "rank": rank, "max_rank": 6,
+        "ties": "random",
+    }  # fmt: skip
+    galleries = {
+        "own": Gallery(per_identity=2, n_identities=5),
+        "all items": Gallery("all", n_identities=5, per_query=True),
+        "cells": Gallery(shots=1, n_identities=4, strata=(ids, cams), mask="before"),
+    }
+    for kind, gallery in galleries.items():
+        r = expected_retrieval(distances, query_ids, ids, gallery, **options)
+        s = sampled_retrieval(distances, query_ids, ids, gallery, n_repeats=600, **options)
+        for name in SCORES:
+            error = np.maximum(s.standard_error(name, 600), 1e-6)
+            assert np.all(np.abs(s.mean(name) - r[name].score) / error < 4.5), (kind, name)
+
+
+def test_one_gallery_for_all_queries():
+    distances, _, ids, _, _ = data(1, n_queries=36)
+    query_ids = np.arange(36) % 12  # as many queries of every identity
+    gallery = Gallery(shots=2, n_identities=5)
+    r = expected_retrieval(distances, query_ids, ids, gallery, scores=SCORES, max_rank=6)
+    s = sampled_retrieval(distances, query_ids, ids, gallery, scores=SCORES, max_rank=6, n_repeats=800)
+    for name in SCORES:
+        error = np.maximum(s.standard_error(name, 800), 1e-6)
+        assert np.all(np.abs(s.mean(name) - r[name].score) / error < 4.5), name
+    single = sampled_retrieval(distances, query_ids, ids, gallery, scores=("ap",), n_repeats=800, n_jobs=3)
+    assert (single.trials["ap"] == s.trials["ap"]).all()
+    assert np.unique(np.bincount(ids)).tolist() == [7, 8]
+    ways = [math.comb(n, 2) for n in np.bincount(ids)]
+    assert r.n_galleries == sum(math.prod(some) for some in itertools.combinations(ways, 5))
+
+
+def test_a_mean_of_trials_is_not_a_ratio_of_expectations():
+    """Identity 0 has two queries, both right; 1 and 2 have one, both wrong unless alone with it."""
+    ids = np.array([0, 1, 2])
+    distances = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    query_ids = np.array([0, 0, 1, 2])
+    gallery = Gallery(n_identities=2)
+    r = expected_retrieval(distances, query_ids, ids, gallery, scores=("cmc",), max_rank=1, exact=True)
+    assert r["cmc"].per_item_exact == ((1,), (1,), (Fraction(1, 2),), (0,))
+    assert r["cmc"].exact == (Fraction(5, 8),)
+    s = sampled_retrieval(distances, query_ids, ids, gallery, scores=("cmc",), max_rank=1, n_repeats=3000)
+    assert set(np.round(s.trials["cmc"][:, 0], 12)) == {round(2 / 3, 12), 0.5}
+    assert abs(s.mean("cmc")[0] - (2 / 3 + 2 / 3 + 1 / 2) / 3) < 4.5 * s.standard_error("cmc", 3000)[0]
+    assert "ratios of expectations" in r.gallery
+
+
+def test_all_identities_and_one():
+    distances, query_ids, ids, _, _ = data(2)
+    options = {"scores": SCORES, "max_rank": 6, "ties": "random"}
+    for rank in ("image", "identity"):
+        full = expected_retrieval(distances, query_ids, ids, Gallery(shots=2), rank=rank, **options)
+        same = expected_retrieval(
+            distances, query_ids, ids, Gallery(shots=2, n_identities=12), rank=rank, **options
+        )
+        alone = expected_retrieval(
+            distances, query_ids, ids, Gallery(shots=2, n_identities=1), rank=rank, **options
+        )
+        assert same.n_galleries == full.n_galleries
+        for name in SCORES:
+            assert np.abs(full[name].per_item - same[name].per_item).max() < 1e-13, name
+        for name in ("cmc", "ap", "rr", "inp"):
+            assert np.abs(alone[name].per_item - 1).max() < 1e-12, name
+
+
+def test_the_number_of_galleries():
+    ids = np.array([0, 0, 1, 1, 1, 2, 3])
+    distances = np.arange(7.0)[None]
+    r = expected_retrieval(distances, [0], ids, Gallery(shots=1, n_identities=2))
+    ways = [2, 3, 1, 1]
+    assert r.n_galleries == sum(a * b for a, b in itertools.combinations(ways, 2))
+    r = expected_retrieval(distances, [0], ids, Gallery(n_identities=3), always=[3])
+    assert r.n_galleries == 1
+    r = expected_retrieval(distances, [0], ids, Gallery(n_identities=9, short="all"))
+    assert r.n_galleries == 1
+
+
+def test_threads_and_blocks(monkeypatch):
+    distances, query_ids, ids, query_cams, cams = data(3)
+    gallery = Gallery(per_identity=1, n_identities=5)
+    mask = SameIdentityAndCamera(query_cams, cams)
+    runs = [
+        expected_retrieval(
+            Neighbors.from_distances(distances, queries=np.full(len(distances), -1)) if blocks else distances,
+            query_ids, ids, gallery, exclude=mask, scores=SCORES, n_jobs=n_jobs,
+        )
+        for n_jobs, blocks in ((1, False), (3, True))
+    ]  # fmt: skip
+    for name in SCORES:
+        assert (runs[0][name].per_item == runs[1][name].per_item).all()
+    order = np.random.default_rng(0).permutation(90)
+    options = {"scores": SCORES, "ties": "random"}
+    first = expected_retrieval(distances, query_ids, ids, gallery, **options)
+    second = expected_retrieval(distances[:, order], query_ids, ids[order], gallery, **options)
+    for name in SCORES:
+        assert np.abs(first[name].per_item - second[name].per_item).max() < 1e-12
+
+
+def test_the_certified_error():
+    rng = np.random.default_rng(0)
+    ids, query_ids = np.repeat(np.arange(30), 6), np.arange(30)
+    distances = rng.random((30, 180))
+    gallery = Gallery(n_identities=20)
+    rough, fine = (
+        expected_retrieval(distances, query_ids, ids, gallery, scores=("ap", "rr", "inp"), tol=tol)
+        for tol in (1e-6, 1e-13)
+    )
+    for name in ("ap", "rr", "inp"):
+        assert abs(rough[name].score - fine[name].score) <= rough[name].error_bound + fine[name].error_bound
+        assert fine[name].error_bound < 1e-11
+
+
+def test_refused():
+    distances, query_ids, ids, query_cams, cams = data(4)
+    with pytest.raises(ValueError, match="at most 12 identities in its gallery; Gallery"):
+        expected_retrieval(distances, query_ids, ids, Gallery(n_identities=13))
+    with pytest.raises(ValueError, match="after the mask"):
+        expected_retrieval(
+            distances, query_ids, ids, Gallery(per_identity=1, n_identities=12, short="refuse"),
+            exclude=lambda rows: np.tile(ids == 3, (len(rows), 1)),
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="n_identities must be at least 1, got 0"):
+        Gallery(n_identities=0)
+    with pytest.raises(ValueError, match="the mask removes a part of a stratum"):
+        expected_retrieval(
+            distances, query_ids, ids, Gallery(shots=1, n_identities=5),
+            exclude=SameIdentityAndCamera(query_cams, cams),
+        )  # fmt: skip
+    rare = np.zeros(len(query_ids), np.int64)
+    with pytest.raises(ValueError, match="no query has its identity in the gallery"):
+        sampled_retrieval(distances, rare, ids, Gallery(n_identities=2))

@@ -1,0 +1,108 @@
+"""Random identities of a gallery: how many there are to choose from, and how many galleries that makes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..kernel import jit
+from ._gallery import Gallery
+from ._tables import Plan, Pool
+
+MOST_STEPS = 1e14
+
+
+class Choice(NamedTuple):
+    """The number of random identities, and (galleries of an identity, number of such identities)."""
+
+    n_identities: int
+    sizes: tuple[tuple[int, int], ...]
+
+    def n_galleries(self) -> int:
+        """Number of different galleries, the elementary symmetric polynomial of the identities' numbers."""
+        most = min(self.n_identities, sum(count for _, count in self.sizes))
+        sums = [1, *([0] * most)]
+        for ways, count in self.sizes:
+            terms = [math.comb(count, j) * ways**j for j in range(min(count, most) + 1)]
+            sums = [
+                sum(sums[k - j] * term for j, term in enumerate(terms[: k + 1])) for k in range(most + 1)
+            ]
+        return sums[most]
+
+
+def choice_of(gallery: Gallery, pool: Pool, draws: Array) -> Choice | None:
+    """The choice of identities, or None if all are in every gallery."""
+    if gallery.n_identities is None:
+        return None
+    ways: dict[int, int] = {}
+    free = np.flatnonzero(~pool.always)
+    for j, n, drawn in zip(pool.identity[free], pool.sizes[free], draws[free], strict=True):
+        ways[int(j)] = ways.get(int(j), 1) * math.comb(int(n), int(drawn))
+    return Choice(gallery.n_identities, tuple(Counter(ways.values()).items()))
+
+
+def most_drawn(drawn: Array, pool: Pool, n_chosen: int) -> int:
+    """The largest number of items in a gallery with `n_chosen` identities besides the query's; -1: all."""
+    if n_chosen < 0:
+        return int(drawn.sum())
+    each = np.bincount(pool.identity, np.where(pool.always, 0, drawn), minlength=len(pool.item_starts) - 1)
+    return int(drawn[pool.always].sum() + np.sort(each)[::-1][: n_chosen + 1].sum())
+
+
+def others_of(masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> Array:
+    """For every query, the number of identities besides its own that can be chosen."""
+    others = np.zeros(len(codes), np.int64)
+    if gallery.n_identities is not None:
+        _count_others(masked, codes, pool, np.bool_(not gallery.shared), others)
+    return others
+
+
+def refuse_few(start: int, masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> None:
+    """Raise ValueError if a query has too few identities to choose from; `start` is the first query."""
+    if gallery.n_identities is None or gallery.short == "all":
+        return
+    most = others_of(masked, codes, pool, gallery) + 1
+    few = np.flatnonzero((most < gallery.n_identities) & (codes >= 0))
+    if len(few):
+        after = " after the mask" * bool(masked[few[0]].any())
+        msg = (
+            f"n_identities={gallery.n_identities}: query {start + few[0]} can have at most {most[few[0]]} "
+            f'identities in its gallery{after}; Gallery(..., short="all") takes all of them'
+        )
+        raise ValueError(msg)
+
+
+def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
+    """Raise ValueError if the walk takes too many steps."""
+    if gallery.n_identities is None:
+        return
+    own = np.diff(pool.item_starts)
+    columns = len(plan.nodes) + int(plan.length) + int(plan.max_rank)
+    states = min(gallery.n_identities, len(own))
+    steps = float(own[codes[codes >= 0]].sum()) * len(own) * states * columns
+    if steps > MOST_STEPS:
+        msg = (
+            f"n_identities={gallery.n_identities} of {len(own)} needs about {steps:.1g} steps for "
+            f"{len(codes)} queries, more than the {MOST_STEPS:.0g} that are allowed; take fewer identities "
+            "or queries, or sampled_retrieval"
+        )
+        raise ValueError(msg)
+
+
+@jit
+def _count_others(masked, codes, pool, before, others):
+    """Count identities with an item that is not always drawn; with `before`, one that the mask leaves."""
+    found = np.empty(len(pool.item_starts) - 1, np.bool_)
+    for q in range(len(codes)):
+        found[:] = False
+        for i in range(masked.shape[1]):
+            s = pool.stratum[i]
+            if not pool.always[s] and not (before and masked[q, i]):
+                found[pool.identity[s]] = True
+        others[q] = found.sum()
+        if codes[q] >= 0:
+            others[q] -= found[codes[q]]
