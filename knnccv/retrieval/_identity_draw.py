@@ -81,7 +81,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
     room = Room(
         np.ones((2, n_nodes)), np.ones((2, n_nodes)), np.ones(2), np.zeros((4, max(length, 2))),
         np.empty(widest + 1), np.empty(widest + 1), np.empty(len(items) + len(own) + 1),
-        np.empty(max(length, depth)),
+        np.empty(max(length, depth)), np.empty((2, n_states)),
     )  # fmt: skip
     mine, mine_too = np.empty(relevant + 1), np.empty(relevant + 1)
     is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
@@ -145,10 +145,10 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                         n_added += add_identity(
                             state, c, n_added, n_chosen, n_others, time, laws, nearer, pool, plan, room
                         )
-                sum_states(state.images, images)
-                sum_states(state.identities, of_identities)
-                sum_states(state.ranks, ranks)
-                sum_states(state.ahead, ahead)
+                sum_states(state.images, state.span, images)
+                sum_states(state.identities, state.span, of_identities)
+                sum_states(state.ranks, state.span, ranks)
+                sum_states(state.ahead, state.span, ahead)
             for i in members:
                 s = pool.stratum[i]
                 mine, mine_too = fill_own_law(

@@ -17,6 +17,9 @@ from ..kernel import jit
 from ..sampling import fill_binomial
 from ._laws import add_to, fill_law, none_left
 
+LEAST = 1e-30
+"""States of a smaller probability are dropped: far less than the rounding that every bound contains."""
+
 
 class State(NamedTuple):
     """One row for each number of chosen identities; tables that are not needed have no columns."""
@@ -25,6 +28,8 @@ class State(NamedTuple):
     identities: Any  # of the number of identities
     ranks: Any  # law of the number of items
     ahead: Any  # of the number of identities
+    mass: Any  # probability of each state
+    span: Any  # first and last state that are kept; the others are 0
 
 
 class Nearer(NamedTuple):
@@ -51,6 +56,7 @@ class Room(NamedTuple):
     part: Any
     share: Any
     row: Any
+    chances: Any
 
 
 @jit
@@ -61,30 +67,47 @@ def new_state(n_states, n_images, n_identities, n_ranks, n_ahead):
         np.zeros((n_states, n_identities)),
         np.zeros((n_states, n_ranks)),
         np.zeros((n_states, n_ahead)),
+        np.zeros(n_states),
+        np.zeros(2, np.int64),
     )
     state.images[0] = 1.0
     state.identities[0] = 1.0
     state.ranks[0, :1] = 1.0
     state.ahead[0, :1] = 1.0
+    state.mass[0] = 1.0
     return state
 
 
 @jit
 def copy_state(source, target, laws):
     """Copy, without the laws unless `laws`."""
-    target.images[:] = source.images
-    target.identities[:] = source.identities
-    if laws:
-        target.ranks[:] = source.ranks
-        target.ahead[:] = source.ahead
+    for j in range(target.span[0], target.span[1] + 1):
+        _clear(target, j)
+    for j in range(source.span[0], source.span[1] + 1):
+        target.mass[j] = source.mass[j]
+        target.images[j] = source.images[j]
+        target.identities[j] = source.identities[j]
+        if laws:
+            target.ranks[j] = source.ranks[j]
+            target.ahead[j] = source.ahead[j]
+    target.span[:] = source.span
 
 
 @jit
-def sum_states(table, total):
+def _clear(state, j):
+    state.mass[j] = 0.0
+    state.images[j] = 0.0
+    state.identities[j] = 0.0
+    state.ranks[j] = 0.0
+    state.ahead[j] = 0.0
+
+
+@jit
+def sum_states(table, span, total):
     """The sum over the states."""
     if table.shape[1] > 0:
         total[:] = 0.0
-        for j in range(len(table)):
+        for j in range(span[0], span[1] + 1):
             for k in range(table.shape[1]):
                 total[k] += table[j, k]
 
@@ -125,22 +148,49 @@ def add_identity(state, c, n_before, n_chosen, n_others, time, laws, nearer, poo
     for s in strata:
         if nearer.tied[s] > 0:
             _mix_ties(s, time, nearer, pool, plan, room)
+    last = min(state.span[1] + (0 if sure else 1), len(state.mass) - 1)
+    chances, span = room.chances, (state.span[0], last)
+    for j in range(state.span[0], last + 1):
+        chances[0, j], chances[1, j] = 1.0, 0.0
+        if not sure:
+            n_left = n_others - n_before
+            chances[0, j] = max(n_left - (n_chosen - j), 0) / n_left
+            chances[1, j] = min(n_chosen - j + 1, n_left) / n_left
     if plan.integrals:
-        _mix_nodes(state.images, images, sure, n_before, n_chosen, n_others)
+        _mix_nodes(state.images, images, span, chances)
     if plan.identity_integrals:
         for kind in range(2):
             for k in range(len(plan.nodes)):
                 room.identities[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
-        _mix_nodes(state.identities, room.identities, sure, n_before, n_chosen, n_others)
+        _mix_nodes(state.identities, room.identities, span, chances)
     if laws and state.ahead.shape[1] > 0:
         law, other = room.laws[0], room.laws[1]
         law[0], law[1], other[0], other[1] = left[0], 1.0 - left[0], left[1], 1.0 - left[1]
-        _mix_laws(state.ahead, law[:2], other[:2], sure, n_before, n_chosen, n_others, room.row)
+        length = 2 if left[1] < 1.0 else 1
+        _mix_laws(state.ahead, law[:2], other[:length], span, chances, room.row)
     if laws and state.ranks.shape[1] > 0:
         law = _law(strata, False, time, nearer, pool, room.laws[0], room.laws[1], room)
         other = _law(strata, True, time, nearer, pool, room.laws[2], room.laws[3], room)
-        _mix_laws(state.ranks, law, other, sure, n_before, n_chosen, n_others, room.row)
+        _mix_laws(state.ranks, law, other, span, chances, room.row)
+    _move(state, span, chances)
     return 0 if sure else 1
+
+
+@jit
+def _move(state, span, chances):
+    """The probabilities of the states after one more identity."""
+    mass, low, high = state.mass, span[0], span[1]
+    for j in range(high, low - 1, -1):
+        mass[j] *= chances[0, j]
+        if j > 0:
+            mass[j] += chances[1, j] * mass[j - 1]
+    while low < high and mass[low] < LEAST:
+        _clear(state, low)
+        low += 1
+    while high > low and mass[high] < LEAST:
+        _clear(state, high)
+        high -= 1
+    state.span[0], state.span[1] = low, high
 
 
 @jit
@@ -186,51 +236,50 @@ def _law(strata, only_sure, time, nearer, pool, total, other, room):
 
 
 @jit
-def _chances(j, n_before, n_chosen, n_others):
-    """Probabilities that the next identity is not chosen after j are, and that it is after j - 1."""
-    n_left = n_others - n_before
-    stays = max(n_left - (n_chosen - j), 0) / n_left
-    moves = min(n_chosen - j + 1, n_left) / n_left
-    return stays, moves
+def _mix_nodes(table, factors, span, chances):
+    """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``.
 
-
-@jit
-def _mix_nodes(table, factors, sure, n_before, n_chosen, n_others):
-    """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``."""
+    `chances`: for every state, the probabilities that it is not chosen, and that it is in the state before.
+    """
     if_chosen, if_not, n = factors[0], factors[1], table.shape[1]
-    if sure:
-        for j in range(min(len(table), n_before + 1)):
-            table[j] *= if_chosen
-        return
-    for j in range(min(len(table) - 1, n_before + 1), 0, -1):
-        stays, moves = _chances(j, n_before, n_chosen, n_others)
-        here, below = table[j], table[j - 1]
-        for k in range(n):
-            here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
-    stays, _ = _chances(0, n_before, n_chosen, n_others)
-    for k in range(n):
-        table[0, k] *= stays * if_not[k]
+    for j in range(span[1], span[0] - 1, -1):
+        stays, moves = chances[0, j], chances[1, j]
+        here = table[j]
+        if j == span[0] or moves == 0.0:
+            for k in range(n):
+                here[k] *= stays * if_not[k]
+        else:
+            below = table[j - 1]
+            for k in range(n):
+                here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
 
 
 @jit
-def _mix_laws(table, if_chosen, if_not, sure, n_before, n_chosen, n_others, row):
-    """As `_mix_nodes`, with laws."""
+def _mix_laws(table, if_chosen, if_not, span, chances, row):
+    """As `_mix_nodes`, with laws; `row` is scratch."""
     n = table.shape[1]
-    total = row[:n]
-    for j in range(min(len(table) - 1, n_before + (0 if sure else 1)), -1, -1):
-        stays, moves = 1.0, 0.0
-        if not sure:
-            stays, moves = _chances(j, n_before, n_chosen, n_others)
-        total[:] = 0.0
-        for b in range(min(len(if_not), n)):
-            weight = stays * if_not[b]
+    for j in range(span[1], span[0] - 1, -1):
+        stays, moves = chances[0, j], chances[1, j]
+        here = table[j]
+        if len(if_not) > 1:
+            _convolve(here, if_not, row[:n])
+        stays *= 1.0 if len(if_not) > 1 else if_not[0]
+        for r in range(n):
+            here[r] *= stays
+        if j == span[0] or moves == 0.0:
+            continue
+        below = table[j - 1]
+        for b in range(min(len(if_chosen), n)):
+            weight = moves * if_chosen[b]
             if weight > 0.0:
-                for r in range(b, n):
-                    total[r] += weight * table[j, r - b]
-        if j > 0 and moves > 0.0:
-            for b in range(min(len(if_chosen), n)):
-                weight = moves * if_chosen[b]
-                if weight > 0.0:
-                    for r in range(b, n):
-                        total[r] += weight * table[j - 1, r - b]
-        table[j] = total
+                for r in range(n - b):
+                    here[b + r] += weight * below[r]
+
+
+@jit
+def _convolve(here, law, total):
+    total[:] = 0.0
+    for b in range(min(len(law), len(here))):
+        for r in range(len(here) - b):
+            total[b + r] += law[b] * here[r]
+    here[:] = total

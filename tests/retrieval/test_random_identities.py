@@ -8,7 +8,7 @@ import naive_retrieval as naive
 import numpy as np
 import pytest
 
-from knnccv import Neighbors
+from knnccv.neighbors import Between
 from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval, sampled_retrieval
 
 N_PROBLEMS, N_FAST = 240, 30
@@ -182,13 +182,14 @@ def test_threads_and_blocks(monkeypatch):
     distances, query_ids, ids, query_cams, cams = data(3)
     gallery = Gallery(per_identity=1, n_identities=5)
     mask = SameIdentityAndCamera(query_cams, cams)
-    runs = [
-        expected_retrieval(
-            Neighbors.from_distances(distances, queries=np.full(len(distances), -1)) if blocks else distances,
-            query_ids, ids, gallery, exclude=mask, scores=SCORES, n_jobs=n_jobs,
+    runs = []
+    for n_jobs, rows in ((1, 30), (3, 4)):
+        monkeypatch.setattr(Between, "rows_at_once", property(lambda _, rows=rows: rows))
+        runs.append(
+            expected_retrieval(
+                distances, query_ids, ids, gallery, exclude=mask, scores=SCORES, n_jobs=n_jobs
+            )
         )
-        for n_jobs, blocks in ((1, False), (3, True))
-    ]  # fmt: skip
     for name in SCORES:
         assert (runs[0][name].per_item == runs[1][name].per_item).all()
     order = np.random.default_rng(0).permutation(90)
