@@ -117,7 +117,7 @@ def test_random_galleries_beside_the_exact_scores(answer, run, saved):
     assert "the cameras are not used" in err
     for part in (
         "people.npz: 24 queries, 60 gallery items of 6 identities",
-        "1.0e+06 different galleries, all of them averaged",
+        "1.0e+6 different galleries, all of them averaged",
         "1 per identity, anew for every query",
         "21 scored, 3 left out (no right item)",
         f"rank-1 {100 * exact.cmc[0]:.2f} %, rank-5",
