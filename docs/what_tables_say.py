@@ -1,4 +1,4 @@
-"""Compute the larger figures of guide/what_tables_say.md, in a few minutes on two processors.
+"""Compute the larger figures of guide/what_tables_say.md, in some minutes on two processors.
 
     python docs/what_tables_say.py
 
