@@ -10,6 +10,7 @@ import numpy as np
 from ._between import Between, between_distances, check_same
 from ._between_features import BetweenFeatures, as_features
 from ._between_lists import GivenBetween
+from ._between_sparse import BetweenSparse, check_sparse
 from ._metrics import Metric
 from ._sources import DistanceMatrix
 from ._square_input import as_matrix
@@ -62,16 +63,19 @@ class FromPairs:
         <Between 2 queries and 3 gallery items (euclidean)>
         """
         if queries is gallery and same is None:
-            same = np.arange(len(queries))
-        first, second = as_features("queries", queries), as_features("gallery", gallery)
+            same = np.arange(np.shape(queries)[0])
+        sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
+        check = check_sparse if sparse else as_features
+        first, second = check("queries", queries), check("gallery", gallery)
         if first.shape[1] != second.shape[1]:
             msg = (
                 "queries and gallery must have the same number of features, "
                 f"got {first.shape[1]} and {second.shape[1]}"
             )
             raise ValueError(msg)
-        identical = None if same is None else check_same(same, len(first), len(second))
-        return BetweenFeatures(first, second, metric, metric_params, identical)
+        identical = None if same is None else check_same(same, first.shape[0], second.shape[0])
+        make = BetweenSparse if sparse else BetweenFeatures
+        return make(first, second, metric, metric_params, identical)
 
     @classmethod
     def between_lists(

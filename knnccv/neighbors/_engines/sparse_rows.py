@@ -208,7 +208,7 @@ def _sum_rows(starts, values, absolute, sums):
 
 
 @jit
-def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
+def share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
     """Fill in the overlap of sample x with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
@@ -246,7 +246,7 @@ def _total_gap(starts, columns, values, absolute, x, y):
 
 
 @jit
-def _proposed(kind, both, shared):
+def proposed(kind, both, shared):
     """A distance, from the sum `both` of two samples' sums and their overlap."""
     if kind == ABSOLUTE:
         return both - shared
@@ -273,10 +273,10 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
     exact = np.empty(n_items)
     for r in range(len(tested)):
         x = tested[r]
-        _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
+        share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
         for y in range(n_items):
             both = sums[x] + sums[y]
-            value = _proposed(kind, both, shared[y])
+            value = proposed(kind, both, shared[y])
             slack = error * (2.0 if kind == QUOTIENT else both)
             if kind == ANGULAR and (sums[x] == 0.0 or sums[y] == 0.0):
                 value, slack = 2.0, 0.0
