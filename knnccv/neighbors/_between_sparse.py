@@ -60,8 +60,8 @@ def _compare(
         shared = found[r]
         share(starts, columns, values, column_starts, rows, column_values, kind == ABSOLUTE, x, shared)
         for y in range(len(shared)):
-            if kind == ANGULAR and (own_sums[x] == 0.0 or sums[y] == 0.0):
-                shared[y] = 2.0
+            if kind == ANGULAR:  # of rows of length 1; orthogonal ones tie to the last bit
+                shared[y] = -shared[y]
             else:
                 shared[y] = proposed(kind, own_sums[x] + sums[y], shared[y])
 
