@@ -10,6 +10,7 @@ import numpy as np
 from ._between import Between, between_distances, check_same
 from ._between_features import BetweenFeatures, as_features
 from ._between_lists import GivenBetween
+from ._between_search import SearchedBetween
 from ._between_sparse import BetweenSparse, check_sparse
 from ._metrics import Metric
 from ._sources import DistanceMatrix
@@ -28,15 +29,22 @@ class FromPairs:
         *,
         metric_params: Mapping[str, Any] | None = None,
         same: Any = None,
+        n_neighbors: int | None = None,
+        algorithm: str = "auto",
+        device: Any = None,
     ) -> Between:
         """Distances from queries to a gallery, for `knnccv.retrieval`.
 
         Parameters
         ----------
-        queries : array of shape (n_queries, n_features)
-            Finite real numbers.
-        gallery : array of shape (n_gallery, n_features)
+        queries : array or scipy sparse matrix of shape (n_queries, n_features)
+            Finite real numbers. Arrays of floats are not copied for Euclidean distances, cosine and
+            correlation: they may be in half or single precision or memory-mapped, become double precision
+            in blocks, and must not be changed meanwhile. Other metrics copy them.
+        gallery : array or scipy sparse matrix of shape (n_gallery, n_features)
             The items that are searched. If it is the same object as `queries`, no query finds itself.
+            Sparse if `queries` are. Sparse features are never made dense; they serve "euclidean",
+            "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto".
         metric : str or callable, default "euclidean"
             As in `from_data`. Euclidean distances, cosine, correlation and haversine are ordered by matrix
             products in double precision, whose rounding may order items that differ by a part in 10^14 in
@@ -45,6 +53,15 @@ class FromPairs:
             As in `from_data`.
         same : integer array of shape (n_queries,), optional
             The gallery item that is the query itself, or -1. It is never found.
+        n_neighbors : int, optional
+            Search only so many nearest gallery items of every query (1 to n_gallery), besides the query
+            itself. Right items beyond them are bracketed; see `between_lists`. Orders and ties are exact.
+            Dense features only, which are copied. Default: compare with the whole gallery.
+        algorithm : {"auto", "brute", "tree"}, default "auto"
+            The search of the `n_neighbors` nearest, as in `from_data`: a k-d tree for few features, matrix
+            products whose candidates are measured again, or a comparison of all pairs.
+        device : str or torch.device, optional
+            Device that computes the products of this search, as in `from_data`.
 
         Returns
         -------
@@ -54,7 +71,10 @@ class FromPairs:
         Raises
         ------
         ValueError, TypeError
-            If the features are not as above, or their numbers differ.
+            If the features are not as above, or their numbers differ; or `algorithm` or `device` is given
+            without `n_neighbors`.
+        ImportError
+            If `device` is given and PyTorch is missing.
 
         Examples
         --------
@@ -74,6 +94,16 @@ class FromPairs:
             )
             raise ValueError(msg)
         identical = None if same is None else check_same(same, first.shape[0], second.shape[0])
+        if n_neighbors is not None:
+            if sparse:
+                msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
+                raise ValueError(msg)
+            return SearchedBetween(
+                first, second, metric, metric_params, identical, n_neighbors, algorithm, device
+            )
+        if algorithm != "auto" or device is not None:
+            msg = "algorithm and device search the nearest items; pass n_neighbors as well"
+            raise ValueError(msg)
         make = BetweenSparse if sparse else BetweenFeatures
         return make(first, second, metric, metric_params, identical)
 
