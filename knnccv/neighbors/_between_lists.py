@@ -62,9 +62,9 @@ class ListedBetween(Between):
         if missing.any():
             q = int(missing.any(axis=1).argmax())
             msg = (
-                f"only {int((~missing[q]).sum())} of {self.n_gallery} gallery items are known to be in the "
-                f"list of query {start + q}; lists of the nearest serve the scores of expected_retrieval in "
-                "float64, and all else needs distances to the whole gallery"
+                f"the order of only {int((~missing[q]).sum())} of {self.n_gallery} gallery items is known "
+                f"for query {start + q}; lists of the nearest serve expected_retrieval in float64 alone, all "
+                "else needs distances to the whole gallery"
             )
             raise ValueError(msg)
         return values
@@ -138,8 +138,8 @@ class GivenBetween(ListedBetween):
             r, j = (int(at) for at in np.argwhere(outside)[0])
             hint = ", or -1 for none with approximate=True" if items[r, j] == -1 else ""
             msg = (
-                f"indices[{rows[r]}, {j}] is {raw[r, j]}; with n_gallery={self.n_gallery} it must be between "
-                f"0 and {self.n_gallery - 1}{hint}"
+                f"indices[{rows[r]}, {j}] is {raw[r, j]}; with n_gallery={self.n_gallery} it must be "
+                f"between 0 and {self.n_gallery - 1}{hint}"
             )
             raise ValueError(msg)
         unlike = np.sort(np.where(keep, items, -1 - np.arange(items.shape[1])), axis=1)

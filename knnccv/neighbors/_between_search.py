@@ -121,8 +121,8 @@ class _TwoTables(FeatureTable):
         if bad.any():
             r, j = (int(at) for at in np.argwhere(bad)[0])
             msg = (
-                f"the distance of query {int(rows[r]) - n} and gallery item {j} under {self.description} is "
-                f"{values[r, j]}; it must be finite"
+                f"the distance of query {int(rows[r]) - n} and gallery item {j} under {self.description} "
+                f"is {values[r, j]}; it must be finite"
             )
             raise ValueError(msg)
         return values

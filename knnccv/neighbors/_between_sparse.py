@@ -8,10 +8,9 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import as_reals
-from ..kernel import jit
 from ._between import Between
 from ._between_features import name_of
-from ._engines.sparse_rows import ABSOLUTE, ANGULAR, SparseRows, proposed, share
+from ._engines.sparse_rows import SparseRows, compare_rows
 from ._metrics import Metric, ranking
 
 
@@ -46,24 +45,8 @@ class BetweenSparse(Between):
 
     def _values(self, start: int, stop: int) -> Array:
         values = np.empty((stop - start, self.n_gallery))
-        _compare(*self._queries, *self._gallery, *self._sums, self._kind, start, values)
+        compare_rows(*self._queries, *self._gallery, *self._sums, self._kind, start, values)
         return values
-
-
-@jit
-def _compare(
-    starts, columns, values, column_starts, rows, column_values, own_sums, sums, kind, first, found
-):  # fmt: skip
-    """Fill in the values of the queries from `first` on."""
-    for r in range(len(found)):
-        x = first + r
-        shared = found[r]
-        share(starts, columns, values, column_starts, rows, column_values, kind == ABSOLUTE, x, shared)
-        for y in range(len(shared)):
-            if kind == ANGULAR:  # of rows of length 1; orthogonal ones tie to the last bit
-                shared[y] = -shared[y]
-            else:
-                shared[y] = proposed(kind, own_sums[x] + sums[y], shared[y])
 
 
 def check_sparse(name: str, X: Any) -> Any:

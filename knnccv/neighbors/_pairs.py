@@ -158,9 +158,7 @@ class FromPairs:
         >>> Neighbors.between_lists([[3, 0], [1, 2]], [[0.1, 0.5], [0.2, 0.3]], 5)
         <Between 2 queries and 5 gallery items (lists)>
         """
-        return GivenBetween(
-            indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties
-        )
+        return GivenBetween(indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties)
 
     @overload
     @classmethod

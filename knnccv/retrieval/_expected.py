@@ -43,9 +43,9 @@ def expected_retrieval(
     Parameters
     ----------
     near : Between, or array of shape (n_queries, n_gallery)
-        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped). Or lists
-        of the nearest, from `Neighbors.between_lists`. Right items that are not listed then count as the
-        farthest, and the exact score lies between `score` and ``score + error_bound``.
+        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped). Or
+        lists of the nearest, from `Neighbors.between_lists`: right items that are not listed then count as
+        the farthest, and the exact score lies between `score` and ``score + error_bound``.
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
@@ -140,8 +140,8 @@ def _scored(
 ) -> tuple[dict[str, RetrievalScore], Array, Any, int, int]:
     """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties.
 
-    Last, the number of queries with right items that are not listed. Their scores are the smallest that agree
-    with the list, and the bounds reach to the largest.
+    Last, the number of queries with right items that are not listed. Their scores are the smallest that
+    agree with the list, and the bounds reach to the largest.
     """
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)

@@ -18,7 +18,8 @@ def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, A
     Parameters
     ----------
     listed : float64 ndarray of shape (n, n_gallery)
-        Integers from 0 to n_gallery - 1 that order the listed items, and infinity for the others.
+        Integers from 0 to n_gallery - 1 that order the listed items, and infinity for the others;
+        overwritten.
     masked : bool ndarray of shape (n, n_gallery)
         Items that are removed.
     right : bool ndarray of shape (n, n_gallery)
@@ -36,7 +37,8 @@ def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, A
     n_items = listed.shape[1]
     missing = np.isinf(listed)
     last = missing & right
-    low = np.where(missing, 2.0 * n_items, listed)
+    low = listed
+    np.copyto(low, 2.0 * n_items, where=missing)
     apart = np.arange(n_items, dtype=np.float64)  # they must not tie, which would cost time
     np.copyto(low, 3 * n_items + apart, where=last)
     rows = np.flatnonzero((last & ~masked).any(axis=1))

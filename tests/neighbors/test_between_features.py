@@ -233,7 +233,7 @@ CASES = {
         lambda: Neighbors.between(S, S, "canberra"), TypeError, "'canberra' does not take, only euclidean"
     ),
     "sparse with a callable": (
-        lambda: Neighbors.between(S, S, lambda a, b: 0.0), TypeError, "a callable metric does not take"
+        lambda: Neighbors.between(S, S, lambda *_: 0.0), TypeError, "a callable metric does not take"
     ),
     "sparse with NaN": (lambda: Neighbors.between(S, NAN), ValueError, r"gallery\[0, 1\] is nan"),
     "sparse of other widths": (lambda: Neighbors.between(S, S[:, :2]), ValueError, "number of features"),

@@ -75,7 +75,7 @@ class ProductSearch:
 
     @classmethod
     def of(cls, data: Array, n_searched: int = 0) -> ProductSearch:
-        """Prepare float32 or float64 data of shape (n_items, n_features), of which all or some are searched."""
+        """Prepare float32 or float64 data of shape (n_items, n_features)."""
         n_items, n_features = data.shape
         items, rows = shuffled(n_items, n_searched)
         blocks = [items[start : start + BLOCK] for start in range(0, n_items, BLOCK)]

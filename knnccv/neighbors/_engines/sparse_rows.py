@@ -208,7 +208,7 @@ def _sum_rows(starts, values, absolute, sums):
 
 
 @jit
-def share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
+def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
     """Fill in the overlap of sample x with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
@@ -246,7 +246,7 @@ def _total_gap(starts, columns, values, absolute, x, y):
 
 
 @jit
-def proposed(kind, both, shared):
+def _proposed(kind, both, shared):
     """A distance, from the sum `both` of two samples' sums and their overlap."""
     if kind == ABSOLUTE:
         return both - shared
@@ -273,10 +273,10 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
     exact = np.empty(n_items)
     for r in range(len(tested)):
         x = tested[r]
-        share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
+        _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
         for y in range(n_items):
             both = sums[x] + sums[y]
-            value = proposed(kind, both, shared[y])
+            value = _proposed(kind, both, shared[y])
             slack = error * (2.0 if kind == QUOTIENT else both)
             if kind == ANGULAR and (sums[x] == 0.0 or sums[y] == 0.0):
                 value, slack = 2.0, 0.0
@@ -303,3 +303,22 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
             items[r, i] = found[order[i]]
             ranked[r, i] = exact[order[i]]
         may_tie_beyond[r] = n_found > depth and exact[order[depth]] == exact[order[depth - 1]]
+
+
+@jit
+def compare_rows(
+    starts, columns, values, column_starts, rows, column_values, own_sums, sums, kind, first, found
+):  # fmt: skip
+    """Fill in values that order other samples, given by columns, for the samples from `first` on.
+
+    They are those of products, in double precision. The values of equal samples have the same bits.
+    """
+    for r in range(len(found)):
+        x = first + r
+        shared = found[r]
+        _share(starts, columns, values, column_starts, rows, column_values, kind == ABSOLUTE, x, shared)
+        for y in range(len(shared)):
+            if kind == ANGULAR:  # of rows of length 1; orthogonal ones tie to the last bit
+                shared[y] = -shared[y]
+            else:
+                shared[y] = _proposed(kind, own_sums[x] + sums[y], shared[y])
