@@ -63,8 +63,8 @@ class ListedBetween(Between):
             q = int(missing.any(axis=1).argmax())
             msg = (
                 f"the order of only {int((~missing[q]).sum())} of {self.n_gallery} gallery items is known "
-                f"for query {start + q}; lists of the nearest serve expected_retrieval in float64 alone, all "
-                "else needs distances to the whole gallery"
+                f"for query {start + q}; lists of the nearest serve expected_retrieval in float64 alone, "
+                "all else needs distances to the whole gallery"
             )
             raise ValueError(msg)
         return values

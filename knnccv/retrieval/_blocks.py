@@ -135,10 +135,15 @@ class Draw:
         ratios, rows = self._ratios.for_sizes(needed)
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
-        codes = self._codes[start:stop]
-        if not self._near.truncated:
-            score_rows(self._near.block(start, stop), masked, codes, self._pool, plan, part)
+        if self._near.truncated:
+            self._fill_bracket(start, stop, masked, plan, part)
             return
+        values = self._near.block(start, stop)
+        score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
+
+    def _fill_bracket(self, start: int, stop: int, masked: Array, plan: Plan, part: Found) -> None:
+        """Score lists of the nearest: the smallest results, and the largest where they differ."""
+        codes = self._codes[start:stop]
         right = self._pool.identity[self._pool.stratum] == codes[:, None]
         low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
         score_rows(low, masked, codes, self._pool, plan, part)

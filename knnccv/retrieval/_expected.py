@@ -14,6 +14,7 @@ from ._result import Retrieval, RetrievalScore
 from ._scores import Score, values_of
 from ._strata import pool_of
 from ._tables import Found
+from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
@@ -159,6 +160,8 @@ def _scored(
     ceiling = draw.ceiling(found)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
+        if draw.open.any():
+            check_bracketed(score, found.relevant)
         values = values_of(score, found, scores, problem.ap)
         relative = found.rounding + (draw.rule.error if score.integral else 0.0)
         highest = np.maximum(values_of(score, ceiling, scores, problem.ap), values)

@@ -7,6 +7,8 @@ This holds for every gallery that is drawn, and so for the mean.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import Array
@@ -45,3 +47,28 @@ def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, A
     high = low[rows]
     np.copyto(high, n_items + apart, where=last[rows])
     return low, rows, high
+
+
+def check_bracketed(score: Any, numbers: Array) -> None:
+    """Raise ValueError if a right item that moves forward may lower a score of the user's own.
+
+    Parameters
+    ----------
+    score : Score
+    numbers : int64 ndarray
+        The numbers of drawn right items that occur.
+    """
+    form = getattr(score, "form", None)
+    if hasattr(form, "weights"):
+        tables = [np.append(form.weights, 0.0)[None]]
+    elif hasattr(form, "phi"):
+        found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
+        tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
+    else:
+        return
+    if any((np.diff(table, axis=1) > 0).any() for table in tables):
+        msg = (
+            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a right item "
+            "moves back. Take longer lists, which have all right items, or distances to the whole gallery"
+        )
+        raise ValueError(msg)

@@ -271,6 +271,19 @@ def test_no_matrix_of_all_pairs_is_made():
     assert peak < 8 * 3000 * 20000 / 4
 
 
+def test_lists_of_scikit_learn():
+    from sklearn.neighbors import NearestNeighbors
+
+    rng = np.random.default_rng(0)
+    queries, gallery = rng.normal(size=(40, 3)), rng.normal(size=(200, 3))
+    query_ids, ids = rng.integers(0, 9, 40), rng.integers(0, 9, 200)
+    found, items = NearestNeighbors(n_neighbors=60).fit(gallery).kneighbors(queries)
+    given = expected_retrieval(Neighbors.between_lists(items, found, 200), query_ids, ids)
+    full = expected_retrieval(Neighbors.between(queries, gallery), query_ids, ids)
+    assert given["ap"].score < full["ap"].score < given["ap"].score + given["ap"].error_bound
+    np.testing.assert_array_equal(given.cmc, full.cmc)
+
+
 def test_galleries_are_not_sampled_from_short_lists():
     distances, query_ids, ids, _, _ = data(9)
     with pytest.raises(ValueError, match="lists of the nearest serve expected_retrieval"):
