@@ -58,7 +58,7 @@ def check_bracketed(score: Any, numbers: Array) -> None:
     numbers : int64 ndarray
         The numbers of drawn right items that occur.
     """
-    form = getattr(score, "form", None)
+    form: Any = getattr(score, "form", None)
     if hasattr(form, "weights"):
         tables = [np.append(form.weights, 0.0)[None]]
     elif hasattr(form, "phi"):
@@ -68,7 +68,7 @@ def check_bracketed(score: Any, numbers: Array) -> None:
         return
     if any((np.diff(table, axis=1) > 0).any() for table in tables):
         msg = (
-            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a right item "
-            "moves back. Take longer lists, which have all right items, or distances to the whole gallery"
+            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a right "
+            "item moves back. Take lists that have all right items, or distances to the whole gallery"
         )
         raise ValueError(msg)
