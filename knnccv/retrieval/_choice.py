@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import jit
 from ._gallery import Gallery
+from ._identity_state import count_others
 from ._tables import Plan, Pool
 
 MOST_STEPS = 1e14
@@ -34,10 +34,11 @@ class Choice(NamedTuple):
         return sums[most]
 
 
-def choice_of(gallery: Gallery, pool: Pool, draws: Array) -> Choice | None:
-    """The choice of identities, or None if all are in every gallery."""
+def draws_of(gallery: Gallery, pool: Pool, draws: Array) -> tuple[tuple[int, int, int], ...] | Choice:
+    """(size, drawn items, number) of the strata, or the choice of identities."""
     if gallery.n_identities is None:
-        return None
+        pairs, counts = np.unique(np.stack([pool.sizes, draws], axis=1), axis=0, return_counts=True)
+        return tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
     ways: dict[int, int] = {}
     free = np.flatnonzero(~pool.always)
     for j, n, drawn in zip(pool.identity[free], pool.sizes[free], draws[free], strict=True):
@@ -57,7 +58,7 @@ def others_of(masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> Arra
     """For every query, the number of identities besides its own that can be chosen."""
     others = np.zeros(len(codes), np.int64)
     if gallery.n_identities is not None:
-        _count_others(masked, codes, pool, np.bool_(not gallery.shared), others)
+        count_others(masked, codes, pool, np.bool_(not gallery.shared), others)
     return others
 
 
@@ -91,18 +92,3 @@ def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
             "or queries, or sampled_retrieval"
         )
         raise ValueError(msg)
-
-
-@jit
-def _count_others(masked, codes, pool, before, others):
-    """Count identities with an item that is not always drawn; with `before`, one that the mask leaves."""
-    found = np.empty(len(pool.item_starts) - 1, np.bool_)
-    for q in range(len(codes)):
-        found[:] = False
-        for i in range(masked.shape[1]):
-            s = pool.stratum[i]
-            if not pool.always[s] and not (before and masked[q, i]):
-                found[pool.identity[s]] = True
-        others[q] = found.sum()
-        if codes[q] >= 0:
-            others[q] -= found[codes[q]]

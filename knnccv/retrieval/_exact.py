@@ -23,6 +23,7 @@ from ._gallery import Gallery
 from ._problem import Problem
 from ._result import RetrievalScore
 from ._scores import Score
+from ._strata import pool_of
 from ._tables import Pool
 
 MOST_STEPS = 100_000_000
@@ -39,16 +40,19 @@ class _Joint(NamedTuple):
     relevant: int
 
 
-def exact_scores(
-    problem: Problem, draw: Draw, gallery: Gallery, pool: Pool, scores: tuple[Score, ...]
-) -> dict[str, list[Any]]:
+def exact_scores(problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) -> dict[str, list[Any]]:
     """Every score of every query: a Fraction, a tuple of Fractions for "cmc", None without a right item.
 
     Raises
     ------
     ValueError
-        If about more than `MOST_STEPS` steps are needed, or the argument `gallery` refuses a mask.
+        If more than about `MOST_STEPS` steps are needed, or only the nearest items are known.
     """
+    if problem.near.truncated:
+        msg = f"exact=True needs the distances of all gallery items; {problem.near!r} has the nearest only"
+        raise ValueError(msg)
+    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
+    draw = Draw(problem, gallery, pool, scores)
     found: dict[str, list[Any]] = {score.name: [] for score in scores}
     near = problem.near
     needed = np.zeros(int(pool.sizes.max()) + 1, np.bool_)
@@ -78,15 +82,10 @@ def exact_scores(
 
 
 def add_exact(
-    result: dict[str, RetrievalScore],
-    problem: Problem,
-    draw: Draw,
-    gallery: Gallery,
-    pool: Pool,
-    scores: tuple[Score, ...],
+    result: dict[str, RetrievalScore], problem: Problem, gallery: Gallery, scores: tuple[Score, ...]
 ) -> dict[str, RetrievalScore]:
     """The scores, also as rational numbers; errors as `exact_scores`."""
-    found = exact_scores(problem, draw, gallery, pool, scores)
+    found = exact_scores(problem, gallery, scores)
     return {
         name: replace(
             score,

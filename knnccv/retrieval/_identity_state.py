@@ -283,3 +283,18 @@ def _convolve(here, law, total):
         for r in range(len(here) - b):
             total[b + r] += law[b] * here[r]
     here[:] = total
+
+
+@jit
+def count_others(masked, codes, pool, before, others):
+    """Count identities with an item that is not always drawn; with `before`, one that the mask leaves."""
+    found = np.empty(len(pool.item_starts) - 1, np.bool_)
+    for q in range(len(codes)):
+        found[:] = False
+        for i in range(masked.shape[1]):
+            s = pool.stratum[i]
+            if not pool.always[s] and not (before and masked[q, i]):
+                found[pool.identity[s]] = True
+        others[q] = found.sum()
+        if codes[q] >= 0:
+            others[q] -= found[codes[q]]

@@ -38,7 +38,8 @@ class RetrievalScore:
         The weights of the queries; they sum to 1, and are 0 for queries that are left out.
     error_bound : float
         Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
-        because they are negligible, and rounding.
+        because they are negligible, and rounding. For lists of the nearest it contains what right items
+        that are not listed may add; `score` is then the smallest value. For "cmc" it holds at every rank.
     tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool
@@ -93,6 +94,8 @@ class Retrieval:
         The arguments.
     tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
+    truncated : int
+        Number of queries with right items that are not in their lists of the nearest; 0 without lists.
     """
 
     scores: dict[str, RetrievalScore]
@@ -107,8 +110,8 @@ class Retrieval:
     average: str
     tied: int = 0
     per_query: bool = False
-    draws: tuple[tuple[int, int, int], ...] = ()
-    choice: Choice | None = None
+    draws: tuple[tuple[int, int, int], ...] | Choice = ()
+    truncated: int = 0
 
     def __getitem__(self, name: str) -> RetrievalScore:
         if name not in self.scores:
@@ -133,8 +136,8 @@ class Retrieval:
     @functools.cached_property
     def n_galleries(self) -> int:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
-        if self.choice is not None:
-            return TrainingSetCount(self.choice.n_galleries())
+        if isinstance(self.draws, Choice):
+            return TrainingSetCount(self.draws.n_galleries())
         return TrainingSetCount(
             math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
         )
@@ -199,6 +202,8 @@ class Retrieval:
             f"  ranks: {self.rank}; AP: {self.ap}",
             f"  queries: {int(self.valid.sum())} scored, {self.n_left_out} left out (no right item)",
         ]
+        if self.truncated:
+            lines.append(f"  lists: {self.truncated} queries have right items that are not listed")
         for name, found in self.scores.items():
             if np.ndim(found.score):
                 ranks = [r for r in SHOWN_RANKS if r <= len(found.score)]

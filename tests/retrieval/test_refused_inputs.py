@@ -103,7 +103,7 @@ CASES = {
     "no draw": (Gallery, ValueError, "exactly one"),
     "an unknown gallery": (lambda: Gallery("some"), ValueError, "'all'"),
     "splits that retrain": (lambda: Gallery("RegDB"), ValueError, "trained again for every split"),
-    "random identities": (lambda: Gallery(n_identities=5), NotImplementedError, "not available yet"),
+    "no identities": (lambda: Gallery(n_identities=0), ValueError, "n_identities must be at least 1"),
     "a mask after": (lambda: Gallery(shots=1, mask="after"), ValueError, "mask must be one of"),
     "short strata": (lambda: Gallery(shots=1, short="drop"), ValueError, "short must be one of"),
     "no gallery": (lambda: call(gallery="all"), TypeError, "gallery must be a Gallery or a Protocol"),
