@@ -10,9 +10,10 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import tie_times
-from ._evaluate import _add_first, _add_integrals, _add_ranks, _tail
+from ._evaluate import _add_first, _add_ranks, _tail
 from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
 from ._laws import fill_own_law
+from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
 from ._walk import _bucket, _group_starts
 
 NEGLIGIBLE = 1e-18
@@ -157,7 +158,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                 )  # fmt: skip
                 weight = share * draws[s] / sizes[s]
                 if plan.integrals:
-                    _add_integrals(mine, relevant, weight, images, of_identities, plan, found.single[q])
+                    _integrate(mine, relevant, weight, images, of_identities, plan, found.single[q])
                 first = weight * mine[0] if plan.max_rank else 0.0
                 if not laws:
                     found.skipped[q] += max(weight if by_rank else 0.0, first) * limit
@@ -189,3 +190,30 @@ def _slots(items, pool):
             n += 1
         last[slots[j]] = at
     return slots, identities[:n], last[:n]
+
+
+@jit
+def _integrate(mine, relevant, weight, images, identities, plan, single):
+    """Add what a right item contributes to the scores that divide by a rank, and to those of one node."""
+    n_nodes = len(plan.weights)
+    rectangle, before, whole, last = 0.0, mine[0] * images[len(images) - 1], 0.0, 0.0
+    for k in range(len(images) - 1):
+        t, power, total, inner, outer = plan.nodes[k], 1.0, 0.0, 0.0, 0.0
+        for a in range(relevant):
+            total += mine[a] * power
+            outer += (1 + a) * mine[a] * power
+            if a + 1 < relevant:
+                inner += (1 + a) * mine[a + 1] * power
+                power *= t
+        if k >= n_nodes:
+            single[BIASED + k - n_nodes] += weight * (1 - t) * total * images[k]
+            continue
+        mass = plan.weights[k] * images[k]
+        rectangle += mass * outer
+        before += mass * inner
+        last += mass * power
+        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass
+    single[AP] += weight * rectangle / relevant
+    single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
+    single[RECIPROCAL] += weight * mine[0] * whole
+    single[INVERSE] += weight * mine[relevant - 1] * relevant * last
