@@ -148,6 +148,36 @@ def test_a_mean_of_trials_is_not_a_ratio_of_expectations():
     assert "ratios of expectations" in r.gallery
 
 
+def test_queries_that_are_gallery_items():
+    rng = np.random.default_rng(5)
+    ids, distances = np.array([0, 0, 1, 1, 1, 2, 2, 3]), rng.random((8, 8))
+    galleries = ((Gallery(n_identities=3), 0), (Gallery(per_identity=1, n_identities=2, short="all"), 1))
+    for gallery, shots in galleries:
+        r = expected_retrieval(
+            distances, ids, ids, gallery, exclude="self", scores=("ap", "rr"), exact=True
+        )
+        for q in range(8):
+            pool = [i for i in range(8) if i != q]
+            for name in ("ap", "rr"):
+                value = naive.expected_of_chosen(
+                    naive.IMAGE[name], ids[q], gallery.n_others, {0, 1, 2, 3} - {int(ids[q])}, distances[q],
+                    ids, ids.tolist(), shots, pool,
+                )  # fmt: skip
+                assert r[name].per_item_exact[q] == value
+                assert value is None or abs(r[name].per_item[q] - float(value)) < 1e-14
+
+
+def test_the_deviation_of_galleries_of_every_query():
+    distances, query_ids, ids, _, _ = data(6)
+    gallery = Gallery(per_identity=1, n_identities=4)
+    r = expected_retrieval(distances, query_ids, ids, gallery, scores=("cmc",), max_rank=3)
+    s = sampled_retrieval(distances, query_ids, ids, gallery, scores=("cmc",), max_rank=3, n_repeats=2000)
+    assert np.abs(s.std("cmc") / r.cmc_std() - 1).max() < 0.1
+    shared = expected_retrieval(distances, query_ids, ids, Gallery(n_identities=4), scores=("cmc",))
+    with pytest.raises(ValueError, match="cmc_std needs galleries that are drawn anew"):
+        shared.cmc_std()
+
+
 def test_all_identities_and_one():
     distances, query_ids, ids, _, _ = data(2)
     options = {"scores": SCORES, "max_rank": 6, "ties": "random"}
