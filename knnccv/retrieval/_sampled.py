@@ -101,7 +101,14 @@ def sampled_retrieval(
     Raises
     ------
     ValueError, TypeError
-        As `expected_retrieval`; or `n_repeats` is less than 2.
+        As `expected_retrieval`; or `n_repeats` is less than 2; or no query has its identity in the gallery
+        of a trial.
+
+    Notes
+    -----
+    Where one gallery of random identities serves all queries, ``Gallery(n_identities=...)``, the score of a
+    trial is the mean over the queries whose identity is in it. The mean of these scores differs from
+    `expected_retrieval`, a ratio of expectations, if identities have unequal numbers of queries.
 
     Examples
     --------
