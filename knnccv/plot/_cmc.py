@@ -108,7 +108,7 @@ def cmc(
         counted = {one.rank for one in curves.values()}
         axes.set_xlabel("rank (identities)" if counted == {"identity"} else "rank")
         axes.set_ylabel("share of queries found (CMC)")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         banded = any(width is not None for width in widths.values())
         if named or banded:
             _legend(axes, (n_repeats or 1) if banded else 0)
