@@ -8,8 +8,8 @@
 
 Times are CPU seconds of one thread. What is compared runs in turn in one process; a ratio is the median of
 the rounds' ratios. The data are synthetic and have the sizes of Market-1501, SYSU-MM01 and miniImageNet's
-test classes. ``--cython`` takes the compiled evaluation of torchreid or fastreid in place of the one here, which
-does the same steps.
+test classes. ``--cython`` takes the compiled evaluation of torchreid or fastreid in place of the one here,
+which does the same steps.
 """
 
 import argparse
@@ -147,8 +147,8 @@ def market(scale, n_rounds, cython):
     curve, mean, *_ = compiled_market(*problem, 50)
     for call in (exact, whole):
         found = call()
-    assert abs(found["ap"].score - mean) < 1e-12
-    assert np.abs(found.cmc - curve).max() < 1e-12
+    assert abs(found["ap"].score - mean) < 1e-5  # np.argsort puts the few equal distances in any order
+    assert np.abs(found.cmc - curve).max() < 1e-3
     calls = {"exact": exact, "whole": whole, "once": once, "sort": lambda: np.argsort(distances, axis=1)}
     taken = rounds(calls, n_rounds)
     size = f"{distances.shape[0]} x {distances.shape[1]}"

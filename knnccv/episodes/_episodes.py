@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .._labels import EncodedLabels
 from .._validation import check_integer
@@ -96,7 +98,7 @@ class Episodes:
 
 
 def _numbers(name: str, value: Any, least: int) -> Numbers:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping)) or not np.iterable(value):
         return check_integer(name, value, least)
     numbers = [check_integer(f"every number in {name}", one, least) for one in value]
     if not numbers:

@@ -242,18 +242,19 @@ def _controlled(accuracies: Array, nearest: Array, exact: float) -> tuple[float,
 
 
 def _scaled(data: Array, metric: str) -> Array:
-    """The features, as float64; for cosine with length 1.
+    """The features times a power of two, so that no square overflows; for cosine with length 1.
 
     Raises
     ------
     ValueError
         If a row has no direction.
     """
+    largest = np.abs(data).max(axis=1, keepdims=True)
     if metric == "euclidean":
-        return data
-    lengths = np.sqrt((data * data).sum(axis=1))
-    if (lengths == 0).any():
-        msg = f"X[{int(np.argmax(lengths == 0))}] is 0 in all features and has no direction for the cosine"
+        return np.ldexp(data, -np.frexp(largest.max())[1])
+    if (largest == 0).any():
+        msg = f"X[{int(np.argmax(largest == 0))}] is 0 in all features and has no direction for the cosine"
         raise ValueError(msg)
-    scaled: Array = data / lengths[:, None]
+    data = np.ldexp(data, -np.frexp(largest)[1])
+    scaled: Array = data / np.sqrt((data * data).sum(axis=1))[:, None]
     return scaled
