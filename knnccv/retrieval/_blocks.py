@@ -13,6 +13,7 @@ from ._ratios import Ratios, survey
 from ._scores import Score, persistences
 from ._strata import refuse_short
 from ._tables import BIASED, Found, Plan, Pool
+from ._truncated import bracket
 from ._walk import score_rows
 
 CUT = (
@@ -41,6 +42,8 @@ class Draw:
         self._gallery = gallery
         self._pool = pool
         self._masks = problem.masks
+        self.open = np.zeros(problem.near.n_queries, np.bool_)  # with right items that are not listed
+        self.highest: list[tuple[Array, Found]] = []
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
@@ -71,6 +74,14 @@ class Draw:
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
         self._ratios.for_sizes(needed)
+
+    def ceiling(self, found: Found) -> Found:
+        """The largest results that agree with lists of the nearest; `found` has the smallest."""
+        result = Found(*(values.copy() for values in found))
+        for rows, best in self.highest:
+            for values, part in zip(result, best, strict=True):
+                values[rows] = part
+        return result
 
     @property
     def n_single(self) -> int:
@@ -124,8 +135,23 @@ class Draw:
         ratios, rows = self._ratios.for_sizes(needed)
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
+        if self._near.truncated:
+            self._fill_bracket(start, stop, masked, plan, part)
+            return
         values = self._near.block(start, stop)
         score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
+
+    def _fill_bracket(self, start: int, stop: int, masked: Array, plan: Plan, part: Found) -> None:
+        """Score lists of the nearest: the smallest results, and the largest where they differ."""
+        codes = self._codes[start:stop]
+        right = self._pool.identity[self._pool.stratum] == codes[:, None]
+        low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
+        score_rows(low, masked, codes, self._pool, plan, part)
+        self.open[start + rows] = True
+        if len(rows) and not self._near.approximate:
+            best = Found(*(np.zeros_like(values[rows]) for values in part))
+            score_rows(high, masked[rows], codes[rows], self._pool, plan, best)
+            self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)
