@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from knnccv import Neighbors
-from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
+from knnccv.episodes import Episodes, described_episodes, expected_episodes, sampled_episodes
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], [4, 5, 6])
@@ -32,6 +32,9 @@ MAKING = {
     "ways-low": ({"n_way": range(1, 4)}, ValueError, "every number in n_way must be at least 2, got 1"),
     "shot-0": ({"n_shot": 0}, ValueError, "n_shot must be at least 1, got 0"),
     "shot-negative": ({"n_shot": -1}, ValueError, "n_shot must be at least 1, got -1"),
+    "shots-none": ({"n_shot": {}}, ValueError, "n_shot must hold at least one number"),
+    "shots-class-0": ({"n_shot": {"a": 0}}, ValueError, r"n_shot\['a'\] must be at least 1, got 0"),
+    "shots-class-float": ({"n_shot": {"a": 1.0}}, TypeError, r"n_shot\['a'\] must be an integer"),
     "shots-text": ({"n_shot": ["1", 5]}, TypeError, "every number in n_shot must be an integer"),
 }
 ASKING = {
@@ -46,6 +49,22 @@ ASKING = {
         "n_way must be between 2 and 3, the number of classes in y",
     ),
     "shots-huge": ({"episodes": Episodes(2, 10**30)}, ValueError, "n_shot must be at most 3"),
+    "shots-of-few": ({"episodes": Episodes(3, {0: 1, 1: 1})}, ValueError, "but 2 has no number in n_shot"),
+    "shots-of-others": (
+        {"episodes": Episodes(3, {0: 1, 1: 1, 2: 1, 7: 2})},
+        ValueError,
+        "but 7 of n_shot is not in y",
+    ),
+    "shots-of-a-class": (
+        {"episodes": Episodes(3, {0: 1, 1: 5, 2: 1})},
+        ValueError,
+        "class 1 has 5 samples, .* n_shot=5 and a query: n_shot must be at most 4",
+    ),
+    "votes-of-a-mapping": (
+        {"episodes": Episodes(2, {0: 1, 1: 3, 2: 1}), "n_neighbors": 3},
+        ValueError,
+        "between 1 and 2, the supports of the smallest episode, got 3",
+    ),
     "y-empty": ({"y": []}, ValueError, "X has 15 samples, but y has 0 labels"),
     "y-one": ({"y": 1}, ValueError, "y must have shape"),
     "y-missing-text": ({"y": [*"abcde" * 2, *"abcd", None]}, ValueError, r"y\[14\] is missing \(None\)"),
@@ -110,11 +129,6 @@ ASKING = {
         ValueError,
         "n_neighbors must be between 1 and 2, the supports of the smallest episode, got 4",
     ),
-    "votes-jackknife": (
-        {"n_neighbors": 2, "jackknife": "class"},
-        ValueError,
-        "serves the nearest support, n_neighbors=1, got 2",
-    ),
     "neighbors-0": ({"n_neighbors": 0}, ValueError, "n_neighbors must be between 1 and 2, .* got 0"),
     "ties": ({"ties": "fair"}, ValueError, "ties must be 'random' or 'index', got 'fair'"),
     "tol": ({"tol": 1}, ValueError, r"tol must be in \[0, 1\)"),
@@ -128,7 +142,6 @@ ASKING = {
     ),
     "all-ways": ({"all_ways": "yes", "episodes": Episodes(2)}, TypeError, "all_ways must be True, False"),
     "exact": ({"exact": 1}, TypeError, "exact must be True or False"),
-    "exact-votes": ({"exact": True, "n_neighbors": 2}, ValueError, "exact=True serves the nearest support"),
     "jobs": ({"n_jobs": 0}, ValueError, "n_jobs"),
 }
 SAMPLING = {
@@ -144,6 +157,7 @@ SAMPLING = {
         ValueError,
         "n_shot=2 and 3 queries: n_shot must be at most 1",
     ),
+    "shots-by-class": ({"episodes": Episodes(2, {0: 1, 1: 1, 2: 2})}, ValueError, "shots of every class"),
     "head": ({"head": "linear"}, ValueError, "head must be one of 'nearest', 'prototype'"),
     "control": ({"control_variate": True}, ValueError, "needs head='prototype'"),
     "control-text": ({"control_variate": "yes"}, TypeError, "control_variate must be True or False"),
@@ -158,6 +172,16 @@ SAMPLING = {
     "y-short": ({"y": Y[:9]}, ValueError, "X has 15 samples, but y has 9 labels"),
     "episodes": ({"episodes": 5}, TypeError, "must be an Episodes object"),
     "neighbors": ({"X": Neighbors.from_data(X)}, TypeError, "X must be the embedded samples"),
+}
+
+
+DESCRIBING = {
+    "none": ([], ValueError, "at least one description"),
+    "one-class": ([{0: 1}], ValueError, r"at least two labels of y, got \{0: 1\}"),
+    "unknown": ([{0: 1, 9: 1}], ValueError, "got 9, which is not in y"),
+    "no-mapping": ([(0, 1)], TypeError, "must map labels to numbers"),
+    "shots": ([{0: 4, 1: 1}], ValueError, "class 0 has 4 samples"),
+    "shots-0": ([{0: 0, 1: 1}], ValueError, r"n_shot\[0\] must be at least 1"),
 }
 
 
@@ -186,6 +210,17 @@ def test_bad_samples(case):
     arguments, error, message = SAMPLING[case]
     given = {"X": X, "y": Y, "episodes": Episodes(2), "n_query": 2, **arguments}
     refused(lambda: sampled_episodes(**given), error, message)
+
+
+@pytest.mark.parametrize("case", DESCRIBING)
+def test_bad_descriptions(case):
+    descriptions, error, message = DESCRIBING[case]
+    refused(lambda: described_episodes(X, Y, descriptions), error, message)
+
+
+def test_descriptions_need_rows():
+    with pytest.raises(TypeError, match="X must be an array"):
+        described_episodes(Neighbors.from_data(X), Y, [{0: 1, 1: 1}])
 
 
 def test_many_classes_are_not_all_ways():
