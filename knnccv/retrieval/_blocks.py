@@ -6,11 +6,13 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
+from ._forms import First, Reciprocal
+from ._forms_plan import FormsPlan
 from ._gallery import Gallery
 from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
-from ._scores import Score, persistences
+from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
 from ._tables import BIASED, Found, Plan, Pool
 from ._walk import score_rows
@@ -46,19 +48,24 @@ class Draw:
         self.draws = drawn
         families = {score.family for score in scores}
         integrals = any(score.integral for score in scores)
-        self.rule = rule(_rounded_up(int(drawn.sum())), problem.tol) if integrals else NO_RULE
+        reciprocals = forms_in(scores, Reciprocal)
+        degree = int(drawn.sum()) + max([form.c for form in reciprocals], default=0)
+        self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
-        self._max_rank = problem.max_rank if "cmc" in families else 0
+        whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
+        self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
         by_identity = problem.rank == "identity"
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
+        self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
+        of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
         self._ratios = Ratios(nodes, shots if integrals else 0, largest)
         self.plan = Plan(
             fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),
             integrals=np.bool_(integrals),
-            identity_integrals=np.bool_(by_identity and "rr" in families),
+            identity_integrals=np.bool_(by_identity and of_identities),
             max_rank=np.int64(self._max_rank),
             length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
             ranks=np.int64(depth),
@@ -67,6 +74,7 @@ class Draw:
             weights=self.rule.weights,
             ratios=None,
             rows=None,
+            forms=self.forms.forms,
         )
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
@@ -89,6 +97,8 @@ class Draw:
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
+            np.zeros((n, self.forms.n_columns)),
+            np.zeros((n, self.forms.every)),
         )
         step = block_rows or self._near.rows_at_once
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
@@ -122,10 +132,11 @@ class Draw:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
-        plan = self.plan._replace(ratios=ratios, rows=rows)
+        codes = self._codes[start:stop]
+        plan = self.plan._replace(ratios=ratios, rows=rows, forms=self.forms.for_block(masked, codes))
         part = Found(*(values[start:stop] for values in result))
         values = self._near.block(start, stop)
-        score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
+        score_rows(values, masked, codes, self._pool, plan, part)
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernel import jit
 from ._evaluate import evaluate
+from ._forms_walk import evaluate_forms, rank_forms
 from ._laws import none_left
 from ._ranked import add_ranks
 from ._tables import Lists, Scratch
@@ -50,6 +51,8 @@ def score_rows(distances, masked, codes, pool, plan, found):
         found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
+            if plan.forms.active:
+                rank_forms(own, events, items, pool, plan, q, found)
         else:
             _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found)
 
@@ -171,6 +174,11 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
             sizes, draws, pool, plan, q, found, scratch,
         )  # fmt: skip
+        if plan.forms.active:
+            evaluate_forms(
+                members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
+                sizes, draws, pool, plan, q, found, scratch,
+            )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0
