@@ -19,7 +19,7 @@ from knnccv.retrieval import (
 )
 from knnccv.retrieval._named import forms_of
 
-N_FAST, N_PROBLEMS = 12, 160
+N_PROBLEMS = 160
 NAMED = (
     "cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp@0.4", "precision@3", "recall@2",
     "ndcg@3", "ap@2/r", "ap@3/min",
@@ -109,10 +109,7 @@ def random_forms(rng):
     yield Table(lambda R: more[: R % 3 + 1, : (R + 2) % 5 + 1] / R, name="table of R")
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [s if s < N_FAST else pytest.param(s, marks=pytest.mark.slow) for s in range(N_PROBLEMS)],
-)
+@pytest.mark.parametrize("seed", range(N_PROBLEMS))
 def test_all_galleries(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 8))
