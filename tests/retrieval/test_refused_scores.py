@@ -10,8 +10,8 @@ CASES = {
     "a fractional c": (lambda: Reciprocal(1.5), TypeError, "c must be an integer, got 1.5"),
     "a negative c": (lambda: Reciprocal(-1), ValueError, "c must be between 0 and 10000, got -1"),
     "a large c": (lambda: Reciprocal(10**5), ValueError, "between 0 and 10000"),
-    "of others": (lambda: Reciprocal(1, "second"), ValueError, "of must be one of 'every', 'first', 'last'"),
-    "a negative slope": (lambda: Reciprocal(1, slope=-1), ValueError, "slope must be finite and at least 0"),
+    "of others": (lambda: Reciprocal(1, "second"), ValueError, "of must be one of 'every', 'first'"),
+    "a negative slope": (lambda: Reciprocal(1, slope=-1), ValueError, "slope must be finite and at least"),
     "no slope": (lambda: Reciprocal(1, slope=None), TypeError, "slope must be a real number"),
     "an infinite constant": (lambda: Reciprocal(1, constant=np.inf), ValueError, "constant must be finite"),
     "all zero": (lambda: Reciprocal(1, constant=0, slope=0), ValueError, "must not both be 0"),
@@ -24,18 +24,18 @@ CASES = {
     "weights of two dimensions": (lambda: First([[1, 2]]), ValueError, r"got an array of shape \(1, 2\)"),
     "weights of text": (lambda: AtRank("abc"), TypeError, "weights must be a sequence of numbers"),
     "a missing weight": (lambda: First([1, NAN]), ValueError, r"weights\[1\] is nan"),
-    "a divisor of AtRank": (lambda: AtRank([1], normalize="r"), ValueError, r"'min\(k,R\)', 'ideal', got 'r'"),
+    "a divisor of AtRank": (lambda: AtRank([1], normalize="r"), ValueError, r"'min\(k,R\)', 'ideal', got"),
     "no ideal": (
         lambda: AtRank([1, -1], normalize="ideal"), ValueError, "must be positive; that of the first 2 is 0"
     ),
     "the last": (lambda: First([1], "last"), ValueError, "of must be one of 'first', 'every', got 'last'"),
-    "a table of one dimension": (lambda: Table([1, 2]), ValueError, r"phi must be an array of shape \(right"),
+    "a table of one dimension": (lambda: Table([1, 2]), ValueError, r"phi must be an array of shape"),
     "an empty table": (lambda: Table(np.zeros((0, 3))), ValueError, r"got an array of shape \(0, 3\)"),
     "an infinite table": (lambda: Table([[np.inf]]), ValueError, r"phi\[0, 0\] is inf"),
     "a function of no table": (
         lambda: Table(lambda R: R, name="x"), ValueError, r"phi\(1\) of the score 'x' must be an array"
     ),
-    "a name that is no text": (lambda: First([1], name=3), TypeError, "name of a score must be text, got 3"),
+    "a name that is no text": (lambda: First([1], name=3), TypeError, "name of a score must be text"),
 }  # fmt: skip
 
 
@@ -51,10 +51,10 @@ def score(*scores):
 
 
 REFUSED = {
-    "two without a name": ((First([1]), First([2])), ValueError, r"different names, got \('first', 'first'\)"),
-    "the name of a built-in score": ((First([1], name="ap"),), ValueError, "'ap' is the name of a built-in"),
+    "two without a name": ((First([1]), First([2])), ValueError, r"names, got \('first', 'first'\)"),
+    "the name of a built-in score": ((First([1], name="ap"),), ValueError, "'ap' is the name of a"),
     "a class": ((First,), TypeError, "objects of Reciprocal, AtRank, First and Table, got"),
-    "a function": ((lambda relevant: 1,), TypeError, "objects of Reciprocal"),
+    "a function": ((lambda _: 1,), TypeError, "objects of Reciprocal"),
     "AP@k": (("ap@10",), ValueError, r"take 'ap@k/r', .*, or 'ap@k/min'"),
     "no depth": (("ap@k/r",), ValueError, "'ap@k/r', 'ap@k/min'"),
     "depth 0": (("ap@0/min",), ValueError, "k from 1"),
@@ -120,9 +120,7 @@ def test_scores_of_installed_packages(monkeypatch):
     monkeypatch.setattr(_named, "entry_points", entry_points)
     assert score("half-life")["half-life"].score == 0.5
     assert score("ap")["ap"].score == (1 / 2 + 2 / 3) / 2
-    with pytest.raises(
-        ImportError, match=r"'broken' of bad:SCORE \(package an unnamed package\) cannot be"
-    ):
+    with pytest.raises(ImportError, match=r"'broken' of bad:SCORE \(package an unnamed package\)"):
         score("broken")
     for name in ("misnamed", "no score"):
         with pytest.raises(TypeError, match=f"must be a Reciprocal, AtRank, First or Table named {name!r}"):

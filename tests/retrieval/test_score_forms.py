@@ -254,3 +254,44 @@ def test_protocols_and_other_results():
         assert (np.diff(r["cmc_all_shots"].score) >= 0).all()
     alone = expected_retrieval(distances, query_ids, ids, scores=fusion)
     assert list(alone) == ["fusion"]
+
+
+@pytest.mark.parametrize("c", [1, 61, 2000])
+def test_the_bound_of_the_quadrature_holds(c):
+    """Against double sums with one item per identity, where the law of the wrong items is a convolution."""
+    rng = np.random.default_rng(c)
+    ids = np.concatenate([[0] * 3, np.repeat(np.arange(1, 60), 5)])
+    distances = rng.random(len(ids))
+    own = np.sort(distances[ids == 0])
+    expected = {"every": 0.0, "last": 0.0}
+    for value in own:
+        nearer = [(distances[ids == i] < value).mean() for i in range(1, 60)]
+        law = np.ones(1)
+        for share in nearer:
+            law = np.convolve(law, [1 - share, share])
+        term = law @ (1 / (c + np.arange(60)))  # one right item, none before it
+        expected["every"] += term / 3
+        expected["last"] += term / 3
+    for tol in (1e-3, 1e-6, 1e-13):
+        forms = [Reciprocal(c, of, slope=5, name=of) for of in expected]
+        r = expected_retrieval(
+            distances[None], [0], ids, Gallery(per_identity=1), scores=forms, tol=tol, n_jobs=1
+        )
+        for of, value in expected.items():
+            assert abs(r[of].score - value) <= r[of].error_bound
+            assert r[of].error_bound < 2 * tol * value + 1e-12
+
+
+def test_a_large_gallery_without_a_draw():
+    """All forms of one ranking, from the definition."""
+    rng = np.random.default_rng(5)
+    ids = rng.integers(0, 3, 3000)
+    distances = rng.random((2, 3000))
+    forms = tuple(random_forms(rng))
+    r = expected_retrieval(distances, [0, 1], ids, scores=forms)
+    s = sampled_retrieval(distances, [0, 1], ids, scores=forms, n_repeats=2)
+    for form in forms:
+        score = SCORES[type(form)](form, False)
+        values = [float(score(ids[np.argsort(distances[q])].tolist(), q)) for q in range(2)]
+        assert np.abs(r[form.name].per_item - values).max() < 1e-12 * max(1, np.abs(values).max())
+        assert np.abs(s.trials[form.name] - np.mean(values)).max() < 1e-11 * max(1, np.abs(values).max())
