@@ -14,7 +14,7 @@ from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Found, Plan, Pool
+from ._tables import BIASED, Formed, Found, Plan, Pool
 from ._walk import score_rows
 
 CUT = (
@@ -74,7 +74,6 @@ class Draw:
             weights=self.rule.weights,
             ratios=None,
             rows=None,
-            forms=self.forms.forms,
         )
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
@@ -85,7 +84,7 @@ class Draw:
         """Number of columns of `Found.single`."""
         return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
 
-    def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
+    def found(self, n_jobs: int | None, block_rows: int | None = None) -> tuple[Found, Formed]:
         """Score all queries."""
         n = self._near.n_queries
         result = Found(
@@ -97,13 +96,12 @@ class Draw:
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
-            np.zeros((n, self.forms.n_columns)),
-            np.zeros((n, self.forms.every)),
         )
+        formed = Formed(np.zeros((n, self.forms.n_columns)), np.zeros((n, self.forms.every)))
         step = block_rows or self._near.rows_at_once
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
-        return result
+        for_each(lambda block: self._fill(block[0], block[1], result, formed), blocks, n_jobs)
+        return result, formed
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -128,15 +126,17 @@ class Draw:
                 refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
         return masked
 
-    def _fill(self, start: int, stop: int, result: Found) -> None:
+    def _fill(self, start: int, stop: int, result: Found, formed: Formed) -> None:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
         codes = self._codes[start:stop]
-        plan = self.plan._replace(ratios=ratios, rows=rows, forms=self.forms.for_block(masked, codes))
+        plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
-        values = self._near.block(start, stop)
-        score_rows(values, masked, codes, self._pool, plan, part)
+        distances = self._near.block(start, stop)
+        forms = self.forms.for_block(masked, codes)
+        own = Formed(*(values[start:stop] for values in formed))
+        score_rows(distances, masked, codes, self._pool, plan, part, forms, own)
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)

@@ -140,7 +140,7 @@ def _scored(
     """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
-    found = draw.found(n_jobs)
+    found, formed = draw.found(n_jobs)
     valid = found.relevant > 0
     if not valid.any():
         msg = (
@@ -153,7 +153,7 @@ def _scored(
     weights = weights_of(problem.codes, valid, problem.average)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
-        values = values_of(score, found, scores, problem.ap, problem.max_rank)
+        values = values_of(score, found, formed, scores, problem.ap, problem.max_rank)
         errors = errors_of(score, found, values, draw.rule.error)
         per_item = values.copy()
         per_item[~valid] = np.nan

@@ -32,10 +32,10 @@ def fill_relevant(masked, codes, pool, relevant):
 @jit
 def evaluate_forms(
     members, equal, family, counts, tied, lists, none, means, images, identities, sizes, draws, pool, plan,
-    q, found, scratch,
+    q, found, scratch, forms, formed,
 ):  # fmt: skip
     """Add what a group of own items contributes to the forms; as `evaluate`, with the same ties."""
-    forms, relevant = plan.forms, found.relevant[q]
+    relevant = found.relevant[q]
     degree = 0
     for s in equal:
         degree += min(tied[s], draws[s])
@@ -74,7 +74,9 @@ def evaluate_forms(
             )  # fmt: skip
             weight = share * draws[s] / sizes[s]
             if len(forms.of) > 0:
-                _add_reciprocals(mine, relevant, weight, at_once, of_identities, plan, found.forms[q])
+                _add_reciprocals(
+                    mine, relevant, weight, at_once, of_identities, plan, forms, formed.columns[q]
+                )
             if length > 0 and weight * limit < NEGLIGIBLE:
                 found.skipped[q] += weight * limit
             elif length > 0:
@@ -84,22 +86,22 @@ def evaluate_forms(
                         others, others_too, strata, sizes, counts, tied, draws, time, scratch.law,
                         scratch.part, scratch.chosen,
                     )  # fmt: skip
-                _add_tables(mine, relevant, weight, others, forms, found.forms[q])
+                _add_tables(mine, relevant, weight, others, forms, formed.columns[q])
                 if n_ahead == 0:
-                    _add_every(weight / relevant, others, found.shots[q])
+                    _add_every(weight / relevant, others, formed.shots[q])
             if n_ahead > 0 and weight * ahead_limit < NEGLIGIBLE:
                 found.skipped[q] += weight * ahead_limit
             elif n_ahead > 0:
                 if not has_ahead:
                     has_ahead = True
                     ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
-                _add_every(weight / relevant, ahead, found.shots[q])
+                _add_every(weight / relevant, ahead, formed.shots[q])
 
 
 @jit
-def _add_reciprocals(mine, relevant, weight, images, identities, plan, columns):
+def _add_reciprocals(mine, relevant, weight, images, identities, plan, forms, columns):
     """Means of ``(constant + slope a) / (c + a + b)``: integrals over the generating function of b."""
-    forms, n_nodes = plan.forms, len(plan.weights)
+    n_nodes = len(plan.weights)
     for f in range(len(forms.of)):
         c, constant, slope = forms.terms[f, 0], forms.terms[f, 1], forms.terms[f, 2]
         of, total = forms.of[f], 0.0
@@ -149,9 +151,9 @@ def _add_every(weight, law, curve):
 
 
 @jit
-def rank_forms(own, events, items, pool, plan, q, found):
+def rank_forms(own, events, items, pool, plan, q, found, forms, formed):
     """Add the forms of query q where nothing is random; as `add_ranks`."""
-    forms, relevant = plan.forms, found.relevant[q]
+    relevant = found.relevant[q]
     seen = np.zeros(len(pool.item_starts) - 1, np.bool_)
     ahead = 0
     for a in range(len(own)):
@@ -162,9 +164,9 @@ def rank_forms(own, events, items, pool, plan, q, found):
             ahead += not seen[j]
             seen[j] = True
         counted = ahead if plan.by_identity else b
-        add_terms(forms, a, b, counted, relevant, found.forms[q])
-        for r in range(counted, len(found.shots[q])):
-            found.shots[q, r] += 1 / relevant
+        add_terms(forms, a, b, counted, relevant, formed.columns[q])
+        for r in range(counted, len(formed.shots[q])):
+            formed.shots[q, r] += 1 / relevant
 
 
 @jit

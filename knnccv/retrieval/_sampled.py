@@ -163,9 +163,9 @@ def _trials(
         one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
         more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
         codes = problem.codes[part]
-        plan = draw.plan._replace(forms=draw.forms.for_block(masked, codes))
+        forms = draw.forms.for_block(masked, codes)
         trial_rows(
-            near.block(*block), masked, codes, seeds[part], galleries, pool, plan, trial,
+            near.block(*block), masked, codes, seeds[part], galleries, pool, draw.plan, forms, trial,
             np.bool_(problem.ties == "random"), one, many, more, shots,
         )  # fmt: skip
         firsts[:, part], singles[:, part] = one, many

@@ -37,7 +37,6 @@ class Plan(NamedTuple):
     weights: Any
     ratios: Any  # row 0: of an item that is always drawn
     rows: Any  # of strata with this many items: the row of g = 0
-    forms: Any  # Forms
 
 
 class Found(NamedTuple):
@@ -51,8 +50,6 @@ class Found(NamedTuple):
     rounding: Any
     ties: Any  # number of items that tie with an own one
     means: Any  # mean distances of own and of wrong items
-    forms: Any  # one column for each Reciprocal, then for each Table
-    shots: Any  # like the CMC, the mean over all right items
 
 
 class Lists(NamedTuple):
@@ -82,7 +79,7 @@ class Forms(NamedTuple):
     """Scores that are given as forms, for `_forms_walk`; `AtRank` and `First` need no more than `Found`."""
 
     active: Any
-    every: Any  # length of `Found.shots`
+    every: Any  # length of `Formed.shots`
     length: Any  # of the law of the number of wrong images before an item
     of: Any  # of each Reciprocal: 0 for every, 1 for the first, 2 for the last right item
     terms: Any  # c, constant, slope, at_top, and 1 if R divides
@@ -90,6 +87,13 @@ class Forms(NamedTuple):
     places: Any  # of each Table and row: start in `values`, rows, columns
     row_of: Any  # row in `places` of R
     values: Any
+
+
+class Formed(NamedTuple):
+    """Results of forms, one row for each query."""
+
+    columns: Any  # one for each Reciprocal, then for each Table
+    shots: Any  # like the CMC, the mean over all right items
 
 
 class TrialForms(NamedTuple):

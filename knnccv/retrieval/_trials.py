@@ -44,7 +44,20 @@ def draw_gallery(pool, out, state, left, wanted, drawn):
 
 @jit
 def trial_rows(
-    distances, masked, codes, seeds, galleries, pool, plan, trial, fair, firsts, singles, columns, curves
+    distances,
+    masked,
+    codes,
+    seeds,
+    galleries,
+    pool,
+    plan,
+    forms,
+    trial,
+    fair,
+    firsts,
+    singles,
+    columns,
+    curves,
 ):
     """Scores of the queries of one block in every trial.
 
@@ -53,7 +66,7 @@ def trial_rows(
     seeds : uint64 ndarray of shape (n_queries, n_trials)
     galleries : bool ndarray of shape (n_trials, n_gallery)
         Galleries for all queries; without rows, every query draws its own.
-    trial : TrialForms
+    forms, trial : Forms, TrialForms
     firsts : int64 ndarray of shape (n_trials, n_queries)
         Filled: number of items or identities before the first right one; -1 without a right item.
     singles : float64 ndarray of shape (n_trials, n_queries, n_columns)
@@ -122,7 +135,7 @@ def trial_rows(
                 if trial.active:
                     counted = identities if plan.by_identity else rank - a
                     add_of_trial(
-                        trial, plan.forms, a - 1, rank - a, counted, relevant, columns[v, q], curves[v, q]
+                        trial, forms, a - 1, rank - a, counted, relevant, columns[v, q], curves[v, q]
                     )
                 if a == relevant:
                     single[INVERSE] = relevant / rank
