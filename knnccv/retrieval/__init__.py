@@ -12,6 +12,7 @@ Person re-identification, face recognition and metric learning publish means ove
   `_forms_plan` their arrays and `_forms_walk` their compiled code; `_check` has `check_score`.
 - `_blocks` runs blocks of queries in threads. `_walk` walks along the right items of a query, `_evaluate`
   adds what one of them contributes, and `_ranked` does both where nothing is random.
+- `_truncated` has the two rankings that bracket those of which only the nearest items are known.
 - `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
 - `_tables` names the arrays of the compiled code.
 """

@@ -14,7 +14,8 @@ from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Formed, Found, Plan, Pool
+from ._tables import BIASED, Forms, Found, Plan, Pool
+from ._truncated import bracket
 from ._walk import score_rows
 
 CUT = (
@@ -43,6 +44,8 @@ class Draw:
         self._gallery = gallery
         self._pool = pool
         self._masks = problem.masks
+        self.open = np.zeros(problem.near.n_queries, np.bool_)  # with right items that are not listed
+        self.highest: list[tuple[Array, Found]] = []
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
@@ -79,12 +82,20 @@ class Draw:
         needed[pool.sizes[~pool.always]] = True
         self._ratios.for_sizes(needed)
 
+    def ceiling(self, found: Found) -> Found:
+        """The largest results that agree with lists of the nearest; `found` has the smallest."""
+        result = Found(*(values.copy() for values in found))
+        for rows, best in self.highest:
+            for values, part in zip(result, best, strict=True):
+                values[rows] = part
+        return result
+
     @property
     def n_single(self) -> int:
         """Number of columns of `Found.single`."""
         return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
 
-    def found(self, n_jobs: int | None, block_rows: int | None = None) -> tuple[Found, Formed]:
+    def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
         """Score all queries."""
         n = self._near.n_queries
         result = Found(
@@ -96,12 +107,13 @@ class Draw:
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
+            np.zeros((n, self.forms.n_columns)),
+            np.zeros((n, self.forms.every)),
         )
-        formed = Formed(np.zeros((n, self.forms.n_columns)), np.zeros((n, self.forms.every)))
         step = block_rows or self._near.rows_at_once
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result, formed), blocks, n_jobs)
-        return result, formed
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        return result
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -126,17 +138,33 @@ class Draw:
                 refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
         return masked
 
-    def _fill(self, start: int, stop: int, result: Found, formed: Formed) -> None:
+    def _fill(self, start: int, stop: int, result: Found) -> None:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
         codes = self._codes[start:stop]
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
-        distances = self._near.block(start, stop)
         forms = self.forms.for_block(masked, codes)
-        own = Formed(*(values[start:stop] for values in formed))
-        score_rows(distances, masked, codes, self._pool, plan, part, forms, own)
+        if self._near.truncated:
+            self._fill_bracket(start, stop, masked, plan, forms, part)
+            return
+        values = self._near.block(start, stop)
+        score_rows(values, masked, codes, self._pool, plan, forms, part)
+
+    def _fill_bracket(
+        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
+    ) -> None:
+        """Score lists of the nearest: the smallest results, and the largest where they differ."""
+        codes = self._codes[start:stop]
+        right = self._pool.identity[self._pool.stratum] == codes[:, None]
+        low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
+        score_rows(low, masked, codes, self._pool, plan, forms, part)
+        self.open[start + rows] = True
+        if len(rows) and not self._near.approximate:
+            best = Found(*(np.zeros_like(values[rows]) for values in part))
+            score_rows(high, masked[rows], codes[rows], self._pool, plan, forms, best)
+            self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)

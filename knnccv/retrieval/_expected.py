@@ -14,6 +14,7 @@ from ._result import Retrieval, RetrievalScore
 from ._scores import Score, errors_of, values_of
 from ._strata import pool_of
 from ._tables import Found
+from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
@@ -43,7 +44,9 @@ def expected_retrieval(
     Parameters
     ----------
     near : Between, or array of shape (n_queries, n_gallery)
-        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped).
+        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped). Or
+        lists of the nearest, from `Neighbors.between_lists`: right items that are not listed then count as
+        the farthest, and the exact score lies between `score` and ``score + error_bound``.
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
@@ -115,7 +118,7 @@ def expected_retrieval(
     )  # fmt: skip
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied = _scored(problem, draw, some, n_jobs)
+        values, valid, counts, tied, truncated = _scored(problem, draw, some, n_jobs)
         found.update(values)
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
@@ -129,6 +132,7 @@ def expected_retrieval(
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=tied,
+        truncated=truncated,
         per_query=draw.n_drawn > 0 and draw.per_query,
         draws=counts,
     )
@@ -136,11 +140,15 @@ def expected_retrieval(
 
 def _scored(
     problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None
-) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
-    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
+) -> tuple[dict[str, RetrievalScore], Array, Any, int, int]:
+    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties.
+
+    Last, the number of queries with right items that are not listed. Their scores are the smallest that
+    agree with the list, and the bounds reach to the largest.
+    """
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
-    found, formed = draw.found(n_jobs)
+    found = draw.found(n_jobs)
     valid = found.relevant > 0
     if not valid.any():
         msg = (
@@ -151,10 +159,15 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
+    ceiling = draw.ceiling(found)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
-        values = values_of(score, found, formed, scores, problem.ap, problem.max_rank)
-        errors = errors_of(score, found, values, draw.rule.error)
+        if draw.open.any():
+            check_bracketed(score, found.relevant)
+        values = values_of(score, found, scores, problem.ap, problem.max_rank)
+        highest = np.maximum(values_of(score, ceiling, scores, problem.ap, problem.max_rank), values)
+        errors = errors_of(score, ceiling, highest, draw.rule.error)
+        width = np.inf if problem.near.approximate else np.max(weights @ (highest - values))
         per_item = values.copy()
         per_item[~valid] = np.nan
         mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
@@ -163,13 +176,14 @@ def _scored(
             float(mean) if values.ndim == 1 else mean,
             per_item,
             weights,
-            float(weights @ errors) + 4e-16,
+            float(weights @ errors) + 4e-16 + float(width),
             tied,
+            not problem.near.approximate,
         )
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-    return result, valid, drawn, tied
+    return result, valid, drawn, tied, int((draw.open & valid).sum())
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

@@ -71,7 +71,7 @@ class FormsPlan:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of `Formed.columns`."""
+        """Number of columns of `Found.forms`."""
         return len(self.reciprocals) + len(self.tables)
 
     def for_block(self, masked: Array, codes: Array) -> Forms:

@@ -32,7 +32,7 @@ def fill_relevant(masked, codes, pool, relevant):
 @jit
 def evaluate_forms(
     members, equal, family, counts, tied, lists, none, means, images, identities, sizes, draws, pool, plan,
-    q, found, scratch, forms, formed,
+    q, found, scratch, forms,
 ):  # fmt: skip
     """Add what a group of own items contributes to the forms; as `evaluate`, with the same ties."""
     relevant = found.relevant[q]
@@ -75,7 +75,7 @@ def evaluate_forms(
             weight = share * draws[s] / sizes[s]
             if len(forms.of) > 0:
                 _add_reciprocals(
-                    mine, relevant, weight, at_once, of_identities, plan, forms, formed.columns[q]
+                    mine, relevant, weight, at_once, of_identities, plan, forms, found.forms[q]
                 )
             if length > 0 and weight * limit < NEGLIGIBLE:
                 found.skipped[q] += weight * limit
@@ -86,16 +86,16 @@ def evaluate_forms(
                         others, others_too, strata, sizes, counts, tied, draws, time, scratch.law,
                         scratch.part, scratch.chosen,
                     )  # fmt: skip
-                _add_tables(mine, relevant, weight, others, forms, formed.columns[q])
+                _add_tables(mine, relevant, weight, others, forms, found.forms[q])
                 if n_ahead == 0:
-                    _add_every(weight / relevant, others, formed.shots[q])
+                    _add_every(weight / relevant, others, found.shots[q])
             if n_ahead > 0 and weight * ahead_limit < NEGLIGIBLE:
                 found.skipped[q] += weight * ahead_limit
             elif n_ahead > 0:
                 if not has_ahead:
                     has_ahead = True
                     ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
-                _add_every(weight / relevant, ahead, formed.shots[q])
+                _add_every(weight / relevant, ahead, found.shots[q])
 
 
 @jit
@@ -151,7 +151,7 @@ def _add_every(weight, law, curve):
 
 
 @jit
-def rank_forms(own, events, items, pool, plan, q, found, forms, formed):
+def rank_forms(own, events, items, pool, plan, q, found, forms):
     """Add the forms of query q where nothing is random; as `add_ranks`."""
     relevant = found.relevant[q]
     seen = np.zeros(len(pool.item_starts) - 1, np.bool_)
@@ -164,9 +164,9 @@ def rank_forms(own, events, items, pool, plan, q, found, forms, formed):
             ahead += not seen[j]
             seen[j] = True
         counted = ahead if plan.by_identity else b
-        add_terms(forms, a, b, counted, relevant, formed.columns[q])
-        for r in range(counted, len(formed.shots[q])):
-            formed.shots[q, r] += 1 / relevant
+        add_terms(forms, a, b, counted, relevant, found.forms[q])
+        for r in range(counted, len(found.shots[q])):
+            found.shots[q, r] += 1 / relevant
 
 
 @jit

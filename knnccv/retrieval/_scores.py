@@ -13,7 +13,7 @@ from .._typing import Array
 from .._validation import check_real
 from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
 from ._named import AT_RANK, at_rank, average_within, load, offered
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Formed, Found
+from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
 
 PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
 CURVES = ("cmc", "cmc_all_shots")
@@ -138,21 +138,19 @@ def _built_in(name: str) -> Score | None:
     return None
 
 
-def values_of(
-    score: Score, found: Found, formed: Formed, scores: tuple[Score, ...], ap: str, max_rank: int
-) -> Array:
+def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str, max_rank: int) -> Array:
     """The score of every query, from what the walk has found; (n_queries,) or (n_queries, max_rank)."""
     values: Array
     if score.curve:
-        values = np.minimum((found.cmc if score.family == "cmc" else formed.shots)[:, :max_rank], 1.0)
+        values = np.minimum((found.cmc if score.family == "cmc" else found.shots)[:, :max_rank], 1.0)
     elif isinstance(score.form, AtRank):
         values = (found.ranks[:, : score.depth] * score.form.weights).sum(axis=1)
         values = values / score.form.divisors(int(found.relevant.max()))[found.relevant]
     elif isinstance(score.form, First):
-        curve = found.cmc if score.form.of == "first" else formed.shots
+        curve = found.cmc if score.form.of == "first" else found.shots
         values = (curve[:, : len(score.form.weights)] * _steps(score.form)).sum(axis=1)
     else:
-        columns = found.single if score.form is None else formed.columns
+        columns = found.single if score.form is None else found.forms
         values = columns[:, column_of(score, scores, ap)]
     return values
 
@@ -194,7 +192,7 @@ def _steps(form: First) -> Array:
 
 
 def column_of(score: Score, scores: tuple[Score, ...], ap: str) -> int:
-    """The column of the score in `Found.single`, or of a form in `Formed.columns`."""
+    """The column of the score in `Found.single`, or of a form in `Found.forms`."""
     if isinstance(score.form, (Reciprocal, Table)):
         both = (*forms_in(scores, Reciprocal), *forms_in(scores, Table))
         return next(column for column, form in enumerate(both) if form is score.form)

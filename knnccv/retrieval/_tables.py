@@ -50,6 +50,8 @@ class Found(NamedTuple):
     rounding: Any
     ties: Any  # number of items that tie with an own one
     means: Any  # mean distances of own and of wrong items
+    forms: Any  # one column for each Reciprocal, then for each Table
+    shots: Any  # like the CMC, the mean over all right items
 
 
 class Lists(NamedTuple):
@@ -79,7 +81,7 @@ class Forms(NamedTuple):
     """Scores that are given as forms, for `_forms_walk`; `AtRank` and `First` need no more than `Found`."""
 
     active: Any
-    every: Any  # length of `Formed.shots`
+    every: Any  # length of `Found.shots`
     length: Any  # of the law of the number of wrong images before an item
     of: Any  # of each Reciprocal: 0 for every, 1 for the first, 2 for the last right item
     terms: Any  # c, constant, slope, at_top, and 1 if R divides
@@ -87,13 +89,6 @@ class Forms(NamedTuple):
     places: Any  # of each Table and row: start in `values`, rows, columns
     row_of: Any  # row in `places` of R
     values: Any
-
-
-class Formed(NamedTuple):
-    """Results of forms, one row for each query."""
-
-    columns: Any  # one for each Reciprocal, then for each Table
-    shots: Any  # like the CMC, the mean over all right items
 
 
 class TrialForms(NamedTuple):

@@ -17,7 +17,7 @@ from ._tables import Lists, Scratch
 
 
 @jit
-def score_rows(distances, masked, codes, pool, plan, found, forms, formed):
+def score_rows(distances, masked, codes, pool, plan, forms, found):
     """Fill in the results of the queries of one block; `codes` has their identities, or -1."""
     n_strata = len(pool.sizes)
     sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
@@ -52,9 +52,9 @@ def score_rows(distances, masked, codes, pool, plan, found, forms, formed):
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
             if forms.active:
-                rank_forms(own, events, items, pool, plan, q, found, forms, formed)
+                rank_forms(own, events, items, pool, plan, q, found, forms)
         else:
-            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms, formed)
+            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms)
 
 
 @jit
@@ -129,7 +129,7 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
 
 
 @jit
-def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms, formed):
+def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms):
     """Random strata: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
@@ -177,7 +177,7 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
         if forms.active:
             evaluate_forms(
                 members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
-                sizes, draws, pool, plan, q, found, scratch, forms, formed,
+                sizes, draws, pool, plan, q, found, scratch, forms,
             )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
