@@ -7,14 +7,16 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from ._choice import most_drawn, others_of, refuse_few, refuse_long
+from ._forms import First, Reciprocal
+from ._forms_plan import FormsPlan
 from ._gallery import Gallery
 from ._identity_draw import score_rows_of_chosen
 from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
-from ._scores import Score, persistences
+from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Found, Plan, Pool
+from ._tables import BIASED, Forms, Found, Plan, Pool
 from ._truncated import bracket
 from ._walk import score_rows
 
@@ -51,20 +53,26 @@ class Draw:
         self.draws = drawn
         families = {score.family for score in scores}
         integrals = any(score.integral for score in scores)
-        most = most_drawn(drawn, pool, gallery.n_others)
-        self.rule = rule(_rounded_up(most), problem.tol) if integrals else NO_RULE
+        reciprocals = forms_in(scores, Reciprocal)
+        degree = most_drawn(drawn, pool, gallery.n_others) + max(
+            [form.c for form in reciprocals], default=0
+        )
+        self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
-        self._max_rank = problem.max_rank if "cmc" in families else 0
+        whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
+        self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
         by_identity = problem.rank == "identity"
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
+        self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
+        of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
         self._ratios = Ratios(nodes, shots if integrals else 0, largest)
         self.plan = Plan(
             fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),
             integrals=np.bool_(integrals),
-            identity_integrals=np.bool_(by_identity and "rr" in families),
+            identity_integrals=np.bool_(by_identity and of_identities),
             max_rank=np.int64(self._max_rank),
             length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
             ranks=np.int64(depth),
@@ -104,6 +112,8 @@ class Draw:
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
+            np.zeros((n, self.forms.n_columns)),
+            np.zeros((n, self.forms.every)),
         )
         step = block_rows or self._near.rows_at_once
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
@@ -138,32 +148,38 @@ class Draw:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
+        codes = self._codes[start:stop]
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
+        forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
-            self._fill_bracket(start, stop, masked, plan, part)
+            self._fill_bracket(start, stop, masked, plan, forms, part)
             return
         values = self._near.block(start, stop)
-        self._score(values, masked, self._codes[start:stop], plan, part)
+        self._score(values, masked, codes, plan, forms, part)
 
-    def _score(self, values: Array, masked: Array, codes: Array, plan: Plan, found: Found) -> None:
+    def _score(
+        self, values: Array, masked: Array, codes: Array, plan: Plan, forms: Forms, found: Found
+    ) -> None:
         if self._gallery.n_identities is None:
-            score_rows(values, masked, codes, self._pool, plan, found)
+            score_rows(values, masked, codes, self._pool, plan, forms, found)
             return
         others = others_of(masked, codes, self._pool, self._gallery)
         n_others = np.int64(self._gallery.n_others)
-        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, found)
+        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, forms, found)
 
-    def _fill_bracket(self, start: int, stop: int, masked: Array, plan: Plan, part: Found) -> None:
+    def _fill_bracket(
+        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
+    ) -> None:
         """Score lists of the nearest: the smallest results, and the largest where they differ."""
         codes = self._codes[start:stop]
         right = self._pool.identity[self._pool.stratum] == codes[:, None]
         low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
-        self._score(low, masked, codes, plan, part)
+        self._score(low, masked, codes, plan, forms, part)
         self.open[start + rows] = True
         if len(rows) and not self._near.approximate:
             best = Found(*(np.zeros_like(values[rows]) for values in part))
-            self._score(high, masked[rows], codes[rows], plan, best)
+            self._score(high, masked[rows], codes[rows], plan, forms, best)
             self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:

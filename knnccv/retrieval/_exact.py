@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from .._typing import Array
 from ..sampling import tie_times
 from ._blocks import Draw
 from ._choice import others_of
+from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery
 from ._problem import Problem
 from ._result import RetrievalScore
@@ -37,6 +39,7 @@ class _Joint(NamedTuple):
 
     pairs: dict[tuple[int, int], Fraction]
     firsts: dict[int, Fraction]
+    every: dict[int, Fraction]  # by those ahead, over the number of right items
     relevant: int
 
 
@@ -153,6 +156,7 @@ class _Query:
         """The joint law of the numbers of right and wrong items before a right one."""
         pairs: dict[tuple[int, int], Fraction] = {}
         firsts: dict[int, Fraction] = {}
+        every: dict[int, Fraction] = {}
         for group in self.groups():
             for time, share in zip(*tie_times(self._n_times(group[0]), Fraction(1)), strict=True):
                 wrong, ahead = self._wrong(group[0], time)
@@ -166,7 +170,8 @@ class _Query:
                                 pairs[a, b] = pairs.get((a, b), Fraction(0)) + weight * p * other
                     for b, other in enumerate(ahead):
                         firsts[b] = firsts.get(b, Fraction(0)) + weight * mine[0] * other
-        return _Joint(pairs, firsts, self.relevant)
+                        every[b] = every.get(b, Fraction(0)) + weight * other / self.relevant
+        return _Joint(pairs, firsts, every, self.relevant)
 
     def _nearer(self, s: int, item: int) -> tuple[int, int]:
         """Items of a stratum that are nearer than an item, and others at its distance."""
@@ -264,37 +269,70 @@ def _shares(law: Law) -> list[Fraction]:
 
 def _value(score: Score, joint: _Joint, problem: Problem) -> Any:
     """A score from the joint law."""
-    firsts, relevant = joint.firsts, joint.relevant
-    if score.family == "cmc":
-        curve, total = [], Fraction(0)
-        for r in range(problem.max_rank):
-            total += firsts.get(r, Fraction(0))
-            curve.append(total)
-        return tuple(curve)
-    if score.family == "rr":
-        return sum((share / (1 + b) for b, share in firsts.items()), Fraction(0))
-    worth = _worth(score, problem.ap)
+    relevant, form = joint.relevant, score.form
+    if score.curve:
+        shares = joint.firsts if score.family == "cmc" else joint.every
+        cumulative = accumulate(shares.get(r, Fraction(0)) for r in range(problem.max_rank))
+        return tuple(cumulative)
+    if isinstance(form, First):
+        shares = joint.firsts if form.of == "first" else joint.every
+        weights = [Fraction(weight) for weight in form.weights]
+        return _weighted(weights, [shares.get(b, Fraction(0)) for b in range(len(weights))])
+    if score.family == "rr" or (isinstance(form, Reciprocal) and form.of == "first"):
+        worth = _term(form) if isinstance(form, Reciprocal) else _rectangle
+        divisor = relevant if isinstance(form, Reciprocal) and form.normalize == "R" else 1
+        total = sum((share * worth(0, b, 1) for b, share in joint.firsts.items()), Fraction(0))
+        return total / divisor
+    worth = _worth(score, problem.ap, relevant)
     return sum((share * worth(a, b, relevant) for (a, b), share in joint.pairs.items()), Fraction(0))
 
 
-def _worth(score: Score, ap: str) -> Worth:
-    k, family = score.depth, score.family
+def _worth(score: Score, ap: str, relevant: int) -> Worth:
+    family, form = score.family, score.form
     if family == "rbp":
         p = Fraction(score.name.partition("@")[2] or repr(score.persistence))
         return lambda a, b, _: (1 - p) * p ** (a + b)
-    if family == "ndcg":
-        gains = [Fraction(1 / math.log2(1 + r)) for r in range(1, k + 1)]
-        ideals = [sum(gains[: n + 1], Fraction(0)) for n in range(k)]
-        return lambda a, b, r: gains[a + b] / ideals[min(r, k) - 1] if a + b < k else Fraction(0)
+    if family == "ap@k":
+        k, _, kind = score.name.removeprefix("ap@").partition("/")
+        n = int(k)
+        divisor = relevant if kind == "r" else min(n, relevant)
+        return lambda a, b, _: _rectangle(a, b, divisor) * (a + b < n)
+    if isinstance(form, AtRank):
+        return _at_rank(form, relevant)
+    if isinstance(form, Table):
+        table = form.values(relevant)
+        n_rows, n_columns = table.shape
+        return lambda a, b, _: Fraction(float(table[a, b])) if a < n_rows and b < n_columns else Fraction(0)
+    if isinstance(form, Reciprocal):
+        term, over = _term(form), relevant if form.normalize == "R" else 1
+        return lambda a, b, r: term(a, b, r) / over if form.of == "every" or a == r - 1 else Fraction(0)
     known: dict[str, Worth] = {
         "ap": _rectangle if ap == "rectangle" else _trapezoid,
         "inp": lambda a, b, r: Fraction(r * (a == r - 1), r + b),
-        "precision": lambda a, b, _: Fraction(a + b < k, k),
-        "recall": lambda a, b, r: Fraction(a + b < k, r),
         "r_precision": lambda a, b, r: Fraction(a + b < r, r),
         "map@r": lambda a, b, r: _rectangle(a, b, r) * (a + b < r),
     }
     return known[family]
+
+
+def _term(form: Reciprocal) -> Worth:
+    """The term of one right item."""
+    constant, slope, at_top = Fraction(form.constant), Fraction(form.slope), Fraction(form.at_top)
+    c = form.c
+    return lambda a, b, _: (constant + slope * a) / (c + a + b) if c + a + b else at_top
+
+
+def _at_rank(form: AtRank, relevant: int) -> Worth:
+    weights = [Fraction(weight) for weight in form.weights]
+    k = len(weights)
+    divisor = {
+        "1": Fraction(1),
+        "k": Fraction(k),
+        "R": Fraction(relevant),
+        "min(k,R)": Fraction(min(k, relevant)),
+        "ideal": sum(weights[:relevant], Fraction(0)),
+    }[form.normalize]
+    return lambda a, b, _: weights[a + b] / divisor if a + b < k else Fraction(0)
 
 
 def _rectangle(a: int, b: int, r: int) -> Fraction:

@@ -14,7 +14,7 @@ from ._exact import add_exact
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import Score, values_of
+from ._scores import Score, errors_of, values_of
 from ._strata import pool_of
 from ._tables import Found
 from ._truncated import check_bracketed
@@ -63,19 +63,21 @@ def expected_retrieval(
         `SameCamera`, `CameraPairs`, `JunkIdentities`; a function of an int64 array of queries that returns
         a bool array (n, n_gallery), True = removed; "self": queries and gallery are the same items in the
         same order.
-    scores : tuple of str, default ("cmc", "ap")
+    scores : tuple of str or forms, default ("cmc", "ap")
         "cmc"; "ap", the average precision; "rr", the reciprocal rank of the first right item; "inp", the
         number of right items divided by the rank of the last one; "precision@k", "recall@k", "ndcg@k"
-        (binary relevance); "r_precision"; "map@r"; "rbp" or "rbp@p", rank-biased precision with the
-        persistence p (default 0.8).
+        (binary relevance); "r_precision"; "map@r"; "ap@k/r" and "ap@k/min", the precisions at the right
+        items among the first k, divided by the number R of right items, or by min(k, R); "rbp" or "rbp@p",
+        rank-biased precision with the persistence p (default 0.8); "cmc_all_shots", the CMC of every right
+        item as if it were the only one. Or scores of your own: `Reciprocal`, `AtRank`, `First`, `Table`.
     rank : {"image", "identity"}, optional
-        What "cmc" and "rr" count: every drawn image, or every identity once, at its nearest drawn image.
-        Default: "image".
+        What "cmc", "cmc_all_shots" and "rr" count: every drawn image, or every identity once, at its
+        nearest drawn image. Default: "image".
     ap : {"rectangle", "trapezoid"}, optional
         Average precision: the precision at each right item, or its mean with the precision just before.
         Default: "rectangle".
     max_rank : int, default 50
-        Length of the CMC curve.
+        Length of the CMC curves.
     ties : {"index", "random"}, default "index"
         Equally near gallery items: in the order of the gallery, or in random order, all equally likely.
     tol : float, default 1e-12
@@ -174,10 +176,9 @@ def _scored(
     for score in scores:
         if draw.open.any():
             check_bracketed(score, found.relevant)
-        values = values_of(score, found, scores, problem.ap)
-        relative = found.rounding + (draw.rule.error if score.integral else 0.0)
-        highest = np.maximum(values_of(score, ceiling, scores, problem.ap), values)
-        errors = relative * (highest if values.ndim == 1 else 1.0) + ceiling.skipped * (not score.integral)
+        values = values_of(score, found, scores, problem.ap, problem.max_rank)
+        highest = np.maximum(values_of(score, ceiling, scores, problem.ap, problem.max_rank), values)
+        errors = errors_of(score, ceiling, highest, draw.rule.error)
         width = np.inf if problem.near.approximate else np.max(weights @ (highest - values))
         per_item = values.copy()
         per_item[~valid] = np.nan

@@ -11,6 +11,7 @@ import numpy as np
 from ..kernel import jit
 from ..sampling import tie_times
 from ._evaluate import _add_first, _add_ranks, _tail
+from ._forms_walk import _add_every, _add_reciprocals, _add_tables
 from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
 from ._laws import fill_own_law
 from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
@@ -20,7 +21,7 @@ NEGLIGIBLE = 1e-18
 
 
 @jit
-def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
+def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, forms, found):
     """As `score_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
     n_strata = len(pool.sizes)
     sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
@@ -53,12 +54,12 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         found.rounding[q] = 2.3e-16 * n_terms
         _walk(
             own, starts, events, items, code, min(n_chosen, others[q]), others[q], sizes, draws, pool, plan,
-            q, found,
+            q, forms, found,
         )  # fmt: skip
 
 
 @jit
-def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, pool, plan, q, found):
+def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, pool, plan, q, forms, found):
     """Evaluate every group of right items, with the wrong items that are nearer."""
     n_nodes, relevant = len(plan.nodes), found.relevant[q]
     family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
@@ -71,6 +72,13 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
     by_rank = plan.ranks > 0 or plan.map_r
     length = max(plan.length, relevant if plan.map_r else 0)
     depth = plan.max_rank if plan.by_identity else 0
+    by_law = by_rank
+    if forms.active:
+        length = max(length, forms.length)
+        for f in range(len(forms.places)):
+            length = max(length, forms.places[f, forms.row_of[relevant], 2])
+        depth = max(depth, forms.every if plan.by_identity else 0)
+        by_law = by_rank or forms.every > 0 or len(forms.places) > 0
     n_states = min(n_chosen, n_slots) + 1
     n_images, n_identities = (n_nodes if plan.integrals else 0), (n_nodes if plan.identity_integrals else 0)
     passed = new_state(n_states, n_images, n_identities, length, depth)
@@ -159,14 +167,22 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                 weight = share * draws[s] / sizes[s]
                 if plan.integrals:
                     _integrate(mine, relevant, weight, images, of_identities, plan, found.single[q])
+                if forms.active and len(forms.of) > 0:
+                    _add_reciprocals(
+                        mine, relevant, weight, images, of_identities, plan, forms, found.forms[q]
+                    )
                 first = weight * mine[0] if plan.max_rank else 0.0
                 if not laws:
-                    found.skipped[q] += max(weight if by_rank else 0.0, first) * limit
+                    found.skipped[q] += max(weight if by_law else 0.0, first) * limit
                     continue
                 if plan.max_rank:
                     _add_first(first, ahead if plan.by_identity else ranks, found.cmc[q])
                 if by_rank:
                     _add_ranks(mine, relevant, weight, ranks, plan, found.ranks[q], found.single[q])
+                if forms.active:
+                    _add_tables(mine, relevant, weight, ranks, forms, found.forms[q])
+                    counted = ahead if plan.by_identity else ranks
+                    _add_every(weight / relevant, counted, found.shots[q])
         for i in members:
             nearer.counts[pool.stratum[i]] += 1
             nearer.tied[pool.stratum[i]] = 0

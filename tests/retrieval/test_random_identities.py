@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from knnccv.neighbors import Between
-from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval, sampled_retrieval
+from knnccv.retrieval import (
+    AtRank,
+    First,
+    Gallery,
+    Reciprocal,
+    SameIdentityAndCamera,
+    Table,
+    expected_retrieval,
+    sampled_retrieval,
+)
 
 N_PROBLEMS, N_FAST = 240, 30
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
@@ -48,6 +57,60 @@ def test_all_sets_of_identities_of_some_problems():
         check(seed)
 
 
+def items_before(ranking, query):
+    """For every right item: right ones, wrong ones and wrong identities before it."""
+    for at, identity in enumerate(ranking):
+        if identity == query:
+            wrong = [other for other in ranking[:at] if other != query]
+            yield at - len(wrong), len(wrong), len(set(wrong))
+
+
+def mean_of_every(weights, rank):
+    def score(ranking, query):
+        counts = [v if rank == "identity" else b for _, b, v in items_before(ranking, query)]
+        return sum(weights[n] if n < len(weights) else 0 * weights[0] for n in counts) / Fraction(
+            len(counts)
+        )
+
+    return score
+
+
+def forms(rank):
+    """Scores of one's own, and named ones of the same forms."""
+    halves = (Fraction(1), Fraction(1, 2))
+
+    def fusion(ranking, query):
+        _, b, v = next(items_before(ranking, query))
+        return Fraction(1, 61 + (v if rank == "identity" else b))
+
+    def last(ranking, query):
+        a, b, _ = list(items_before(ranking, query))[-1]
+        return Fraction(2 + 3 * a, 4 + a + b)
+
+    def points(ranking, query):
+        places = [a + b for a, b, _ in items_before(ranking, query)]
+        return Fraction(sum(3 - at for at in places if at < 3), (3, 5, 6)[min(len(places), 3) - 1])
+
+    def table(ranking, query):
+        places = [(a, b) for a, b, _ in items_before(ranking, query) if a < 2 and b < 2]
+        return sum((halves[a] * (2 - b) for a, b in places), Fraction(0))
+
+    def ap_within(ranking, query):
+        terms = [Fraction(1 + a, 1 + a + b) for a, b, _ in items_before(ranking, query) if a + b < 3]
+        return sum(terms, Fraction(0)) / min(3, ranking.count(query))
+
+    curve = np.array([[Fraction(int(n < r)) for r in range(1, 5)] for n in range(4)], dtype=object)
+    return {
+        Reciprocal(61, of="first", slope=0, name="fusion"): fusion,
+        Reciprocal(4, of="last", constant=2, slope=3, name="last"): last,
+        AtRank((3, 2, 1), normalize="ideal", name="points"): points,
+        Table([[2, 1], [1, 0.5]], name="table"): table,
+        First((1, 0.5), of="every", name="every"): mean_of_every(halves, rank),
+        "ap@3/min": ap_within,
+        "cmc_all_shots": mean_of_every(curve, rank),
+    }
+
+
 def check(seed):
     """Compare with the enumeration, in Fractions and as floats."""
     ids, queries, distances, ties, masked, sure, shots, names, m, gallery, before = problem(seed)
@@ -56,13 +119,16 @@ def check(seed):
     scores = dict(naive.IDENTITY if rank == "identity" else naive.IMAGE)
     if ap == "trapezoid":
         scores["ap"] = naive.ap_trapezoid
-    expected = {name: [] for name in scores}
+    if seed % 3 == 0:
+        scores |= forms(rank)
+    named = {score: getattr(score, "name", score) for score in scores}
+    expected = {name: [] for name in named.values()}
     for q, query in enumerate(queries):
         pool = np.flatnonzero(~masked[q]).tolist()
         some = pool if before else range(len(ids))
         choosable = {int(ids[i]) for i in some if not sure[i]} - {int(query)}
         for name, score in scores.items():
-            expected[name].append(
+            expected[named[name]].append(
                 naive.expected_of_chosen(
                     score, query, m - 1, choosable, distances[q], ids, names, shots, pool,
                     always=set(np.flatnonzero(sure).tolist()), ties=ties,
@@ -253,7 +319,7 @@ def test_refused():
             distances, query_ids, ids, Gallery(per_identity=1, n_identities=12, short="refuse"),
             exclude=lambda rows: np.tile(ids == 3, (len(rows), 1)),
         )  # fmt: skip
-    with pytest.raises(ValueError, match="n_identities must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_identities must be between 1"):
         Gallery(n_identities=0)
     with pytest.raises(ValueError, match="the mask removes a part of a stratum"):
         expected_retrieval(
