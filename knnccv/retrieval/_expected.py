@@ -88,8 +88,8 @@ def expected_retrieval(
         Mean over queries, or over the queries' identities of the mean of their queries.
     exact : bool, default False
         Also compute every score as a rational number, ``r["ap"].exact`` and ``.per_item_exact``: slow, for
-        small problems. The gains of "ndcg@k" are the floats ``1 / log2(1 + r)``, taken as rational numbers;
-        the persistence of "rbp@p" is the decimal number in the name.
+        small problems. The gains ``1 / log2(1 + r)`` of "ndcg@k" and the numbers of scores of your own are
+        floats, taken as rational numbers; the persistence of "rbp@p" is the decimal number in the name.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
 
