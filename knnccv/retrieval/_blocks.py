@@ -49,7 +49,7 @@ class Draw:
         self.rule = rule(_rounded_up(int(drawn.sum())), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
         self._max_rank = problem.max_rank if "cmc" in families else 0
-        by_identity = problem.rank == "identity"
+        by_identity = problem.rank == "identity" and bool(families & {"cmc", "rr"})
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
@@ -67,6 +67,8 @@ class Draw:
             weights=self.rule.weights,
             ratios=None,
             rows=None,
+            values=None,
+            trapezoid=np.bool_(problem.ap == "trapezoid"),
         )
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
@@ -121,8 +123,8 @@ class Draw:
     def _fill(self, start: int, stop: int, result: Found) -> None:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
-        ratios, rows = self._ratios.for_sizes(needed)
-        plan = self.plan._replace(ratios=ratios, rows=rows)
+        ratios, rows, table = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
         part = Found(*(values[start:stop] for values in result))
         values = self._near.block(start, stop)
         score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)

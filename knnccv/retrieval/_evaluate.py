@@ -6,10 +6,12 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import fill_binomial, tie_times
-from ._laws import fill_ahead_law, fill_others_law, fill_own_law, none_left
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from ._integrals import add_integrals, weigh
+from ._laws import fill_ahead_law, fill_next_law, fill_others_law, fill_own_law, none_left
+from ._nearer import replace
+from ._tables import MAP_R, R_PRECISION
 
-NEGLIGIBLE = 1e-18
+NEGLIGIBLE = 1e-17
 
 
 @jit
@@ -24,17 +26,23 @@ def evaluate(
     that are drawn, and Gauss-Legendre nodes integrate them exactly.
     """
     relevant = found.relevant[q]
-    degree = 0
-    for s in equal:
-        degree += min(tied[s], draws[s])
-    for s in family:
-        degree += min(tied[s], draws[s])
-    times, shares = np.zeros(1), np.ones(1)
-    if len(equal) > 0 or len(members) > 1:
+    fair = len(equal) > 0 or len(members) > 1
+    times, shares = scratch.law, scratch.part
+    if fair:
+        degree = 0
+        for s in equal:
+            degree += min(tied[s], draws[s])
+        for s in family:
+            degree += min(tied[s], draws[s])
         times, shares = tie_times(degree + 1, 1.0)
     strata, touched = lists.strata[: lists.lengths[0]], lists.identities[: lists.lengths[1]]
     length = scratch.length
-    limit, ahead_limit = _tail(means[0], length), _tail(means[1], plan.max_rank)
+    limit = _least(_tail(means[0], length), images, scratch.inverse, plan)
+    ahead_limit = 1.0
+    if plan.by_identity:
+        ahead_limit = _tail(means[1], plan.max_rank)
+        if plan.identity_integrals:
+            ahead_limit = _least(ahead_limit, identities, scratch.inverse_ahead, plan)
     law, part, chosen = scratch.law, scratch.part, scratch.chosen
     mine, mine_too = scratch.mine, scratch.mine_too
     others, others_too = scratch.others, scratch.others_too
@@ -42,21 +50,29 @@ def evaluate(
     at_once, of_identities, left = images, identities, none
     if len(equal) > 0:
         at_once, of_identities = images.copy(), identities.copy()
-    for v in range(len(times)):
-        time, share = times[v], shares[v]
+    for v in range(len(times) if fair else 1):
+        time, share = (times[v], shares[v]) if fair else (0.0, 1.0)
         if len(equal) > 0:
             left = none.copy()
             at_once[:], of_identities[:] = images, identities
             _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time)
+        if plan.integrals:
+            weigh(at_once, plan, scratch)
         has_others, has_ahead = False, False  # laws that are computed when they are needed
         for i in members:
             s = pool.stratum[i]
-            mine, mine_too = fill_own_law(
-                mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
-            )
+            if fair:
+                mine, mine_too = fill_own_law(
+                    mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
+                )
+            else:
+                mine, mine_too = fill_next_law(
+                    mine, mine_too, family, sizes, counts, draws, s, law, scratch.kept, scratch.known
+                )
             weight = share * draws[s] / sizes[s]
             if plan.integrals:
-                _add_integrals(mine, relevant, weight, at_once, of_identities, plan, found.single[q])
+                single = found.single[q]
+                add_integrals(mine, relevant, weight, at_once, of_identities, plan, single, scratch)
             first = weight * mine[0] if plan.max_rank else 0.0
             by_rank = (plan.ranks > 0 or plan.map_r) and limit >= NEGLIGIBLE
             if (plan.ranks > 0 or plan.map_r) and not by_rank:
@@ -89,6 +105,16 @@ def _tail(mean, length):
 
 
 @jit
+def _least(bound, values, inverse, plan):
+    """The least of `bound` and ``E[t^W] / t^(length - 1)``, which is at least P(W < length), at the nodes."""
+    for k in range(len(plan.weights)):
+        other = values[k] * inverse[k]
+        if other < bound:  # never where it is infinite or 0 * infinity
+            bound = other
+    return bound
+
+
+@jit
 def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time):
     """Let the tied wrong items be nearer with probability `time` each."""
     factor, step = np.empty(len(at_once)), np.empty(len(at_once))
@@ -115,40 +141,7 @@ def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, 
             if before > 0.0:
                 left[j] = before * stays
                 if plan.identity_integrals:
-                    for k in range(len(step)):
-                        t = plan.nodes[k]
-                        of_identities[k] *= (t + left[j] * (1.0 - t)) / (t + before * (1.0 - t))
-
-
-@jit
-def _add_integrals(mine, relevant, weight, images, identities, plan, single):
-    """Scores that are means of ``1 / (c + W)``: integrals over the generating function of W."""
-    rectangle, before, whole, last = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(plan.weights)):
-        t = plan.nodes[k]
-        power, inner, outer = 1.0, 0.0, 0.0
-        for a in range(relevant):
-            outer += (1 + a) * mine[a] * power
-            if a + 1 < relevant:
-                inner += (1 + a) * mine[a + 1] * power
-                power *= t
-        mass = plan.weights[k] * images[k]
-        rectangle += mass * outer
-        before += mass * inner
-        last += mass * power
-        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass
-    before += mine[0] * images[len(images) - 1]
-    single[AP] += weight * rectangle / relevant
-    single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
-    single[RECIPROCAL] += weight * mine[0] * whole
-    single[INVERSE] += weight * mine[relevant - 1] * relevant * last
-    for b in range(len(single) - BIASED):
-        k = len(plan.weights) + b
-        power, total = 1.0, 0.0
-        for a in range(relevant):
-            total += mine[a] * power
-            power *= plan.nodes[k]
-        single[BIASED + b] += weight * (1 - plan.nodes[k]) * total * images[k]
+                    replace(of_identities, before, left[j], plan)
 
 
 @jit

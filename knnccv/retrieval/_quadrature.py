@@ -61,24 +61,23 @@ def _largest_error(found: Rule, degree: int) -> float:
 
 
 @jit
-def fill_ratios(size, drawn, nodes, ratios):
-    """Ratios ``H(g + 1) / H(g)`` at every node, g = 0 .. size - 1; O(size * drawn * nodes).
+def fill_ratios(size, drawn, nodes, ratios, values):
+    """Values H(g) and ratios ``H(g + 1) / H(g)`` at every node, g = 0 .. size; O(size * drawn * nodes).
 
     H(g) is the generating function of the number of drawn items among g of `size` items, of which `drawn`
-    are drawn. At the node 0 it is P(none of them is drawn).
+    are drawn. At the node 0 it is P(none of them is drawn). The last row of the ratios is 0.
     """
     n_nodes = len(nodes)
-    before, after = np.empty(n_nodes), np.ones(n_nodes)
     law = np.empty(drawn + 1)
-    for g in range(size):
-        before[:] = after
-        for k in range(n_nodes):
-            after[k] = 0.0
-        nearer = g + 1
+    for g in range(size + 1):
         law[:] = 0.0
-        fill_hypergeometric(law, nearer, drawn, size, 1.0)
+        fill_hypergeometric(law, g, drawn, size, 1.0)
+        for k in range(n_nodes):
+            values[g, k] = 0.0
+            ratios[g, k] = 0.0
         for b in range(drawn, -1, -1):
             for k in range(n_nodes):
-                after[k] = after[k] * nodes[k] + law[b]
+                values[g, k] = values[g, k] * nodes[k] + law[b]
+    for g in range(size):
         for k in range(n_nodes):
-            ratios[g, k] = after[k] / before[k] if before[k] > 1e-290 else 0.0
+            ratios[g, k] = values[g + 1, k] / values[g, k] if values[g, k] > 1e-290 else 0.0
