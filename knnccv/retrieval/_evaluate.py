@@ -37,9 +37,10 @@ def evaluate(
         times, shares = tie_times(degree + 1, 1.0)
     strata, touched = lists.strata[: lists.lengths[0]], lists.identities[: lists.lengths[1]]
     length = scratch.length
-    limit = _least(_tail(means[0], length), images, scratch.inverse, plan)
-    ahead_limit = 1.0
-    if plan.by_identity:
+    limit, ahead_limit = 1.0, 1.0
+    if length > 0:
+        limit = _least(_tail(means[0], length), images, scratch.inverse, plan)
+    if plan.by_identity and plan.max_rank > 0:
         ahead_limit = _tail(means[1], plan.max_rank)
         if plan.identity_integrals:
             ahead_limit = _least(ahead_limit, identities, scratch.inverse_ahead, plan)
@@ -107,6 +108,8 @@ def _tail(mean, length):
 @jit
 def _least(bound, values, inverse, plan):
     """The least of `bound` and ``E[t^W] / t^(length - 1)``, which is at least P(W < length), at the nodes."""
+    if bound < NEGLIGIBLE:
+        return bound
     for k in range(len(plan.weights)):
         other = values[k] * inverse[k]
         if other < bound:  # never where it is infinite or 0 * infinity

@@ -9,38 +9,44 @@ from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
 @jit
 def weigh(images, plan, scratch):
     """Weights of the quadrature times the generating function."""
-    for k in range(len(plan.weights)):
-        scratch.mass[k] = plan.weights[k] * images[k]
+    mass, weights = scratch.mass, plan.weights
+    for k in range(len(weights)):
+        mass[k] = weights[k] * images[k]
 
 
 @jit
 def add_integrals(mine, relevant, weight, images, identities, plan, single, scratch):
     """Add an own item; `mine` is the law of own items before it, `scratch.mass` is from `weigh`."""
     mass, outer, inner = scratch.mass, scratch.outer, scratch.inner
+    nodes, weights, power = plan.nodes, plan.weights, scratch.last
     top = relevant - 1
     while top > 0 and mine[top] == 0.0:
         top -= 1
-    _polynomial(outer, mine, top, plan.nodes)
+    _polynomial(outer, mine, top, nodes)
     rectangle, whole, last = 0.0, 0.0, 0.0
-    for k in range(len(plan.weights)):
+    for k in range(len(weights)):
         rectangle += mass[k] * outer[k]
-        last += mass[k] * scratch.last[k]
-        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass[k]
+        last += mass[k] * power[k]
+        whole += mass[k]
+    if plan.identity_integrals:
+        whole = 0.0
+        for k in range(len(weights)):
+            whole += weights[k] * identities[k]
     single[AP] += weight * rectangle / relevant
     single[RECIPROCAL] += weight * mine[0] * whole
     single[INVERSE] += weight * mine[relevant - 1] * relevant * last
     if plan.trapezoid:
         before = mine[0] * images[len(images) - 1]
-        _polynomial(inner, mine[1:], top - 1, plan.nodes)
-        for k in range(len(plan.weights)):
+        _polynomial(inner, mine[1:], top - 1, nodes)
+        for k in range(len(weights)):
             before += mass[k] * inner[k]
         single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
     for b in range(len(single) - BIASED):
-        k = len(plan.weights) + b
+        k = len(weights) + b
         total = 0.0
         for a in range(top, -1, -1):
-            total = total * plan.nodes[k] + mine[a]
-        single[BIASED + b] += weight * (1 - plan.nodes[k]) * total * images[k]
+            total = total * nodes[k] + mine[a]
+        single[BIASED + b] += weight * (1 - nodes[k]) * total * images[k]
 
 
 @jit

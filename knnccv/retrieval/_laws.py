@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..kernel import jit
 from ..sampling import fill_binomial, fill_hypergeometric
 
@@ -142,43 +144,33 @@ def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law,
 @jit
 def fill_ahead_law(total, other, identities, none):
     """The law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
-    total[:] = 0.0
-    other[:] = 0.0
-    total[0] = 1.0
-    length, n = 1, 0
-    first, second, third = 1.0, 1.0, 1.0
-    for j in identities:
-        if n < 3:  # four at once
-            first, second, third = second, third, none[j]
-            n += 1
-            continue
-        total, other, length = _add_four(total, other, length, first, second, third, none[j])
-        n = 0
-    if n > 0:
-        first, second = first if n > 2 else 1.0, second if n > 1 else 1.0
-        total, other, length = _add_four(total, other, length, first, second, third, 1.0)
+    before, after = np.zeros(len(total) + 4), np.zeros(len(total) + 4)  # after four zeros
+    before[4] = 1.0
+    length = 1
+    whole = len(identities) - len(identities) % 4
+    for at in range(0, whole, 4):
+        first, second = none[identities[at]], none[identities[at + 1]]
+        third, fourth = none[identities[at + 2]], none[identities[at + 3]]
+        length = _add_four(before, after, length, first, second, third, fourth)
+        before, after = after, before
+    for at in range(whole, len(identities)):
+        length = _add_four(before, after, length, none[identities[at]], 1.0, 1.0, 1.0)
+        before, after = after, before
+    total[:] = before[4:]
     return total, other
 
 
 @jit
 def _add_four(total, other, length, first, second, third, fourth):
-    """Convolve with four indicators, given their probabilities of 0."""
+    """Convolve the law ``total[4:]`` with four indicators, given their probabilities of 0."""
     a0, a2 = first * second, (1.0 - first) * (1.0 - second)
     a1 = first * (1.0 - second) + (1.0 - first) * second
     b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
     b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
     c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
     c3, c4 = a1 * b2 + a2 * b1, a2 * b2
-    limit = len(total)
-    longer = min(length + 4, limit)
-    for r in range(min(4, longer)):
-        other[r] = c0 * total[r]
-        if r > 0:
-            other[r] += c1 * total[r - 1]
-        if r > 1:
-            other[r] += c2 * total[r - 2]
-        if r > 2:
-            other[r] += c3 * total[r - 3]
-    for r in range(4, longer):
-        other[r] = c0 * total[r] + c1 * total[r - 1] + c2 * total[r - 2] + c3 * total[r - 3] + c4 * total[r - 4]
-    return other, total, longer
+    longer = min(length + 4, len(total) - 4)
+    for r in range(longer):
+        near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
+        other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
+    return longer

@@ -13,24 +13,23 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
     Where there are more items than strata, the product over the strata is computed anew: this takes fewer
     factors than one ratio for every item.
     """
-    touch(steps, lists, nearer, pool, plan)
-    rows, before = nearer.rows, nearer.before
-    n = 0
+    starts, shares, rows, before = nearer.starts, nearer.shares, nearer.rows, nearer.before
+    seen, strata, n_strata = nearer.seen, lists.strata, lists.lengths[0]
+    n, mean = 0, means[0]
     for at in range(len(steps)):
         s = steps[at]
-        before[at] = counts[s]
-        counts[s] += 1
-        means[0] += nearer.shares[s]
-        start = nearer.starts[s]
-        rows[n] = start + before[at]
+        count, start = counts[s], starts[s]
+        before[at] = count
+        counts[s] = count + 1
+        mean += shares[s]
+        rows[n] = start + count
         n += start > 0
+        strata[n_strata] = s  # without a branch
+        n_strata += not seen[s]
+        seen[s] = True
+    means[0], lists.lengths[0] = mean, n_strata
     if plan.by_identity:
-        for at in range(len(steps)):
-            s = steps[at]
-            j = pool.identity[s]
-            was = none[j]
-            none[j] = was * none_left(sizes[s], before[at], draws[s])
-            means[1] += was - none[j]
+        _pass_identities(steps, none, means, lists, nearer, sizes, draws, pool)
     if not plan.integrals:
         return
     if n <= lists.lengths[0]:
@@ -50,24 +49,37 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
 
 
 @jit
+def _pass_identities(steps, none, means, lists, nearer, sizes, draws, pool):
+    """Multiply the probabilities that no drawn item of the identities is nearer."""
+    identity, before = pool.identity, nearer.before
+    seen, identities, n_identities = nearer.seen_ahead, lists.identities, lists.lengths[1]
+    mean = means[1]
+    for at in range(len(steps)):
+        s = steps[at]
+        j = identity[s]
+        was = none[j]
+        stays = was * none_left(sizes[s], before[at], draws[s])
+        none[j] = stays
+        mean += was - stays
+        identities[n_identities] = j
+        n_identities += not seen[j]
+        seen[j] = True
+    means[1], lists.lengths[1] = mean, n_identities
+
+
+@jit
 def touch(steps, lists, nearer, pool, plan):
     """Add strata of `steps` to the list of those of which a wrong item is nearer or tied."""
-    lengths, strata, seen = lists.lengths, lists.strata, nearer.seen
-    n = lengths[0]
     for s in steps:
-        if not seen[s]:
-            seen[s] = True
-            strata[n] = s
-            n += 1
-    lengths[0] = n
-    if plan.by_identity:
-        for s in steps:
-            j = pool.identity[s]
-            nearer.moved[j] = True
-            if not nearer.seen_ahead[j]:
-                nearer.seen_ahead[j] = True
-                lists.identities[lengths[1]] = j
-                lengths[1] += 1
+        if not nearer.seen[s]:
+            nearer.seen[s] = True
+            lists.strata[lists.lengths[0]] = s
+            lists.lengths[0] += 1
+        j = pool.identity[s]
+        if plan.by_identity and not nearer.seen_ahead[j]:
+            nearer.seen_ahead[j] = True
+            lists.identities[lists.lengths[1]] = j
+            lists.lengths[1] += 1
 
 
 @jit
@@ -105,28 +117,34 @@ def identities_ahead(identities, none, lists, nearer, plan):
 
     Few changes multiply it by a ratio each, otherwise the product is computed anew.
     """
-    touched = lists.identities[: lists.lengths[1]]
-    n_moved = 0
+    touched, settled, nodes = lists.identities[: lists.lengths[1]], nearer.settled, plan.nodes
+    n, n_moved = len(plan.weights), 0
     for j in touched:
-        n_moved += nearer.moved[j]
-    anew = 4 * n_moved > len(touched)
-    if anew:
-        identities[:] = 1.0
+        n_moved += none[j] != settled[j]
+    if 4 * n_moved <= len(touched):
+        for j in touched:
+            if none[j] != settled[j]:
+                replace(identities, settled[j], none[j], plan)
+                settled[j] = none[j]
+        return
+    identities[:] = 1.0
+    whole = len(touched) - len(touched) % 2
+    for at in range(0, whole, 2):  # two at once
+        first, second = none[touched[at]], none[touched[at + 1]]
+        for k in range(n):
+            t = nodes[k]
+            identities[k] *= (t + first * (1.0 - t)) * (t + second * (1.0 - t))
+    for j in touched[whole:]:
+        for k in range(n):
+            identities[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
     for j in touched:
-        if nearer.moved[j]:
-            nearer.moved[j] = False
-            if not anew and nearer.settled[j] > 0.0:
-                replace(identities, nearer.settled[j], none[j], plan)
-            nearer.settled[j] = none[j]
-        if anew:
-            stays = none[j]
-            for k in range(len(plan.weights)):
-                identities[k] *= plan.nodes[k] + stays * (1.0 - plan.nodes[k])
+        settled[j] = none[j]
 
 
 @jit
 def replace(identities, before, after, plan):
     """Replace the factor of an identity."""
+    nodes = plan.nodes
     for k in range(len(plan.weights)):
-        t = plan.nodes[k]
+        t = nodes[k]
         identities[k] *= (t + after * (1.0 - t)) / (t + before * (1.0 - t))

@@ -97,4 +97,3 @@ class Nearer(NamedTuple):
     before: Any  # nearer items of their strata
     steps: Any  # these strata
     settled: Any  # `none` when the generating function of the identities ahead was last computed
-    moved: Any  # whether it differs now

@@ -59,7 +59,9 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
     """Random strata: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
-    lists = Lists(np.empty(n_strata, np.int64), np.empty(n_identities, np.int64), np.zeros(2, np.int64))
+    lists = Lists(
+        np.empty(n_strata + 1, np.int64), np.empty(n_identities + 1, np.int64), np.zeros(2, np.int64)
+    )
     none = np.ones(n_identities)
     images, identities = np.ones(n_nodes), np.ones(n_nodes)
     means = np.zeros(2)
@@ -78,16 +80,16 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
     nearer = Nearer(
         np.zeros(n_strata, np.int64), draws / np.maximum(sizes, 1), np.zeros(n_strata, np.bool_),
         np.zeros(n_identities, np.bool_), np.empty(len(items) + n_strata, np.int64),
-        np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.ones(n_identities), np.zeros(n_identities, np.bool_),
+        np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.ones(n_identities),
     )  # fmt: skip
     if plan.integrals:
         for s in range(n_strata):
             nearer.starts[s] = 0 if draws[s] == sizes[s] else plan.rows[sizes[s]]
     for group in range(len(starts) - 1):
         begin, end = events[2 * group], events[2 * group + 1]
-        steps = nearer.steps[: end - begin]
-        for at in range(begin, end):
-            steps[at - begin] = pool.stratum[items[at]]
+        steps, some, stratum = nearer.steps[: end - begin], items[begin:end], pool.stratum
+        for at in range(len(steps)):
+            steps[at] = stratum[some[at]]
         advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
         n_equal = 0
         for at in range(end, events[2 * group + 2]):
