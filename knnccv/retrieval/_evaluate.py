@@ -39,11 +39,11 @@ def evaluate(
     length = scratch.length
     limit, ahead_limit = 1.0, 1.0
     if length > 0:
-        limit = _least(_tail(means[0], length), images, scratch.inverse, plan)
+        limit = least(tail(means[0], length), images, scratch.inverse, len(plan.weights))
     if plan.by_identity and plan.max_rank > 0:
-        ahead_limit = _tail(means[1], plan.max_rank)
+        ahead_limit = tail(means[1], plan.max_rank)
         if plan.identity_integrals:
-            ahead_limit = _least(ahead_limit, identities, scratch.inverse_ahead, plan)
+            ahead_limit = least(ahead_limit, identities, scratch.inverse_ahead, len(plan.weights))
     law, part, chosen = scratch.law, scratch.part, scratch.chosen
     mine, mine_too = scratch.mine, scratch.mine_too
     others, others_too = scratch.others, scratch.others_too
@@ -90,15 +90,15 @@ def evaluate(
                 if not has_ahead:
                     has_ahead = True
                     ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
-                _add_first(first, ahead, found.cmc[q])
+                add_first(first, ahead, found.cmc[q])
             elif by_first:
-                _add_first(first, others, found.cmc[q])
+                add_first(first, others, found.cmc[q])
             if by_rank:
-                _add_ranks(mine, relevant, weight, others, plan, found.ranks[q], found.single[q])
+                add_ranked(mine, relevant, weight, others, plan.map_r, found.ranks[q], found.single[q])
 
 
 @jit
-def _tail(mean, length):
+def tail(mean, length):
     """A bound of P(W < length) for a sum W of independent indicators; Chernoff."""
     if length == 0 or mean <= length:
         return 1.0
@@ -106,11 +106,11 @@ def _tail(mean, length):
 
 
 @jit
-def _least(bound, values, inverse, plan):
+def least(bound, values, inverse, n_nodes):
     """The least of `bound` and ``E[t^W] / t^(length - 1)``, which is at least P(W < length), at the nodes."""
     if bound < NEGLIGIBLE:
         return bound
-    for k in range(len(plan.weights)):
+    for k in range(n_nodes):
         other = values[k] * inverse[k]
         if other < bound:  # never where it is infinite or 0 * infinity
             bound = other
@@ -144,11 +144,11 @@ def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, 
             if before > 0.0:
                 left[j] = before * stays
                 if plan.identity_integrals:
-                    replace(of_identities, before, left[j], plan)
+                    replace(of_identities, before, left[j], plan.nodes, len(plan.weights))
 
 
 @jit
-def _add_first(weight, law, curve):
+def add_first(weight, law, curve):
     """Add ``weight P(rank <= r)`` for r = 1, 2, ..."""
     total = 0.0
     for r in range(len(curve)):
@@ -157,13 +157,13 @@ def _add_first(weight, law, curve):
 
 
 @jit
-def _add_ranks(mine, relevant, weight, others, plan, ranks, single):
+def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
     """The law of the rank, A + W + 1, and the scores that look at the first R ranks."""
     for a in range(relevant):
         if mine[a] > 0.0:
             for b in range(min(len(others), len(ranks) - a)):
                 ranks[a + b] += weight * mine[a] * others[b]
-            if plan.map_r:
+            if map_r:
                 for b in range(relevant - a):
                     both = weight * mine[a] * others[b] / relevant
                     single[R_PRECISION] += both

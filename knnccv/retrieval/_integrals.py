@@ -22,7 +22,7 @@ def add_integrals(mine, relevant, weight, images, identities, plan, single, scra
     top = relevant - 1
     while top > 0 and mine[top] == 0.0:
         top -= 1
-    _polynomial(outer, mine, top, nodes)
+    polynomial(outer, mine, top, nodes)
     rectangle, whole, last = 0.0, 0.0, 0.0
     for k in range(len(weights)):
         rectangle += mass[k] * outer[k]
@@ -37,7 +37,7 @@ def add_integrals(mine, relevant, weight, images, identities, plan, single, scra
     single[INVERSE] += weight * mine[relevant - 1] * relevant * last
     if plan.trapezoid:
         before = mine[0] * images[len(images) - 1]
-        _polynomial(inner, mine[1:], top - 1, nodes)
+        polynomial(inner, mine[1:], top - 1, nodes)
         for k in range(len(weights)):
             before += mass[k] * inner[k]
         single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
@@ -50,7 +50,7 @@ def add_integrals(mine, relevant, weight, images, identities, plan, single, scra
 
 
 @jit
-def _polynomial(values, law, top, nodes):
+def polynomial(values, law, top, nodes):
     """The polynomial with coefficients ``(1 + a) law[a]``, a = 0 .. top, at every node."""
     for k in range(len(values)):
         values[k] = 0.0

@@ -33,8 +33,8 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
     if not plan.integrals:
         return
     if n <= lists.lengths[0]:
-        _multiply(images, plan.ratios, rows[:n])
-        _power(images, plan.nodes, len(steps) - n)
+        multiply(images, plan.ratios, rows[:n])
+        power(images, plan.nodes, len(steps) - n)
         return
     n, n_sure = 0, 0
     for s in lists.strata[: lists.lengths[0]]:
@@ -44,8 +44,8 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
         if start == 0:
             n_sure += counts[s]
     images[:] = 1.0
-    _multiply(images, plan.values, rows[:n])
-    _power(images, plan.nodes, n_sure)
+    multiply(images, plan.values, rows[:n])
+    power(images, plan.nodes, n_sure)
 
 
 @jit
@@ -83,7 +83,7 @@ def touch(steps, lists, nearer, pool, plan):
 
 
 @jit
-def _multiply(images, table, rows):
+def multiply(images, table, rows):
     """Multiply `images` by rows of the table, four at once."""
     whole = len(rows) - len(rows) % 4
     for at in range(0, whole, 4):
@@ -98,7 +98,7 @@ def _multiply(images, table, rows):
 
 
 @jit
-def _power(images, nodes, exponent):
+def power(images, nodes, exponent):
     """Multiply by ``nodes ** exponent``: items that are always drawn."""
     if exponent == 0:
         return
@@ -112,39 +112,37 @@ def _power(images, nodes, exponent):
 
 
 @jit
-def identities_ahead(identities, none, lists, nearer, plan):
-    """The generating function of the number of identities ahead, where `none` has changed.
+def identities_ahead(product, none, settled, touched, nodes, n_nodes):
+    """The generating function of the number of identities ahead, at the first `n_nodes` nodes.
 
-    Few changes multiply it by a ratio each, otherwise the product is computed anew.
+    `none` is `settled` but for those that have changed; where they are few, each multiplies by a ratio.
     """
-    touched, settled, nodes = lists.identities[: lists.lengths[1]], nearer.settled, plan.nodes
-    n, n_moved = len(plan.weights), 0
+    n_moved = 0
     for j in touched:
         n_moved += none[j] != settled[j]
     if 4 * n_moved <= len(touched):
         for j in touched:
             if none[j] != settled[j]:
-                replace(identities, settled[j], none[j], plan)
+                replace(product, settled[j], none[j], nodes, n_nodes)
                 settled[j] = none[j]
         return
-    identities[:] = 1.0
+    product[:] = 1.0
     whole = len(touched) - len(touched) % 2
     for at in range(0, whole, 2):  # two at once
         first, second = none[touched[at]], none[touched[at + 1]]
-        for k in range(n):
+        for k in range(n_nodes):
             t = nodes[k]
-            identities[k] *= (t + first * (1.0 - t)) * (t + second * (1.0 - t))
+            product[k] *= (t + first * (1.0 - t)) * (t + second * (1.0 - t))
     for j in touched[whole:]:
-        for k in range(n):
-            identities[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
+        for k in range(n_nodes):
+            product[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
     for j in touched:
         settled[j] = none[j]
 
 
 @jit
-def replace(identities, before, after, plan):
+def replace(product, before, after, nodes, n_nodes):
     """Replace the factor of an identity."""
-    nodes = plan.nodes
-    for k in range(len(plan.weights)):
+    for k in range(n_nodes):
         t = nodes[k]
-        identities[k] *= (t + after * (1.0 - t)) / (t + before * (1.0 - t))
+        product[k] *= (t + after * (1.0 - t)) / (t + before * (1.0 - t))

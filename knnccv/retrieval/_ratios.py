@@ -71,9 +71,9 @@ def survey(masked, stratum, sizes, needed, cut):
     left = np.empty_like(sizes)
     for q in range(len(masked)):
         left[:] = sizes
+        out = masked[q]
         for i in range(len(stratum)):
-            if masked[q, i]:
-                left[stratum[i]] -= 1
+            left[stratum[i]] -= out[i]
         for s in range(len(sizes)):
             if 0 < left[s] < sizes[s]:
                 needed[left[s]] = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
+from ._alone import inverse_power, walk_alone
 from ._buckets import bucket, group_starts
 from ._evaluate import evaluate
 from ._nearer import advance, identities_ahead, touch
@@ -50,13 +51,16 @@ def score_rows(distances, masked, codes, pool, plan, found):
         found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
+        elif not tied:
+            family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+            walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
         else:
             _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found)
 
 
 @jit
 def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
-    """Random strata: multiply ratios item by item, and evaluate every group of own items."""
+    """Items that tie: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     lists = Lists(
@@ -74,7 +78,7 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
         np.empty(relevant + 1), np.empty(relevant + 1), np.empty(max(length, 1)), np.empty(max(length, 1)),
         np.empty(max(plan.max_rank, 1)), np.empty(max(plan.max_rank, 1)), np.empty(n_nodes),
         plan.nodes ** (relevant - 1), np.empty(n_nodes), np.empty(n_nodes),
-        _inverse_power(plan.nodes, length - 1), _inverse_power(plan.nodes, plan.max_rank - 1),
+        inverse_power(plan.nodes, length - 1), inverse_power(plan.nodes, plan.max_rank - 1),
         np.empty((len(family), widest + 1)), np.full(len(family), -1),
     )  # fmt: skip
     nearer = Nearer(
@@ -100,7 +104,8 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             tied[s] += 1
         touch(equal[:n_equal], lists, nearer, pool, plan)
         if plan.identity_integrals:
-            identities_ahead(identities, none, lists, nearer, plan)
+            touched = lists.identities[: lists.lengths[1]]
+            identities_ahead(identities, none, nearer.settled, touched, plan.nodes, len(plan.weights))
         members = own[starts[group] : starts[group + 1]]
         for i in members:
             tied[pool.stratum[i]] += 1
@@ -121,12 +126,3 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             steps = nearer.steps[:n]
             advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
 
-
-@jit
-def _inverse_power(nodes, exponent):
-    """``nodes ** -exponent``; infinite where it is too large for a number."""
-    result = np.empty(len(nodes))
-    for k in range(len(nodes)):
-        value = nodes[k] ** max(exponent, 0)
-        result[k] = 1.0 / value if value > 1e-300 else np.inf
-    return result
