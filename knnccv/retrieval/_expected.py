@@ -11,9 +11,10 @@ from ._blocks import Draw
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import Score, values_of
+from ._scores import Score, errors_of, values_of
 from ._strata import pool_of
 from ._tables import Found
+from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
@@ -43,7 +44,9 @@ def expected_retrieval(
     Parameters
     ----------
     near : Between, or array of shape (n_queries, n_gallery)
-        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped).
+        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped). Or
+        lists of the nearest, from `Neighbors.between_lists`: right items that are not listed then count as
+        the farthest, and the exact score lies between `score` and ``score + error_bound``.
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
@@ -56,19 +59,21 @@ def expected_retrieval(
         `SameCamera`, `CameraPairs`, `JunkIdentities`; a function of an int64 array of queries that returns
         a bool array (n, n_gallery), True = removed; "self": queries and gallery are the same items in the
         same order.
-    scores : tuple of str, default ("cmc", "ap")
+    scores : tuple of str or forms, default ("cmc", "ap")
         "cmc"; "ap", the average precision; "rr", the reciprocal rank of the first right item; "inp", the
         number of right items divided by the rank of the last one; "precision@k", "recall@k", "ndcg@k"
-        (binary relevance); "r_precision"; "map@r"; "rbp" or "rbp@p", rank-biased precision with the
-        persistence p (default 0.8).
+        (binary relevance); "r_precision"; "map@r"; "ap@k/r" and "ap@k/min", the precisions at the right
+        items among the first k, divided by the number R of right items, or by min(k, R); "rbp" or "rbp@p",
+        rank-biased precision with the persistence p (default 0.8); "cmc_all_shots", the CMC of every right
+        item as if it were the only one. Or scores of your own: `Reciprocal`, `AtRank`, `First`, `Table`.
     rank : {"image", "identity"}, optional
-        What "cmc" and "rr" count: every drawn image, or every identity once, at its nearest drawn image.
-        Default: "image".
+        What "cmc", "cmc_all_shots" and "rr" count: every drawn image, or every identity once, at its
+        nearest drawn image. Default: "image".
     ap : {"rectangle", "trapezoid"}, optional
         Average precision: the precision at each right item, or its mean with the precision just before.
         Default: "rectangle".
     max_rank : int, default 50
-        Length of the CMC curve.
+        Length of the CMC curves.
     ties : {"index", "random"}, default "index"
         Equally near gallery items: in the order of the gallery, or in random order, all equally likely.
     tol : float, default 1e-12
@@ -113,7 +118,7 @@ def expected_retrieval(
     )  # fmt: skip
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied = _scored(problem, draw, some, n_jobs)
+        values, valid, counts, tied, truncated = _scored(problem, draw, some, n_jobs)
         found.update(values)
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
@@ -127,6 +132,7 @@ def expected_retrieval(
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=tied,
+        truncated=truncated,
         per_query=draw.n_drawn > 0 and draw.per_query,
         draws=counts,
     )
@@ -134,8 +140,12 @@ def expected_retrieval(
 
 def _scored(
     problem: Problem, gallery: Gallery, scores: tuple[Score, ...], n_jobs: int | None
-) -> tuple[dict[str, RetrievalScore], Array, Any, int]:
-    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties."""
+) -> tuple[dict[str, RetrievalScore], Array, Any, int, int]:
+    """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties.
+
+    Last, the number of queries with right items that are not listed. Their scores are the smallest that
+    agree with the list, and the bounds reach to the largest.
+    """
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
     found = draw.found(n_jobs)
@@ -149,11 +159,15 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
+    ceiling = draw.ceiling(found)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
-        values = values_of(score, found, scores, problem.ap)
-        relative = found.rounding + (draw.rule.error if score.integral else 0.0)
-        errors = relative * (values if values.ndim == 1 else 1.0) + found.skipped * (not score.integral)
+        if draw.open.any():
+            check_bracketed(score, found.relevant)
+        values = values_of(score, found, scores, problem.ap, problem.max_rank)
+        highest = np.maximum(values_of(score, ceiling, scores, problem.ap, problem.max_rank), values)
+        errors = errors_of(score, ceiling, highest, draw.rule.error)
+        width = np.inf if problem.near.approximate else np.max(weights @ (highest - values))
         per_item = values.copy()
         per_item[~valid] = np.nan
         mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
@@ -162,13 +176,14 @@ def _scored(
             float(mean) if values.ndim == 1 else mean,
             per_item,
             weights,
-            float(weights @ errors) + 4e-16,
+            float(weights @ errors) + 4e-16 + float(width),
             tied,
+            not problem.near.approximate,
         )
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-    return result, valid, drawn, tied
+    return result, valid, drawn, tied, int((draw.open & valid).sum())
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

@@ -13,13 +13,14 @@ from ..kernel import jit
 from ._alone import inverse_power, walk_alone
 from ._buckets import bucket, group_starts
 from ._evaluate import evaluate
+from ._forms_walk import evaluate_forms, rank_forms
 from ._nearer import advance, identities_ahead, touch
 from ._ranked import add_ranks
 from ._tables import Lists, Nearer, Scratch
 
 
 @jit
-def score_rows(distances, masked, codes, pool, plan, found):
+def score_rows(distances, masked, codes, pool, plan, forms, found):
     """Fill in the results of the queries of one block; `codes` has their identities, or -1."""
     n_strata = len(pool.sizes)
     sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
@@ -51,16 +52,18 @@ def score_rows(distances, masked, codes, pool, plan, found):
         found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
-        elif not tied:
+            if forms.active:
+                rank_forms(own, events, items, pool, plan, q, found, forms)
+        elif not tied and not forms.active:
             family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
             walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
         else:
-            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found)
+            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms)
 
 
 @jit
-def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
-    """Items that tie: multiply ratios item by item, and evaluate every group of own items."""
+def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms):
+    """Items that tie, or forms: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     lists = Lists(
@@ -113,6 +116,11 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
             sizes, draws, pool, plan, q, found, scratch,
         )  # fmt: skip
+        if forms.active:
+            evaluate_forms(
+                members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
+                sizes, draws, pool, plan, q, found, scratch, forms,
+            )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0
