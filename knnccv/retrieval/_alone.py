@@ -25,7 +25,11 @@ def walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q
     single, curve, ranks = found.single[q], found.cmc[q], found.ranks[q]
     n_nodes, n_weights, n_biased = len(nodes), len(weights), len(single) - BIASED
     integrals, by_identity, trapezoid = plan.integrals, plan.by_identity, plan.trapezoid
-    identity_integrals, max_rank, looks = plan.identity_integrals, plan.max_rank, plan.ranks > 0 or plan.map_r
+    identity_integrals, max_rank, looks = (
+        plan.identity_integrals,
+        plan.max_rank,
+        plan.ranks > 0 or plan.map_r,
+    )
     length = max(plan.length, relevant if plan.map_r else 0)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     shares, starts = draws / np.maximum(sizes, 1), np.zeros(n_strata, np.int64)
@@ -151,7 +155,17 @@ def walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q
             else:
                 if not has_others:
                     others, others_too = fill_others_law(
-                        others, others_too, strata[:n_seen], sizes, counts, tied, draws, 0.0, law, part, chosen
+                        others,
+                        others_too,
+                        strata[:n_seen],
+                        sizes,
+                        counts,
+                        tied,
+                        draws,
+                        0.0,
+                        law,
+                        part,
+                        chosen,
                     )
                 add_first(first, others, curve)
         counts[member] += 1

@@ -107,7 +107,7 @@ def tail(mean, length):
 
 @jit
 def least(bound, values, inverse, n_nodes):
-    """The least of `bound` and ``E[t^W] / t^(length - 1)``, which is at least P(W < length), at the nodes."""
+    """The least of `bound` and ``E[t^W] / t^(length - 1)``, bounds of P(W < length), at the nodes."""
     if bound < NEGLIGIBLE:
         return bound
     for k in range(n_nodes):

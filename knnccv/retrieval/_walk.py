@@ -133,4 +133,3 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
         if n > 0:
             steps = nearer.steps[:n]
             advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
-
