@@ -25,6 +25,8 @@ CUT = (
     "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
+OF_IMAGES = {"ap", "inp", "rbp", "r_precision", "map@r", "precision", "recall", "ndcg"}
+"""Scores that rank images, whatever the others count."""
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
@@ -52,7 +54,8 @@ class Draw:
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
-        integrals = any(score.integral for score in scores)
+        random = shots > 0 or problem.ties == "random"  # otherwise there is one ranking
+        integrals = random and any(score.integral for score in scores)
         reciprocals = forms_in(scores, Reciprocal)
         degree = most_drawn(drawn, pool, gallery.n_others) + max(
             [form.c for form in reciprocals], default=0
@@ -61,7 +64,7 @@ class Draw:
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
         whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
         self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
-        by_identity = problem.rank == "identity"
+        by_identity = problem.rank == "identity" and not families <= OF_IMAGES
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
@@ -81,6 +84,8 @@ class Draw:
             weights=self.rule.weights,
             ratios=None,
             rows=None,
+            values=None,
+            trapezoid=np.bool_(problem.ap == "trapezoid"),
         )
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
@@ -147,9 +152,9 @@ class Draw:
     def _fill(self, start: int, stop: int, result: Found) -> None:
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
-        ratios, rows = self._ratios.for_sizes(needed)
+        ratios, rows, table = self._ratios.for_sizes(needed)
         codes = self._codes[start:stop]
-        plan = self.plan._replace(ratios=ratios, rows=rows)
+        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
         part = Found(*(values[start:stop] for values in result))
         forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
