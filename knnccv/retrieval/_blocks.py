@@ -54,7 +54,7 @@ class Draw:
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
-        random = shots > 0 or problem.ties == "random"  # otherwise there is one ranking
+        random = gallery.random or problem.ties == "random"  # otherwise there is one ranking
         integrals = random and any(score.integral for score in scores)
         reciprocals = forms_in(scores, Reciprocal)
         degree = most_drawn(drawn, pool, gallery.n_others) + max(

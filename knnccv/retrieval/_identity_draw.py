@@ -10,12 +10,12 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import tie_times
-from ._evaluate import _add_first, _add_ranks, _tail
+from ._buckets import bucket, group_starts
+from ._evaluate import add_first, add_ranked, tail
 from ._forms_walk import _add_every, _add_reciprocals, _add_tables
 from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
 from ._laws import fill_own_law
 from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
-from ._walk import _bucket, _group_starts
 
 NEGLIGIBLE = 1e-18
 
@@ -42,8 +42,8 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
             whole = pool.shots == 0 or pool.always[s]
             draws[s] = sizes[s] if whole else min(pool.shots, sizes[s])
         own = own[np.argsort(row[own], kind="mergesort")]
-        starts = _group_starts(row[own], plan.fair)
-        events, items, _, found.ties[q] = _bucket(
+        starts = group_starts(row[own], plan.fair)
+        events, items, _, found.ties[q] = bucket(
             row, out, code, own, starts, pool, plan.fair, found.means[q]
         )
         relevant = 0
@@ -125,7 +125,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
         for c in range(n_seen):
             none = share_chosen * nearer.none[0, c] + (1.0 - share_chosen) * nearer.none[1, c]
             mean += 1.0 - none
-        limit = _tail(mean, max(length, depth))
+        limit = tail(mean, max(length, depth))
         laws = laws and limit >= NEGLIGIBLE
         copy_state(passed, untied, laws)
         n_untied = n_passed
@@ -176,9 +176,9 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                     found.skipped[q] += max(weight if by_law else 0.0, first) * limit
                     continue
                 if plan.max_rank:
-                    _add_first(first, ahead if plan.by_identity else ranks, found.cmc[q])
+                    add_first(first, ahead if plan.by_identity else ranks, found.cmc[q])
                 if by_rank:
-                    _add_ranks(mine, relevant, weight, ranks, plan, found.ranks[q], found.single[q])
+                    add_ranked(mine, relevant, weight, ranks, plan.map_r, found.ranks[q], found.single[q])
                 if forms.active:
                     _add_tables(mine, relevant, weight, ranks, forms, found.forms[q])
                     counted = ahead if plan.by_identity else ranks
