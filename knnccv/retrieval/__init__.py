@@ -12,7 +12,7 @@ Person re-identification, face recognition and metric learning publish means ove
   `_forms_plan` their arrays and `_forms_walk` their compiled code; `_check` has `check_score`.
 - `_blocks` runs blocks of queries in threads. `_buckets` puts wrong items between the right ones. `_alone`
   walks along the right items of a query where nothing ties, `_walk` otherwise, where `_evaluate` adds what
-  tied ones contribute; `_ranked` does it where nothing is random. `_nearer` and `_integrals` are their parts.
+  tied ones contribute; `_ranked` does it where nothing is random. `_nearer` and `_integrals` are parts.
 - `_truncated` has the two rankings that bracket those of which only the nearest items are known.
 - `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
 - `_tables` names the arrays of the compiled code.
