@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._parallel import for_each
@@ -21,6 +23,15 @@ CUT = (
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
+class Rows(NamedTuple):
+    """What is scored of some queries: distances, mask, positions of their identities, plan."""
+
+    values: Array
+    masked: Array
+    codes: Array
+    plan: Plan
 
 
 class Draw:
@@ -80,7 +91,15 @@ class Draw:
     def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
         """Score all queries."""
         n = self._near.n_queries
-        result = Found(
+        result = self.empty(n)
+        step = block_rows or self._near.rows_at_once
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        return result
+
+    def empty(self, n: int) -> Found:
+        """Results of n queries, all zero."""
+        return Found(
             np.zeros((n, self.n_single)),
             np.zeros((n, self._max_rank)),
             np.zeros((n, self._depth)),
@@ -90,10 +109,18 @@ class Draw:
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
         )
-        step = block_rows or self._near.rows_at_once
-        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
-        return result
+
+    def block(self, start: int, stop: int) -> Rows:
+        """Distances and the checked mask of some queries, and the plan with the tables that they need."""
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        masked = self.removed(start, stop, needed)
+        ratios, rows = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows)
+        return Rows(self._near.block(start, stop), masked, self._codes[start:stop], plan)
+
+    def score(self, block: Rows, found: Found) -> None:
+        """Fill in the results of a block of queries; those with a negative code are skipped."""
+        score_rows(block.values, block.masked, block.codes, self._pool, block.plan, found)
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -119,13 +146,7 @@ class Draw:
         return masked
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
-        needed = np.zeros(self._ratios.largest + 1, np.bool_)
-        masked = self.removed(start, stop, needed)
-        ratios, rows = self._ratios.for_sizes(needed)
-        plan = self.plan._replace(ratios=ratios, rows=rows)
-        part = Found(*(values[start:stop] for values in result))
-        values = self._near.block(start, stop)
-        score_rows(values, masked, self._codes[start:stop], self._pool, plan, part)
+        self.score(self.block(start, stop), Found(*(values[start:stop] for values in result)))
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)
