@@ -11,6 +11,14 @@ from ..sampling import fill_hypergeometric
 @jit
 def multiply(law, factor, degree):
     """Convolve a truncated law with ``factor[: degree + 1]``, in place."""
+    if degree == 1:
+        miss, hit = factor[0], factor[1]
+        before = 0.0
+        for r in range(len(law)):
+            value = law[r]
+            law[r] = value * miss + before * hit
+            before = value
+        return
     for r in range(len(law) - 1, -1, -1):
         total = 0.0
         for b in range(min(degree, r) + 1):

@@ -282,6 +282,7 @@ def _add_identities(values, mine, state, tables, wanted, pool):
     for r in range(n_ranks):
         total += law[r]
         values[0, start + r] = total
+    usual, sums = values[0, start:].copy(), np.empty(n_ranks)
     whole = 0.0
     if f >= 0:
         for k in range(n_nodes):
@@ -289,18 +290,20 @@ def _add_identities(values, mine, state, tables, wanted, pool):
         values[0, f] = whole
     for at in range(n):
         j = state.ahead[at]
+        total = 0.0
+        for r in range(n_ranks):
+            sums[r] = total
+            total += outs[at, r]
         for s in pool.strata[pool.strata_starts[j] : pool.strata_starts[j + 1]]:
             if not state.random[s] or state.counts[s] == 0:
                 continue
             row = tables.rows[state.sizes[s]] + state.counts[s]
             stays = _stays(j, s, state, tables, pool) * tables.law_behind[row, 0]
-            less, total = 0.0, 0.0
+            behind_s, before_s = state.behind[s, start:], state.before[s, start:]
             for r in range(n_ranks):
-                total = less + outs[at, r]
-                usual = values[0, start + r]
-                state.behind[s, start + r] += mine[0] * (stays * total + (1 - stays) * less - usual)
-                state.before[s, start + r] += mine[0] * (less - usual)
-                less = total
+                less = sums[r] - usual[r]
+                behind_s[r] += mine[0] * (less + stays * outs[at, r])
+                before_s[r] += mine[0] * less
             if f < 0:
                 continue
             behind, before = 0.0, 0.0
