@@ -65,8 +65,8 @@ class RetrievalDifference:
         if not math.isnan(error):
             luck = f"standard error {error:.2f} points over identities ({self.of})"
         return (
-            f"<{self.name}{at}: difference {first:+.2f} points, {luck}; {np.count_nonzero(ones > 0)} queries "
-            f"better and {np.count_nonzero(ones < 0)} worse>"
+            f"<{self.name}{at}: difference {first:+.2f} points, {luck}; "
+            f"{np.count_nonzero(ones > 0)} queries better and {np.count_nonzero(ones < 0)} worse>"
         )
 
 
@@ -80,7 +80,7 @@ def paired_difference(first: Any, second: Any, name: str) -> RetrievalDifference
             raise ValueError(msg)
     for a, b, words in zip(_arrays(first), _arrays(second), ARRAYS, strict=True):
         if not np.array_equal(a, b):
-            msg = f"the results have different {words}; a paired difference needs the same queries and gallery"
+            msg = f"the results have different {words}; a paired difference needs the same data"
             raise ValueError(msg)
     if np.shape(one.score) != np.shape(two.score):
         msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"

@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 @jit
 def effect_rows(distances, masked, codes, weights, pool, tables, wanted, effects):
-    """Add ``weights[q] (E[score | j is drawn] - E[score])`` of the queries of one block to ``effects[j]``."""
+    """Add ``weights[q] (E[score | j is drawn] - E[score])`` of all queries of a block to ``effects[j]``."""
     for q in range(len(distances)):
         if weights[q] > 0:
             _add_query(distances[q], masked[q], codes[q], weights[q], pool, tables, wanted, effects)
@@ -81,7 +81,7 @@ def _add_query(row, out, code, weight, pool, tables, wanted, effects):
         chance = state.draws[member] / state.sizes[member]
         fill_own(mine, part, family, state.sizes, state.counts, state.draws, member, -1, False)
         values[:] = 0.0
-        _add_integrals(values, chance * mine, basis, sure, state, tables, wanted, pool)
+        _add_integrals(values, chance * mine, basis, sure, state, tables, wanted)
         if wanted.length > 0:
             _add_laws(values, chance * mine, gains, sure, state, tables, wanted)
         if wanted.by_identity:
@@ -102,7 +102,9 @@ def _add_query(row, out, code, weight, pool, tables, wanted, effects):
                 effects[own[i]] += weight * ((1 / chance - 1) * base + state.behind[s] - state.before[s])
             if nearer + (s == member) < state.sizes[s]:
                 if share > 0:
-                    fill_own(changed, part, family, state.sizes, state.counts, state.draws, member, s, False)
+                    fill_own(
+                        changed, part, family, state.sizes, state.counts, state.draws, member, s, False
+                    )
                     _score(state.behind[s], changed, values, share, accumulate=True)
                 state.behind[s] -= base
         state.counts[member] += 1
@@ -167,7 +169,7 @@ def _score(score, law, values, share, accumulate=False):
 
 
 @jit
-def _add_integrals(values, mine, basis, sure, state, tables, wanted, pool):
+def _add_integrals(values, mine, basis, sure, state, tables, wanted):
     """Fill in the integrals of `values`, and add the changes of wrong strata."""
     n_nodes = len(wanted.nodes)
     if len(basis) == 0:
@@ -247,7 +249,9 @@ def _add_laws(values, mine, gains, sure, state, tables, wanted):
         for side in range(2):
             sums = state.before[s] if side else state.behind[s]
             changed[:] = outs[at]
-            multiply(changed, tables.law_before[row] if side else tables.law_behind[row], len(factors[at]) - 1)
+            multiply(
+                changed, tables.law_before[row] if side else tables.law_behind[row], len(factors[at]) - 1
+            )
             for f in range(len(gains)):
                 total = 0.0
                 for b in range(length):
@@ -322,7 +326,9 @@ def _stays(j, without, state, tables, pool):
     stays = 1.0
     for s in pool.strata[pool.strata_starts[j] : pool.strata_starts[j + 1]]:
         if s != without and state.counts[s] > 0:
-            stays *= tables.law[tables.rows[state.sizes[s]] + state.counts[s], 0] if state.random[s] else 0.0
+            if not state.random[s]:
+                return 0.0
+            stays *= tables.law[tables.rows[state.sizes[s]] + state.counts[s], 0]
     return stays
 
 

@@ -140,4 +140,4 @@ def _warn_of_distractors(identities: Array, counts: Array, only: Array) -> None:
             f"identity; if these are distractors of many identities, pass always=[{name.item()!r}], which "
             "keeps them in every gallery"
         )
-        warnings.warn(msg, InferenceWarning, stacklevel=5)
+        warnings.warn(msg, InferenceWarning, stacklevel=7)

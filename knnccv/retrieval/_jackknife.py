@@ -49,7 +49,7 @@ def scores_without(
     groups: IdentityGroups,
     n_jobs: int | None,
 ) -> dict[str, Array]:
-    """The scores without each group, its queries and its gallery items, which leave the pool before the draw.
+    """The scores without each group: its queries are left out, and its gallery items before the draw.
 
     Each block of distances is computed once and walked once for every group.
 
@@ -88,7 +88,8 @@ def scores_without(
     for_each(fill, list(tiles), n_jobs)
     left = np.array([weights[of_queries != g].sum() for g in range(n_groups)])
     without = sums.sum(axis=0) / left[:, None]
-    return {
-        score.name: without[:, starts[c] : starts[c + 1]] if score.family == "cmc" else without[:, starts[c]]
-        for c, score in enumerate(scores)
-    }
+    result = {}
+    for c, score in enumerate(scores):
+        part = without[:, starts[c] : starts[c + 1]]
+        result[score.name] = part if score.family == "cmc" else part[:, 0]
+    return result
