@@ -12,6 +12,7 @@ GROUPS = {
     "curves": ["surface", "learning_curve", "regression"],
     "details": ["confusion", "rank_curves", "mislabeled", "influence", "ties"],
     "distances": ["precomputed", "molecules", "rib", "large"],
+    "retrieval": ["random_galleries", "episodes"],
     "extending": ["plugin"],
 }
 """The groups and their examples, in the order in which they are shown."""

@@ -3,6 +3,7 @@
 - `commands` defines the commands and their options; `options` checks and interprets them.
 - `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them.
 - `score` computes an answer; `score_answer` and `score_details` print it. `certainty` has its intervals.
+- `retrieval_data` reads the data of ``retrieval``, and `retrieval_answer` prints its answer.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from .options import (
     size,
     width,
 )
+from .retrieval_command import add_retrieval
 
 Commands = Any  # the type that add_subparsers() returns is private
 
@@ -267,7 +268,7 @@ def add_warm(commands: Commands) -> None:
     parser.set_defaults(run=run_warm)
 
 
-COMMANDS = (add_score, add_episodes, add_datasets, add_reproduce, add_warm)
+COMMANDS = (add_score, add_retrieval, add_episodes, add_datasets, add_reproduce, add_warm)
 
 
 def run_score(args: argparse.Namespace) -> int:

@@ -117,6 +117,7 @@ def embedded(statistics: Statistics, whole: Statistics, table: Table) -> Embedde
         rows=rows,
         shift=0,
         exact=False,
+        n_searched=table.n_items,
         n_known=n_known,
         shrink=shrink[items],
         moved=moved[items],

@@ -42,12 +42,12 @@ def distinct_rows(table: Array, fewest_copies: int = 4) -> Array | None:
 
 def _has_more_than(most: int, table: Array) -> bool:
     """Return True if there are more than `most` distinct rows; the first column often shows it."""
-    return len(np.unique(table[:, 0])) > most or len(np.unique(_mixed(table))) > most
+    return len(np.unique(table[:, 0])) > most or len(np.unique(mixed(table))) > most
 
 
 def _numbers(table: Array) -> Array:
     """The number of the distinct row of every row."""
-    _, first, numbers = np.unique(_mixed(table), return_index=True, return_inverse=True)
+    _, first, numbers = np.unique(mixed(table), return_index=True, return_inverse=True)
     numbers = numbers.ravel().astype(np.int64)
     words = _words(table)
     if (words[first[numbers]] != words).any():  # different rows are mixed to one number
@@ -60,7 +60,7 @@ def _words(table: Array) -> Array:
     return np.ascontiguousarray(table).view(f"u{table.dtype.itemsize}")
 
 
-def _mixed(table: Array) -> Array:
+def mixed(table: Array) -> Array:
     """A number of 64 bits for every row: equal for equal rows, and nearly always different otherwise."""
     mixed = np.zeros(len(table), np.uint64)
     for column in _words(table).T:

@@ -214,6 +214,17 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> PreparedMetric:
 
 
 def _angular(data: Array, *, centered: bool) -> PreparedMetric:
+    rows, zero = unit_rows(data, centered=centered)
+    to_distance = partial(_times_power, -1)
+    if not zero.any():
+        return PreparedMetric(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
+    # An added column marks rows without a direction, whose distance to every row is 1.
+    rows = np.column_stack([rows, zero.astype(float)])
+    return PreparedMetric(rows, _angles, to_distance)
+
+
+def unit_rows(data: Array, *, centered: bool) -> tuple[Array, Array]:
+    """Rows scaled to one length, and which have no direction; `centered` for correlation."""
     if centered:
         constant = data.max(axis=1) == data.min(axis=1)
         scaled = np.ldexp(data, -np.frexp(np.abs(data).max(axis=1, keepdims=True))[1])
@@ -222,16 +233,10 @@ def _angular(data: Array, *, centered: bool) -> PreparedMetric:
         centered_rows = data.shape[1] * from_first - from_first.sum(axis=1, keepdims=True)
         data = np.where(constant[:, None], 0.0, centered_rows)
     largest = np.abs(data).max(axis=1, keepdims=True)
-    zero = largest[:, 0] == 0
     # Proportional rows have the same quotients to the last bit.
     rows = data / np.where(largest == 0, 1.0, largest)
     rows /= np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
-    to_distance = partial(_times_power, -1)
-    if not zero.any():
-        return PreparedMetric(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
-    # An added column marks rows without a direction, whose distance to every row is 1.
-    rows = np.column_stack([rows, zero.astype(float)])
-    return PreparedMetric(rows, _angles, to_distance)
+    return rows, largest[:, 0] == 0
 
 
 def _angles(rows: Array, all_rows: Array) -> Array:

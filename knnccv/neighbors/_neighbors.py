@@ -11,13 +11,13 @@ import numpy as np
 from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
-from ._between import FromPairs
 from ._engines.engine import Engine
 from ._engines.stored_lists import StoredLists
 from ._given_lists import source_of_lists
 from ._inputs import lists_of_graph
 from ._lists import NeighborLists
 from ._metrics import Metric
+from ._pairs import FromPairs
 from ._sources import FeatureTable, GivenLists, Source
 
 CACHE_BYTES = 2**29

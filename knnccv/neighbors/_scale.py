@@ -23,7 +23,7 @@ def shifted(data: Array, name: str, limit: int, low: int) -> tuple[Array, int, i
     ValueError
         If small values would lose digits.
     """
-    largest, smallest = _span(data)
+    largest, smallest = span(data)
     shift = largest - limit if largest > limit or smallest < low else 0
     scaled = np.ldexp(data, -shift) if shift else data
     if shift and (np.ldexp(scaled, shift) != data).any():
@@ -41,7 +41,7 @@ def safely_scaled(data: Array, name: str, limit: int, low: int) -> tuple[Array, 
     """
     scaled, shift, smallest = shifted(data, name, limit, low)
     if smallest < low:
-        raise ValueError(_too_wide(name, smallest + shift, _span(data)[0]))
+        raise ValueError(_too_wide(name, smallest + shift, span(data)[0]))
     return scaled, shift
 
 
@@ -49,7 +49,7 @@ def _too_wide(name: str, smallest: int, largest: int) -> str:
     return f"X spans too many orders of magnitude for metric {name!r}: 2**{smallest} to 2**{largest}"
 
 
-def _span(data: Array) -> tuple[int, int]:
+def span(data: Array) -> tuple[int, int]:
     """Binary exponents of the largest and the smallest nonzero absolute value."""
     largest, smallest = 0.0, np.inf
     for start in range(0, len(data), PIECE):

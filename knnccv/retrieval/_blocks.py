@@ -8,13 +8,16 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
+from ._forms import First, Reciprocal
+from ._forms_plan import FormsPlan
 from ._gallery import Gallery
 from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
-from ._scores import Score, persistences
+from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Found, Plan, Pool
+from ._tables import BIASED, Forms, Found, Plan, Pool
+from ._truncated import bracket
 from ._walk import score_rows
 
 CUT = (
@@ -22,11 +25,12 @@ CUT = (
     "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
+NO_VALUES = np.empty((0, 0))
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
 class Rows(NamedTuple):
-    """What is scored of some queries: distances, mask, positions of their identities, plan."""
+    """What is scored of some queries: distances (none of lists), mask, positions of identities, plan."""
 
     values: Array
     masked: Array
@@ -52,24 +56,31 @@ class Draw:
         self._gallery = gallery
         self._pool = pool
         self._masks = problem.masks
+        self.open = np.zeros(problem.near.n_queries, np.bool_)  # with right items that are not listed
+        self.highest: list[tuple[Array, Found]] = []
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
         integrals = any(score.integral for score in scores)
-        self.rule = rule(_rounded_up(int(drawn.sum())), problem.tol) if integrals else NO_RULE
+        reciprocals = forms_in(scores, Reciprocal)
+        degree = int(drawn.sum()) + max([form.c for form in reciprocals], default=0)
+        self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
-        self._max_rank = problem.max_rank if "cmc" in families else 0
+        whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
+        self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
         by_identity = problem.rank == "identity"
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
+        self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
+        of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
         self._ratios = Ratios(nodes, shots if integrals else 0, largest)
         self.plan = Plan(
             fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),
             integrals=np.bool_(integrals),
-            identity_integrals=np.bool_(by_identity and "rr" in families),
+            identity_integrals=np.bool_(by_identity and of_identities),
             max_rank=np.int64(self._max_rank),
             length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
             ranks=np.int64(depth),
@@ -82,6 +93,14 @@ class Draw:
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
         self._ratios.for_sizes(needed)
+
+    def ceiling(self, found: Found) -> Found:
+        """The largest results that agree with lists of the nearest; `found` has the smallest."""
+        result = Found(*(values.copy() for values in found))
+        for rows, best in self.highest:
+            for values, part in zip(result, best, strict=True):
+                values[rows] = part
+        return result
 
     @property
     def n_single(self) -> int:
@@ -108,6 +127,8 @@ class Draw:
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
+            np.zeros((n, self.forms.n_columns)),
+            np.zeros((n, self.forms.every)),
         )
 
     def block(self, start: int, stop: int) -> Rows:
@@ -116,11 +137,13 @@ class Draw:
         masked = self.removed(start, stop, needed)
         ratios, rows = self._ratios.for_sizes(needed)
         plan = self.plan._replace(ratios=ratios, rows=rows)
-        return Rows(self._near.block(start, stop), masked, self._codes[start:stop], plan)
+        values = NO_VALUES if self._near.truncated else self._near.block(start, stop)
+        return Rows(values, masked, self._codes[start:stop], plan)
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
-        score_rows(block.values, block.masked, block.codes, self._pool, block.plan, found)
+        forms = self.forms.for_block(block.masked, block.codes)
+        score_rows(block.values, block.masked, block.codes, self._pool, block.plan, forms, found)
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -146,7 +169,27 @@ class Draw:
         return masked
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
-        self.score(self.block(start, stop), Found(*(values[start:stop] for values in result)))
+        block = self.block(start, stop)
+        part = Found(*(values[start:stop] for values in result))
+        if self._near.truncated:
+            forms = self.forms.for_block(block.masked, block.codes)
+            self._fill_bracket(start, stop, block.masked, block.plan, forms, part)
+            return
+        self.score(block, part)
+
+    def _fill_bracket(
+        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
+    ) -> None:
+        """Score lists of the nearest: the smallest results, and the largest where they differ."""
+        codes = self._codes[start:stop]
+        right = self._pool.identity[self._pool.stratum] == codes[:, None]
+        low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
+        score_rows(low, masked, codes, self._pool, plan, forms, part)
+        self.open[start + rows] = True
+        if len(rows) and not self._near.approximate:
+            best = Found(*(np.zeros_like(values[rows]) for values in part))
+            score_rows(high, masked[rows], codes[rows], self._pool, plan, forms, best)
+            self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)

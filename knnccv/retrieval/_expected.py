@@ -12,9 +12,10 @@ from ._errors import Asked, add_errors, check_asked
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import Score, values_of
+from ._scores import Score, errors_of, values_of
 from ._strata import pool_of
 from ._tables import Found
+from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
@@ -47,7 +48,9 @@ def expected_retrieval(
     Parameters
     ----------
     near : Between, or array of shape (n_queries, n_gallery)
-        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped).
+        Distances, small = near: from `Neighbors.between`, or a matrix (in memory or memory-mapped). Or
+        lists of the nearest, from `Neighbors.between_lists`: right items that are not listed then count as
+        the farthest, and the exact score lies between `score` and ``score + error_bound``.
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
@@ -60,19 +63,21 @@ def expected_retrieval(
         `SameCamera`, `CameraPairs`, `JunkIdentities`; a function of an int64 array of queries that returns
         a bool array (n, n_gallery), True = removed; "self": queries and gallery are the same items in the
         same order.
-    scores : tuple of str, default ("cmc", "ap")
+    scores : tuple of str or forms, default ("cmc", "ap")
         "cmc"; "ap", the average precision; "rr", the reciprocal rank of the first right item; "inp", the
         number of right items divided by the rank of the last one; "precision@k", "recall@k", "ndcg@k"
-        (binary relevance); "r_precision"; "map@r"; "rbp" or "rbp@p", rank-biased precision with the
-        persistence p (default 0.8).
+        (binary relevance); "r_precision"; "map@r"; "ap@k/r" and "ap@k/min", the precisions at the right
+        items among the first k, divided by the number R of right items, or by min(k, R); "rbp" or "rbp@p",
+        rank-biased precision with the persistence p (default 0.8); "cmc_all_shots", the CMC of every right
+        item as if it were the only one. Or scores of your own: `Reciprocal`, `AtRank`, `First`, `Table`.
     rank : {"image", "identity"}, optional
-        What "cmc" and "rr" count: every drawn image, or every identity once, at its nearest drawn image.
-        Default: "image".
+        What "cmc", "cmc_all_shots" and "rr" count: every drawn image, or every identity once, at its
+        nearest drawn image. Default: "image".
     ap : {"rectangle", "trapezoid"}, optional
         Average precision: the precision at each right item, or its mean with the precision just before.
         Default: "rectangle".
     max_rank : int, default 50
-        Length of the CMC curve.
+        Length of the CMC curves.
     ties : {"index", "random"}, default "index"
         Equally near gallery items: in the order of the gallery, or in random order, all equally likely.
     tol : float, default 1e-12
@@ -93,7 +98,7 @@ def expected_retrieval(
         much as `n_groups` scores.
     hajek : bool, default False
         Whether `Retrieval.hajek_std` is available: a lower bound of what one random gallery that all
-        queries share scatters. It takes several times as long as the scores, and ``ties="index"``.
+        queries share scatters. It needs ``ties="index"``, and adds 2 to 5 times the time of the scores.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
 
@@ -137,7 +142,7 @@ def expected_retrieval(
     asked = check_asked(problem, jackknife, n_groups, hajek)
     found: dict[str, RetrievalScore] = {}
     for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied, pairing, variances = _scored(problem, draw, some, asked, n_jobs)
+        values, valid, counts, tied, truncated, more = _scored(problem, draw, some, asked, n_jobs)
         found.update(values)
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
@@ -151,19 +156,20 @@ def expected_retrieval(
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=tied,
+        truncated=truncated,
         per_query=draw.n_drawn > 0 and draw.per_query,
         draws=counts,
-        paired_by=pairing,
-        hajek=variances,
+        **more,
     )
 
 
 def _scored(
     problem: Problem, gallery: Gallery, scores: tuple[Score, ...], asked: Asked, n_jobs: int | None
-) -> tuple[dict[str, RetrievalScore], Array, Any, int, tuple[Array, ...], dict[str, Any] | None]:
+) -> tuple[dict[str, RetrievalScore], Array, Any, int, int, dict[str, Any]]:
     """Scores of one draw, valid queries, (size, drawn items, number) of strata, queries with ties.
 
-    Then what results must share to be compared, and Hájek's variances.
+    Then the number of queries with right items that are not listed, whose scores are the smallest that
+    agree with the list, and the bounds reach to the largest; and further attributes of the result.
     """
     pool = pool_of(gallery, problem.items, problem.identities, problem.always)
     draw = Draw(problem, gallery, pool, scores)
@@ -178,11 +184,15 @@ def _scored(
     if problem.near.given:
         _refuse_similarities(found, valid)
     weights = weights_of(problem.codes, valid, problem.average)
+    ceiling = draw.ceiling(found)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:
-        values = values_of(score, found, scores, problem.ap)
-        relative = found.rounding + (draw.rule.error if score.integral else 0.0)
-        errors = relative * (values if values.ndim == 1 else 1.0) + found.skipped * (not score.integral)
+        if draw.open.any():
+            check_bracketed(score, found.relevant)
+        values = values_of(score, found, scores, problem.ap, problem.max_rank)
+        highest = np.maximum(values_of(score, ceiling, scores, problem.ap, problem.max_rank), values)
+        errors = errors_of(score, ceiling, highest, draw.rule.error)
+        width = np.inf if problem.near.approximate else np.max(weights @ (highest - values))
         per_item = values.copy()
         per_item[~valid] = np.nan
         mean = weights @ np.where(valid if values.ndim == 1 else valid[:, None], values, 0.0)
@@ -191,14 +201,16 @@ def _scored(
             float(mean) if values.ndim == 1 else mean,
             per_item,
             weights,
-            float(weights @ errors) + 4e-16,
+            float(weights @ errors) + 4e-16 + float(width),
             tied,
+            not problem.near.approximate,
         )
     result, variances = add_errors(result, problem, draw, pool, scores, valid, asked, n_jobs)
     sizes = np.stack([pool.sizes, draw.draws], axis=1)
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     drawn = tuple((int(n), int(a), int(c)) for (n, a), c in zip(pairs, counts, strict=True))
-    return result, valid, drawn, tied, (problem.items, pool.stratum, found.relevant), variances
+    more = {"paired_by": (problem.items, pool.stratum, found.relevant), "hajek": variances}
+    return result, valid, drawn, tied, int((draw.open & valid).sum()), more
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

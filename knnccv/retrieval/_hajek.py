@@ -36,7 +36,7 @@ INSTEAD = "sampled_retrieval estimates the standard deviation by random gallerie
 def check_hajek(problem: Problem) -> None:
     """Raise ValueError if the variance of this problem cannot be computed, with the reason."""
     reason = ""
-    for gallery, scores in problem.parts:
+    for gallery, _ in problem.parts:
         if not gallery.n_drawn:
             reason = "the whole gallery is taken, so that nothing is random"
         elif not gallery.shared:
@@ -44,18 +44,18 @@ def check_hajek(problem: Problem) -> None:
                 "every query has a gallery of its own; the standard deviation of the CMC is then exact, "
                 "cmc_std of the result"
             )
-        for score in scores:
-            if score.family not in (*AT_RANKS, *INTEGRALS, "cmc"):
-                reason = f"the score {score.name!r} has no formula yet"
     if problem.near.same is not None:
         reason = "queries that are gallery items are removed from it, so that each has another gallery"
-    if problem.ties != "index":
-        reason = 'the order of ties must be fixed, ties="index"'
     if reason:
         msg = f"hajek=True needs one random gallery that all queries share, but {reason}; {INSTEAD}"
-        if problem.ties != "index":
-            msg = f"hajek=True: {reason}, got {problem.ties!r}; {INSTEAD}"
         raise ValueError(msg)
+    if problem.ties != "index":
+        msg = f'hajek=True: the order of ties must be fixed, ties="index", got {problem.ties!r}; {INSTEAD}'
+        raise ValueError(msg)
+    for score in problem.scores:
+        if score.family not in (*AT_RANKS, *INTEGRALS, "cmc"):
+            msg = f"hajek=True: the score {score.name!r} has no formula yet; {INSTEAD}"
+            raise ValueError(msg)
 
 
 def hajek_variances(

@@ -67,7 +67,7 @@ def scores_without(
     of[np.searchsorted(problem.identities, groups.identities)] = groups.groups
     of_items = of[pool.identity[pool.stratum]]
     of_queries = np.where(problem.codes >= 0, of[problem.codes], -1)
-    widths = [problem.max_rank if score.family == "cmc" else 1 for score in scores]
+    widths = [problem.max_rank if score.curve else 1 for score in scores]
     starts = np.concatenate([[0], np.cumsum(widths)])
     tiles = range(0, n_queries, ROWS)
     sums = np.zeros((len(tiles), n_groups, int(starts[-1])))
@@ -81,8 +81,8 @@ def scores_without(
             codes = np.where(shares > 0, block.codes, -1)
             draw.score(block._replace(masked=block.masked | (of_items == g), codes=codes), found)
             for c, score in enumerate(scores):
-                values = values_of(score, found, scores, problem.ap).reshape(len(shares), -1)
-                kept = np.where(shares[:, None] > 0, values, 0.0)
+                values = values_of(score, found, scores, problem.ap, problem.max_rank)
+                kept = np.where(shares[:, None] > 0, values.reshape(len(shares), -1), 0.0)
                 sums[start // ROWS, g, starts[c] : starts[c + 1]] = (shares[:, None] * kept).sum(axis=0)
 
     for_each(fill, list(tiles), n_jobs)
@@ -91,5 +91,5 @@ def scores_without(
     result = {}
     for c, score in enumerate(scores):
         part = without[:, starts[c] : starts[c + 1]]
-        result[score.name] = part if score.family == "cmc" else part[:, 0]
+        result[score.name] = part if score.curve else part[:, 0]
     return result

@@ -39,7 +39,8 @@ class RetrievalScore:
         The weights of the queries; they sum to 1, and are 0 for queries that are left out.
     error_bound : float
         Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
-        because they are negligible, and rounding.
+        because they are negligible, and rounding. For lists of the nearest it contains what right items
+        that are not listed may add; `score` is then the smallest value. For "cmc" that of the worst rank.
     tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool
@@ -104,6 +105,8 @@ class Retrieval:
         The arguments.
     tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
+    truncated : int
+        Number of queries with right items that are not in their lists of the nearest; 0 without lists.
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.
@@ -124,6 +127,7 @@ class Retrieval:
     tied: int = 0
     per_query: bool = False
     draws: tuple[tuple[int, int, int], ...] = ()
+    truncated: int = 0
     paired_by: tuple[Array, ...] = ()
     hajek: dict[str, Any] | None = None
 
@@ -281,6 +285,8 @@ class Retrieval:
             f"  ranks: {self.rank}; AP: {self.ap}",
             f"  queries: {int(self.valid.sum())} scored, {self.n_left_out} left out (no right item)",
         ]
+        if self.truncated:
+            lines.append(f"  lists: {self.truncated} queries have right items that are not listed")
         for name, found in self.scores.items():
             if np.ndim(found.score):
                 ranks = [r for r in SHOWN_RANKS if r <= len(found.score)]

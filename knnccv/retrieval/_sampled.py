@@ -11,9 +11,10 @@ from .._parallel import for_each
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ._blocks import Draw
+from ._forms import AtRank, First
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
-from ._scores import AT_RANK, Score, column_of
+from ._scores import Score, column_of, forms_in
 from ._strata import pool_of
 from ._trials import draw_gallery, trial_rows
 
@@ -83,6 +84,10 @@ def sampled_retrieval(
     One gallery of `Gallery(shots=...)` serves all queries of a trial, so that their luck is correlated. The
     standard deviation over trials contains this; a formula that takes the queries for independent does not.
 
+    This estimates the luck of the gallery. For galleries of every query's own, that of the CMC is exact in
+    `Retrieval.cmc_std`. For shared ones `Retrieval.hajek_std` is a lower bound without sampling. The luck
+    of having these identities is another: ``expected_retrieval(..., jackknife="identity")``.
+
     Parameters
     ----------
     near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude, scores, rank, ap, max_rank
@@ -149,21 +154,26 @@ def _trials(
         nothing = np.zeros(near.n_gallery, np.bool_)
         for v, seed in enumerate(rng.integers(1, 2**64, n_trials, dtype=np.uint64)):
             draw_gallery(pool, nothing, np.array([seed]), left, wanted, galleries[v])
-    at_rank = [score for score in scores if score.family in AT_RANK]
-    kinds = np.array([AT_RANK.index(score.family) for score in at_rank], np.int64)
-    depths = np.array([score.depth for score in at_rank], np.int64)
+    linear = [*forms_in(scores, AtRank), *forms_in(scores, First)]
+    trial, n_curve = draw.forms.for_trials(), draw.forms.curve
     firsts = np.full((n_trials, n_queries), -1, np.int64)
-    singles = np.zeros((n_trials, n_queries, draw.n_single + len(at_rank)))
+    singles = np.zeros((n_trials, n_queries, draw.n_single))
+    columns = np.zeros((n_trials, n_queries, draw.forms.n_columns + len(linear)))
+    curves = np.zeros((n_trials, n_queries, n_curve))
 
     def fill(block: tuple[int, int]) -> None:
         part = slice(*block)
         masked = draw.removed(*block, np.zeros(int(pool.sizes.max()) + 1, np.bool_))
         one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
+        more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
+        codes = problem.codes[part]
+        forms = draw.forms.for_block(masked, codes)
         trial_rows(
-            near.block(*block), masked, problem.codes[part], seeds[part], galleries, pool, draw.plan, kinds,
-            depths, np.bool_(problem.ties == "random"), one, many,
+            near.block(*block), masked, codes, seeds[part], galleries, pool, draw.plan, forms, trial,
+            np.bool_(problem.ties == "random"), one, many, more, shots,
         )  # fmt: skip
         firsts[:, part], singles[:, part] = one, many
+        columns[:, part], curves[:, part] = more, shots
 
     step = near.rows_at_once
     for_each(fill, [(start, min(start + step, n_queries)) for start in range(0, n_queries, step)], n_jobs)
@@ -175,11 +185,15 @@ def _trials(
     result: dict[str, Array] = {}
     for score in scores:
         if score.family == "cmc":
-            curves = [((firsts >= 0) & (firsts < r)) @ weights for r in range(1, problem.max_rank + 1)]
-            result[score.name] = np.stack(curves, axis=1)
+            hits = [((firsts >= 0) & (firsts < r)) @ weights for r in range(1, problem.max_rank + 1)]
+            result[score.name] = np.stack(hits, axis=1)
             continue
-        column = column_of(score, scores, problem.ap)
-        if column < 0:
-            column = draw.n_single + at_rank.index(score)
-        result[score.name] = singles[:, :, column] @ weights
+        if score.curve:
+            result[score.name] = np.einsum("vqr,q->vr", curves, weights)
+        elif isinstance(score.form, (AtRank, First)):
+            at = next(at for at, form in enumerate(linear) if form is score.form)
+            result[score.name] = columns[:, :, draw.forms.n_columns + at] @ weights
+        else:
+            values = singles if score.form is None else columns
+            result[score.name] = values[:, :, column_of(score, scores, problem.ap)] @ weights
     return result

@@ -1,8 +1,9 @@
-"""Names of scores: what the walk must compute for them, and how they follow from it."""
+"""Names and forms of scores: what the walk must compute for them, and how they follow from it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,19 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_real
+from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
+from ._named import AT_RANK, at_rank, average_within, load, offered
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
 
-PLAIN = ("cmc", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
-AT_RANK = ("precision", "recall", "ndcg")
+PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
+CURVES = ("cmc", "cmc_all_shots")
 PERSISTENCE = 0.8
+EPS = 2.3e-16
 REFUSED = {
-    r"ap@\d+|map@\d+": "its usual denominator, the hits in the top k, is random; take 'map@r' or 'ndcg@k'",
+    r"ap@\d+|map@\d+": (
+        "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
+        "number R of right items, or 'ap@k/min', which divides by min(k, R)"
+    ),
     r"f1@\d+|f1": "F1 is a ratio of two random numbers; take 'precision@k' and 'recall@k'",
     r"(ap|map)[-_ ]?(11|11pt|11-?points?|interpolated)|11-?point.*|interpolated.*": (
         "interpolated precision is a maximum over the later ranks, whose expectation has no closed form; "
@@ -33,17 +40,30 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Score:
-    """One score: its family, its depth for scores at a rank, its persistence for "rbp"."""
+    """One score: its family, its persistence for "rbp", and its form unless the walk has its own way.
+
+    The family of a score that is given as a form is empty.
+    """
 
     name: str
-    family: str
-    depth: int = 0
+    family: str = ""
     persistence: float = 0.0
+    form: Form | None = None
 
     @property
     def integral(self) -> bool:
         """Whether the score is an integral over the generating function."""
-        return self.family in ("ap", "rr", "inp", "rbp")
+        return self.family in ("ap", "rr", "inp", "rbp") or isinstance(self.form, Reciprocal)
+
+    @property
+    def curve(self) -> bool:
+        """Whether the score is a number for every rank."""
+        return self.family in CURVES
+
+    @property
+    def depth(self) -> int:
+        """Number of ranks whose law is needed, for scores that weight the ranks."""
+        return len(self.form.weights) if isinstance(self.form, AtRank) else 0
 
 
 def parse(scores: Any) -> tuple[Score, ...]:
@@ -51,20 +71,51 @@ def parse(scores: Any) -> tuple[Score, ...]:
 
     Raises
     ------
-    ValueError, TypeError
-        If one is unknown, refused, or occurs twice; the message has the reason.
+    ValueError, TypeError, ImportError
+        If one is unknown, refused, or occurs twice; the message has the reason. If a package offers one
+        that cannot be used.
     """
-    names = (scores,) if isinstance(scores, str) else scores
-    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(n, str) for n in names):
-        msg = f"scores must be names such as ('cmc', 'ap'), got {scores!r}"
+    wanted = (scores,) if isinstance(scores, (str, *FORMS)) else scores
+    kinds = (str, *FORMS)
+    if not isinstance(wanted, (tuple, list)) or not wanted or not all(isinstance(n, kinds) for n in wanted):
+        msg = (
+            "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and "
+            f"Table, got {scores!r}"
+        )
         raise TypeError(msg)
+    found = tuple(_parse(one) if isinstance(one, str) else _given(one) for one in wanted)
+    names = [score.name for score in found]
     if len(set(names)) < len(names):
-        msg = f"scores must be different, got {names!r}"
+        msg = f"scores must be different and have different names, got {tuple(names)!r}"
         raise ValueError(msg)
-    return tuple(_parse(name) for name in names)
+    return found
+
+
+def _given(form: Form) -> Score:
+    if _built_in(form.name) is not None:
+        msg = f"{form.name!r} is the name of a built-in score; {form!r} needs another one"
+        raise ValueError(msg)
+    return Score(form.name, form=form)
 
 
 def _parse(name: str) -> Score:
+    found = _built_in(name)
+    if found is not None:
+        return found
+    form = load(name)
+    if form is not None:
+        return Score(name, form=form)
+    for pattern, reason in REFUSED.items():
+        if re.fullmatch(pattern, name.lower()):
+            msg = f"score {name!r} is refused: {reason}"
+            raise ValueError(msg)
+    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *offered())
+    msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
+    raise ValueError(msg)
+
+
+def _built_in(name: str) -> Score | None:
+    """The built-in score of a name, or None."""
     if name == "rbp":
         return Score(name, "rbp", persistence=PERSISTENCE)
     if name in PLAIN:
@@ -80,51 +131,83 @@ def _parse(name: str) -> Score:
             raise ValueError(msg)
         return Score(name, "rbp", persistence=persistence)
     if at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        return Score(name, family, depth=int(depth))
-    for pattern, reason in REFUSED.items():
-        if re.fullmatch(pattern, name.lower()):
-            msg = f"score {name!r} is refused: {reason}"
-            raise ValueError(msg)
-    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "rbp@p")
-    msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
-    raise ValueError(msg)
+        return Score(name, family, form=at_rank(name, family, int(depth)))
+    within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
+    if within is not None:
+        return Score(name, "ap@k", form=average_within(name, int(within[1]), within[2]))
+    return None
 
 
-def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str) -> Array:
-    """The score of every query, from what the walk has found; shape (n_queries,) or (n_queries, ranks)."""
-    if score.family == "cmc":
-        curves: Array = np.minimum(found.cmc, 1.0)
-        return curves
-    column = column_of(score, scores, ap)
-    if column < 0:
-        return _at_rank(score, found)
-    values: Array = found.single[:, column]
+def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str, max_rank: int) -> Array:
+    """The score of every query, from what the walk has found; (n_queries,) or (n_queries, max_rank)."""
+    values: Array
+    if score.curve:
+        values = np.minimum((found.cmc if score.family == "cmc" else found.shots)[:, :max_rank], 1.0)
+    elif isinstance(score.form, AtRank):
+        values = (found.ranks[:, : score.depth] * score.form.weights).sum(axis=1)
+        values = values / score.form.divisors(int(found.relevant.max()))[found.relevant]
+    elif isinstance(score.form, First):
+        curve = found.cmc if score.form.of == "first" else found.shots
+        values = (curve[:, : len(score.form.weights)] * _steps(score.form)).sum(axis=1)
+    else:
+        columns = found.single if score.form is None else found.forms
+        values = columns[:, column_of(score, scores, ap)]
     return values
 
 
+def errors_of(score: Score, found: Found, values: Array, quadrature: float) -> Array:
+    """Bound of the error of every query's score: quadrature, rounding and terms that were left out."""
+    form, rounding, skipped = score.form, found.rounding, found.skipped
+    errors: Array
+    if score.curve:
+        errors = rounding + skipped
+    elif isinstance(form, AtRank):
+        divisors = form.divisors(int(found.relevant.max()))[found.relevant]
+        weights = np.abs(form.weights)
+        size = (found.ranks[:, : score.depth] * weights).sum(axis=1) / divisors
+        errors = (rounding + EPS * score.depth) * size + skipped * weights.max() / divisors
+    elif isinstance(form, First):
+        steps, weights = _steps(form), np.abs(form.weights)
+        size = values if (steps >= 0).all() else np.abs(steps).sum()
+        errors = (rounding + EPS * len(weights)) * size + skipped * weights.max()
+    elif isinstance(form, Table):
+        numbers, at = np.unique(found.relevant, return_inverse=True)
+        tables = [form.values(max(int(relevant), 1)) for relevant in numbers]
+        peaks = np.array([np.abs(table).max() for table in tables])[at.ravel()]
+        negative = np.array([len(table) * (table < 0).any() for table in tables])[at.ravel()]
+        size = np.where(negative, peaks * np.minimum(found.relevant, negative), values)
+        errors = rounding * size + skipped * peaks
+    elif score.integral:
+        errors = (rounding + quadrature) * values
+    else:
+        errors = rounding * values + skipped
+    return errors
+
+
+def _steps(form: First) -> Array:
+    """Weights of the cumulative law: the change of the weight after every rank."""
+    weights = np.asarray(form.weights)
+    steps: Array = weights - np.append(weights[1:], 0.0)
+    return steps
+
+
 def column_of(score: Score, scores: tuple[Score, ...], ap: str) -> int:
-    """The column of the score in `Found.single`; -1 for scores at a rank."""
+    """The column of the score in `Found.single`, or of a form in `Found.forms`."""
+    if isinstance(score.form, (Reciprocal, Table)):
+        both = (*forms_in(scores, Reciprocal), *forms_in(scores, Table))
+        return next(column for column, form in enumerate(both) if form is score.form)
     if score.family == "ap":
         return AP if ap == "rectangle" else TRAPEZOID
     if score.family == "rbp":
         return BIASED + persistences(scores).index(score.persistence)
-    return {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}.get(
-        score.family, -1
-    )
+    return {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}[score.family]
+
+
+def forms_in(scores: Sequence[Score], kind: type) -> list[Any]:
+    """The forms of one kind, in the order of the scores."""
+    return [score.form for score in scores if isinstance(score.form, kind)]
 
 
 def persistences(scores: tuple[Score, ...]) -> tuple[float, ...]:
     """The different persistences, in their order."""
     return tuple(dict.fromkeys(score.persistence for score in scores if score.family == "rbp"))
-
-
-def _at_rank(score: Score, found: Found) -> Array:
-    expected = found.ranks[:, : score.depth]
-    relevant = np.maximum(found.relevant, 1)
-    if score.family == "ndcg":
-        gains = 1 / np.log2(np.arange(2, score.depth + 2))
-        ideal = np.cumsum(gains)[np.minimum(relevant, score.depth) - 1]
-        values: Array = expected @ gains / ideal
-    else:
-        values = expected.sum(axis=1) / (score.depth if score.family == "precision" else relevant)
-    return values

@@ -50,6 +50,8 @@ class Found(NamedTuple):
     rounding: Any
     ties: Any  # number of items that tie with an own one
     means: Any  # mean distances of own and of wrong items
+    forms: Any  # one column for each Reciprocal, then for each Table
+    shots: Any  # like the CMC, the mean over all right items
 
 
 class Lists(NamedTuple):
@@ -73,3 +75,27 @@ class Scratch(NamedTuple):
     others_too: Any
     ahead: Any
     ahead_too: Any
+
+
+class Forms(NamedTuple):
+    """Scores that are given as forms, for `_forms_walk`; `AtRank` and `First` need no more than `Found`."""
+
+    active: Any
+    every: Any  # length of `Found.shots`
+    length: Any  # of the law of the number of wrong images before an item
+    of: Any  # of each Reciprocal: 0 for every, 1 for the first, 2 for the last right item
+    terms: Any  # c, constant, slope, at_top, and 1 if R divides
+    mass: Any  # weights of the quadrature times t^(c - 1)
+    places: Any  # of each Table and row: start in `values`, rows, columns
+    row_of: Any  # row in `places` of R
+    values: Any
+
+
+class TrialForms(NamedTuple):
+    """What random galleries need besides, in the columns after those of the forms."""
+
+    active: Any
+    at: Any  # weights of each AtRank, filled up with zeros
+    divisors: Any  # of each AtRank, for every R
+    first: Any  # weights of each First
+    every: Any  # whether it is of every right item

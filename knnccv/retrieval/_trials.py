@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
+from ._forms_walk import add_of_trial
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
-
-PRECISION, RECALL, NDCG = 0, 1, 2
 
 
 @jit
@@ -45,7 +44,20 @@ def draw_gallery(pool, out, state, left, wanted, drawn):
 
 @jit
 def trial_rows(
-    distances, masked, codes, seeds, galleries, pool, plan, kinds, depths, fair, firsts, singles
+    distances,
+    masked,
+    codes,
+    seeds,
+    galleries,
+    pool,
+    plan,
+    forms,
+    trial,
+    fair,
+    firsts,
+    singles,
+    columns,
+    curves,
 ):
     """Scores of the queries of one block in every trial.
 
@@ -54,12 +66,15 @@ def trial_rows(
     seeds : uint64 ndarray of shape (n_queries, n_trials)
     galleries : bool ndarray of shape (n_trials, n_gallery)
         Galleries for all queries; without rows, every query draws its own.
-    kinds, depths : int64 ndarray
-        Scores at a rank, in the columns after those of `Found.single`.
+    forms, trial : Forms, TrialForms
     firsts : int64 ndarray of shape (n_trials, n_queries)
         Filled: number of items or identities before the first right one; -1 without a right item.
     singles : float64 ndarray of shape (n_trials, n_queries, n_columns)
         Filled.
+    columns : float64 ndarray of shape (n_trials, n_queries, n_forms)
+        Filled: forms.
+    curves : float64 ndarray of shape (n_trials, n_queries, max_rank)
+        Filled: the CMC of all shots, if it is asked for.
     """
     n_trials, n_queries, n_columns = singles.shape
     n_items = distances.shape[1]
@@ -114,27 +129,17 @@ def trial_rows(
                 if rank <= relevant:
                     single[R_PRECISION] += 1 / relevant
                     single[MAP_R] += a / rank / relevant
-                for b in range(n_columns - len(kinds) - BIASED):
+                for b in range(n_columns - BIASED):
                     p = plan.nodes[len(plan.weights) + b]
                     single[BIASED + b] += (1 - p) * p ** (rank - 1)
-                for c in range(len(kinds)):
-                    if rank <= depths[c]:
-                        column = n_columns - len(kinds) + c
-                        if kinds[c] == NDCG:
-                            single[column] += 1 / np.log2(1 + rank) / _ideal(min(relevant, depths[c]))
-                        else:
-                            single[column] += 1 / (depths[c] if kinds[c] == PRECISION else relevant)
+                if trial.active:
+                    counted = identities if plan.by_identity else rank - a
+                    add_of_trial(
+                        trial, forms, a - 1, rank - a, counted, relevant, columns[v, q], curves[v, q]
+                    )
                 if a == relevant:
                     single[INVERSE] = relevant / rank
                     break
-
-
-@jit
-def _ideal(n):
-    total = 0.0
-    for r in range(1, n + 1):
-        total += 1 / np.log2(1 + r)
-    return total
 
 
 @jit

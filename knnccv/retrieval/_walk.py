@@ -10,13 +10,14 @@ import numpy as np
 
 from ..kernel import jit
 from ._evaluate import evaluate
+from ._forms_walk import evaluate_forms, rank_forms
 from ._laws import none_left
 from ._ranked import add_ranks
 from ._tables import Lists, Scratch
 
 
 @jit
-def score_rows(distances, masked, codes, pool, plan, found):
+def score_rows(distances, masked, codes, pool, plan, forms, found):
     """Fill in the results of the queries of one block; `codes` has their identities, or -1."""
     n_strata = len(pool.sizes)
     sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
@@ -50,8 +51,10 @@ def score_rows(distances, masked, codes, pool, plan, found):
         found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
+            if forms.active:
+                rank_forms(own, events, items, pool, plan, q, found, forms)
         else:
-            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found)
+            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms)
 
 
 @jit
@@ -126,7 +129,7 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
 
 
 @jit
-def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
+def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms):
     """Random strata: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
@@ -171,6 +174,11 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found):
             members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
             sizes, draws, pool, plan, q, found, scratch,
         )  # fmt: skip
+        if forms.active:
+            evaluate_forms(
+                members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
+                sizes, draws, pool, plan, q, found, scratch, forms,
+            )  # fmt: skip
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0

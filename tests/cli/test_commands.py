@@ -28,7 +28,9 @@ from knnccv._cli import commands, score
 from knnccv.datasets import uci_names
 
 
-@pytest.mark.parametrize("command", [(), ("score",), ("episodes",), ("datasets",), ("reproduce",)])
+@pytest.mark.parametrize(
+    "command", [(), ("score",), ("retrieval",), ("episodes",), ("datasets",), ("reproduce",)]
+)
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as ended:
         main([*command, "--help"])

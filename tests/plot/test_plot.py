@@ -50,12 +50,14 @@ def report(**changes):
     return SimpleNamespace(**{**REPORT, **changes})
 
 
+RETRIEVAL = SimpleNamespace(scores={}, cmc=np.array([0.5, 0.75, 1.0]), cmc_std=None, rank="image")
 RUNS = np.array([0.5, 0.625, 0.625, 0.75, 0.375, 0.5])
 DRAW = {
     "learning_curve": lambda **more: plot.learning_curve(made(), **more),
     "validation_curve": lambda **more: plot.validation_curve(made(), **more),
     "surface": lambda **more: plot.surface(made(), **more),
     "tie_report": lambda **more: plot.tie_report(report(), **more),
+    "cmc": lambda **more: plot.cmc(RETRIEVAL, **more),
     "luck": lambda **more: plot.luck(RUNS, 0.55, **more),
 }
 every_picture = pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)

@@ -8,8 +8,10 @@ import pytest
 from knnccv import Neighbors
 from knnccv.inference import InferenceWarning, jackknife_error
 from knnccv.retrieval import (
+    First,
     Gallery,
     JunkIdentities,
+    Reciprocal,
     SameIdentityAndCamera,
     cuhk03,
     expected_retrieval,
@@ -124,6 +126,24 @@ def test_queries_that_are_gallery_items():
         kept = ids != identity
         rest = expected_retrieval(distances[np.ix_(kept, kept)], ids[kept], ids[kept], exclude="self")
         assert abs(rest["ap"].score - r["ap"].score_without[g]) < 1e-12
+
+
+def test_scores_of_your_own_and_lists_of_the_nearest():
+    distances, query_ids, ids, *_ = data(9)
+    forms = (First((1, 0.5), name="half"), Reciprocal(2, name="late"), "cmc_all_shots")
+    options = {"scores": forms, "max_rank": 4}
+    r = expected_retrieval(distances, query_ids, ids, jackknife="identity", **options)
+    queries, items = query_ids != 3, ids != 3
+    rest = expected_retrieval(distances[queries][:, items], query_ids[queries], ids[items], **options)
+    at = r["half"].groups.identities.tolist().index(3)
+    for name in ("half", "late", "cmc_all_shots"):
+        assert np.abs(rest[name].score - r[name].score_without[at]).max() < 1e-12
+    order = np.argsort(distances, axis=1)[:, :60]
+    near = Neighbors.between_lists(order, np.take_along_axis(distances, order, axis=1), n_gallery=90)
+    with pytest.raises(ValueError, match="needs the distances of all gallery items, got lists"):
+        expected_retrieval(near, query_ids, ids, jackknife="identity")
+    with pytest.raises(ValueError, match="hajek=True: the score 'half'"):
+        expected_retrieval(distances, query_ids, ids, Gallery(shots=1), scores=forms[:1], hajek=True)
 
 
 def test_junk_and_distractors_are_not_left_out():

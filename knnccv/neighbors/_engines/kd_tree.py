@@ -303,13 +303,16 @@ class KDTree(Engine):
         The surrogate of the metric.
     max_depth : int
         Longest lists to serve.
+    n_searched : int, optional
+        Search only the first samples of `data`, and test others. Default: all are searched.
     """
 
-    def __init__(self, data: Array, kind: str, max_depth: int) -> None:
+    def __init__(self, data: Array, kind: str, max_depth: int, n_searched: int = 0) -> None:
         self.data = data
         self.kind = kind
         self.max_depth = max_depth
-        self._tree = Lazy(partial(_build, data))
+        self._n_others = n_searched or len(data) - 1
+        self._tree = Lazy(partial(_build, data[:n_searched] if n_searched else data))
 
     def prepare(self) -> None:
         """Build the tree."""
@@ -317,7 +320,7 @@ class KDTree(Engine):
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`; rows that follow one another should be near."""
-        width = min(depth + 1, len(self.data) - 1)  # one more shows a tie
+        width = min(depth + 1, self._n_others)  # one more shows a tie
         values = np.empty((len(rows), width))
         items = np.empty((len(rows), width), np.int32)
         _search(self.data, self._tree(), rows, KINDS.index(self.kind), values, items)

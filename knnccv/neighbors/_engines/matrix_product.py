@@ -56,6 +56,9 @@ class ProductSearch:
         The features were divided by 2**shift.
     exact : bool
         Whether every proposal is exact in single precision, as for moderate integers.
+    n_searched : int
+        The candidates are the samples before this one, in as many rows of `factors`. If there are others,
+        only those are tested.
     """
 
     factors: Array
@@ -63,12 +66,18 @@ class ProductSearch:
     rows: Array
     shift: int
     exact: bool
+    n_searched: int
+
+    @property
+    def n_others(self) -> int:
+        """Number of candidates of a tested sample."""
+        return self.n_searched - (self.n_searched == len(self.items))
 
     @classmethod
-    def of(cls, data: Array) -> ProductSearch:
+    def of(cls, data: Array, n_searched: int = 0) -> ProductSearch:
         """Prepare float32 or float64 data of shape (n_items, n_features)."""
         n_items, n_features = data.shape
-        items, rows = shuffled(n_items)
+        items, rows = shuffled(n_items, n_searched)
         blocks = [items[start : start + BLOCK] for start in range(0, n_items, BLOCK)]
         center = data.mean(axis=0, dtype=np.float64)
         integers = all(bool((np.rint(data[block]) == data[block]).all()) for block in blocks)
@@ -86,7 +95,7 @@ class ProductSearch:
             longest = max(longest, float(squares.max()))
         # All terms of a sum, and their sums in any order, are integers (times a power of two).
         exact = integers and shift <= 12 and 4 * longest * 4.0**shift < 1 / UNIT
-        return cls(factors, items, rows, shift, exact)
+        return cls(factors, items, rows, shift, exact, n_searched or n_items)
 
     def right_factors(self, rows: Array | slice) -> Array:
         """Right factors of the rows' squared distances: -2 times the features, squared length, 1."""
@@ -115,9 +124,11 @@ class ProductSearch:
         return np.ldexp((wide - slack) * (1 - 1e-9), 2 * self.shift)  # type: ignore[no-any-return]
 
 
-def shuffled(n_items: int) -> tuple[Array, Array]:
+def shuffled(n_items: int, n_searched: int = 0) -> tuple[Array, Array]:
     """A random order of the samples and its inverse: `items` and `rows` of a `ProductSearch`."""
-    items = np.random.default_rng(0).permutation(n_items).astype(np.int32)
+    items = np.arange(n_items, dtype=np.int32)
+    first = n_searched or n_items
+    items[:first] = np.random.default_rng(0).permutation(first)
     rows = np.empty_like(items)
     rows[items] = np.arange(n_items, dtype=np.int32)
     return items, rows
@@ -265,12 +276,12 @@ def joined(
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
     """Heaps of some samples, given by their rows in `search`."""
-    n_items = len(search.items)
-    heaps = CandidateHeaps.empty(len(rows), depth, n_items)
+    n_items = search.n_searched
+    heaps = CandidateHeaps.empty(len(rows), depth, search.n_others + 1)
     none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
     right = search.right_factors(rows)
     for start in range(0, n_items, BLOCK):
-        columns = slice(start, start + BLOCK)
+        columns = slice(start, min(start + BLOCK, n_items))
         products = right @ search.factors[columns].T
         caps = _caps(products, heaps.width, first=start == 0)
         _scan(products, caps, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
@@ -293,6 +304,9 @@ class MatrixProduct(Engine):
     remeasure : callable, optional
         ``remeasure(rows, found)`` → values of the samples ``found[r]`` next to sample ``rows[r]``, the same
         as those of `compare`. Default: squared euclidean distances of `data`.
+    n_searched : int, optional
+        Search only the first samples of `data`, and test others; `compare` then has a last column of
+        infinity. Default: all are searched.
     """
 
     def __init__(
@@ -302,12 +316,14 @@ class MatrixProduct(Engine):
         compare: Callable[[Array], Array],
         build: Callable[[], ProductSearch | None] | None = None,
         remeasure: Callable[[Array, Array], Array] | None = None,
+        n_searched: int = 0,
     ) -> None:
         self.data = data
+        self._n_searched = n_searched
         self.max_depth = max_depth
         self.compare = compare
         self._remeasure = remeasure
-        self._search: Lazy[Any] = Lazy(build or partial(ProductSearch.of, data))
+        self._search: Lazy[Any] = Lazy(build or partial(ProductSearch.of, data, n_searched))
         self._heaps: CandidateHeaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -362,5 +378,6 @@ class MatrixProduct(Engine):
         left = np.flatnonzero(~settled)
         if len(left):
             again = np.ascontiguousarray(rows[left])
-            items[left], ranked[left], tied[left] = nearest_of(self.compare(again), again, depth)
+            tested = np.full_like(again, self._n_searched) if self._n_searched else again
+            items[left], ranked[left], tied[left] = nearest_of(self.compare(again), tested, depth)
         return NeighborLists.of_full_rows(items, ranked, tied)

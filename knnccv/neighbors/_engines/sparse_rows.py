@@ -303,3 +303,22 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
             items[r, i] = found[order[i]]
             ranked[r, i] = exact[order[i]]
         may_tie_beyond[r] = n_found > depth and exact[order[depth]] == exact[order[depth - 1]]
+
+
+@jit
+def compare_rows(
+    starts, columns, values, column_starts, rows, column_values, own_sums, sums, kind, first, found
+):  # fmt: skip
+    """Fill in values that order other samples, given by columns, for the samples from `first` on.
+
+    They are those of products, in double precision. The values of equal samples have the same bits.
+    """
+    for r in range(len(found)):
+        x = first + r
+        shared = found[r]
+        _share(starts, columns, values, column_starts, rows, column_values, kind == ABSOLUTE, x, shared)
+        for y in range(len(shared)):
+            if kind == ANGULAR:  # of rows of length 1; orthogonal ones tie to the last bit
+                shared[y] = -shared[y]
+            else:
+                shared[y] = _proposed(kind, own_sums[x] + sums[y], shared[y])

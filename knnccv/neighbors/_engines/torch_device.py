@@ -202,8 +202,7 @@ class DeviceSearch:
 
     def proposals(self, rows: Array, depth: int) -> CandidateHeaps:
         """Heaps of some samples, given by their rows in the search."""
-        n_items = len(self._search.items)
-        heaps = CandidateHeaps.empty(len(rows), depth, n_items)
+        heaps = CandidateHeaps.empty(len(rows), depth, self._search.n_others + 1)
         n_rows = self._n_rows(heaps.width)
         for start in range(0, len(rows), n_rows):
             tile = slice(start, start + n_rows)
@@ -213,7 +212,7 @@ class DeviceSearch:
     def _nearest(self, rows: Array, width: int) -> tuple[Array, Array]:
         """The smallest products of some rows and their samples, (n_rows, width), the largest first."""
         torch, search = self._torch, self._search
-        n_items = len(search.items)
+        n_items = search.n_searched
         rows = rows.astype(np.int64)
         n_columns = self._n_columns(len(rows))
         with self._full_precision():
@@ -328,8 +327,15 @@ def _free_bytes(torch: Any, device: Any) -> int:
 class TorchProduct(MatrixProduct):
     """Searches as `MatrixProduct`, with the products computed on `device` (from `check_device`)."""
 
-    def __init__(self, data: Array, max_depth: int, compare: Callable[[Array], Array], device: str) -> None:
-        super().__init__(data, max_depth, compare)
+    def __init__(
+        self,
+        data: Array,
+        max_depth: int,
+        compare: Callable[[Array], Array],
+        device: str,
+        n_searched: int = 0,
+    ) -> None:
+        super().__init__(data, max_depth, compare, n_searched=n_searched)
         self._on_device = Lazy(partial(_device_search, self._search, device))
 
     def prepare(self) -> None:

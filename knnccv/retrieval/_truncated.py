@@ -1,0 +1,74 @@
+"""Lists of the nearest gallery items: two rankings of a query that bracket all that agree with its list.
+
+Moving a right item forward past a wrong one never lowers a score. Right items that are not listed directly
+after the list, before all wrong ones, thus give the largest score, and after all wrong ones the smallest.
+This holds for every gallery that is drawn, and so for the mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+
+def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, Array]:
+    """The rankings of the smallest and the largest scores of some queries.
+
+    Parameters
+    ----------
+    listed : float64 ndarray of shape (n, n_gallery)
+        Integers from 0 to n_gallery - 1 that order the listed items, and infinity for the others;
+        overwritten.
+    masked : bool ndarray of shape (n, n_gallery)
+        Items that are removed.
+    right : bool ndarray of shape (n, n_gallery)
+        Items of the query's identity.
+
+    Returns
+    -------
+    low : float64 ndarray of shape (n, n_gallery)
+        Values that order all items, right ones that are not listed behind all others.
+    rows : int64 ndarray of shape (m,)
+        Queries with right items that are not listed.
+    high : float64 ndarray of shape (m, n_gallery)
+        Values for these, right items directly after the list.
+    """
+    n_items = listed.shape[1]
+    missing = np.isinf(listed)
+    last = missing & right
+    low = listed
+    np.copyto(low, 2.0 * n_items, where=missing)
+    apart = np.arange(n_items, dtype=np.float64)  # they must not tie, which would cost time
+    np.copyto(low, 3 * n_items + apart, where=last)
+    rows = np.flatnonzero((last & ~masked).any(axis=1))
+    high = low[rows]
+    np.copyto(high, n_items + apart, where=last[rows])
+    return low, rows, high
+
+
+def check_bracketed(score: Any, numbers: Array) -> None:
+    """Raise ValueError if a right item that moves forward may lower a score of the user's own.
+
+    Parameters
+    ----------
+    score : Score
+    numbers : int64 ndarray
+        The numbers of drawn right items that occur.
+    """
+    form: Any = getattr(score, "form", None)
+    if hasattr(form, "weights"):
+        tables = [np.append(form.weights, 0.0)[None]]
+    elif hasattr(form, "phi"):
+        found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
+        tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
+    else:
+        return
+    if any((np.diff(table, axis=1) > 0).any() for table in tables):
+        msg = (
+            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a right "
+            "item moves back. Take lists that have all right items, or distances to the whole gallery"
+        )
+        raise ValueError(msg)
