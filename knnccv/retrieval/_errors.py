@@ -27,13 +27,21 @@ class Asked(NamedTuple):
 def check_asked(problem: Problem, jackknife: Any, n_groups: Any, hajek: Any) -> Asked:
     """Check the arguments; errors as in `expected_retrieval`."""
     asked = Asked(check_jackknife(jackknife, n_groups), check_bool("hajek", hajek))
-    if problem.near.truncated and (asked.n_groups or asked.hajek):
-        name = "hajek=True" if asked.hajek else 'jackknife="identity"'
-        msg = f"{name} needs the distances of all gallery items, got lists of the nearest: {problem.near!r}"
-        raise ValueError(msg)
+    if asked.n_groups or asked.hajek:
+        _check_distances(problem, "hajek=True" if asked.hajek else 'jackknife="identity"')
     if asked.hajek:
         check_hajek(problem)
     return asked
+
+
+def _check_distances(problem: Problem, name: str) -> None:
+    if problem.near.truncated:
+        msg = f"{name} needs the distances of all gallery items, got lists of the nearest: {problem.near!r}"
+        raise ValueError(msg)
+    for gallery, _ in problem.parts:
+        if getattr(gallery, "n_identities", None) is not None:
+            msg = f"{name} is not available for galleries of random identities, got {gallery!r}"
+            raise ValueError(msg)
 
 
 def add_errors(
