@@ -17,15 +17,20 @@ Person re-identification, face recognition and metric learning publish means ove
 - `_choice` counts identities where some of them are drawn, `_identity_draw` is the walk for this case, and
   `_identity_state` what the chosen ones add. `_exact` has scores as rational numbers.
 - `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
+- `_errors` adds what scores are worth: `_jackknife` leaves out the groups of identities of
+  `_identity_groups`, `_hajek` has a variance over galleries, with `_hajek_walk`, `_hajek_laws` and
+  `_hajek_tables`. `_difference` compares two results.
 - `_tables` names the arrays of the compiled code.
 """
 
 from __future__ import annotations
 
 from ._check import check_score
+from ._difference import RetrievalDifference
 from ._expected import expected_retrieval
 from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery, cuhk03, market1501
+from ._identity_groups import IdentityGroups
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
 from ._protocol import Protocol
 from ._result import Retrieval, RetrievalScore
@@ -36,10 +41,12 @@ __all__ = [
     "CameraPairs",
     "First",
     "Gallery",
+    "IdentityGroups",
     "JunkIdentities",
     "Protocol",
     "Reciprocal",
     "Retrieval",
+    "RetrievalDifference",
     "RetrievalScore",
     "SameCamera",
     "SameIdentityAndCamera",

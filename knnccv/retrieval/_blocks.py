@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._parallel import for_each
@@ -16,7 +18,7 @@ from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Forms, Found, Plan, Pool
+from ._tables import BIASED, Found, Plan, Pool
 from ._truncated import bracket
 from ._walk import score_rows
 
@@ -27,7 +29,18 @@ CUT = (
 )
 OF_IMAGES = {"ap", "inp", "rbp", "r_precision", "map@r", "precision", "recall", "ndcg"}
 """Scores that rank images, whatever the others count."""
+NO_VALUES = np.empty((0, 0))
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
+class Rows(NamedTuple):
+    """What is scored of some queries: distances (none of lists), mask, positions of identities, plan."""
+
+    values: Array
+    masked: Array
+    codes: Array
+    plan: Plan
+    without: Array | None = None  # items that are taken out before any gallery is drawn
 
 
 class Draw:
@@ -108,7 +121,15 @@ class Draw:
         """Score all queries."""
         n = self._near.n_queries
         refuse_long(self._codes, self._pool, self._gallery, self.plan)
-        result = Found(
+        result = self.empty(n)
+        step = block_rows or self._near.rows_at_once
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        return result
+
+    def empty(self, n: int) -> Found:
+        """Results of n queries, all zero."""
+        return Found(
             np.zeros((n, self.n_single)),
             np.zeros((n, self._max_rank)),
             np.zeros((n, self._depth)),
@@ -120,10 +141,28 @@ class Draw:
             np.zeros((n, self.forms.n_columns)),
             np.zeros((n, self.forms.every)),
         )
-        step = block_rows or self._near.rows_at_once
-        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
-        return result
+
+    def block(self, start: int, stop: int) -> Rows:
+        """Distances and the checked mask of some queries, and the plan with the tables that they need."""
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        masked = self.removed(start, stop, needed)
+        ratios, rows, table = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
+        values = NO_VALUES if self._near.truncated else self._near.block(start, stop)
+        return Rows(values, masked, self._codes[start:stop], plan)
+
+    def score(self, block: Rows, found: Found) -> None:
+        """Fill in the results of a block of queries; those with a negative code are skipped."""
+        values, masked, codes, plan, without = block
+        forms = self.forms.for_block(masked, codes)
+        if self._gallery.n_identities is None:
+            score_rows(values, masked, codes, self._pool, plan, forms, found)
+            return
+        if without is not None:
+            refuse_few(None, masked, codes, self._pool, self._gallery, without)
+        others = others_of(masked, codes, self._pool, self._gallery, without)
+        n_others = np.int64(self._gallery.n_others)
+        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, forms, found)
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -150,41 +189,24 @@ class Draw:
         return masked
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
-        needed = np.zeros(self._ratios.largest + 1, np.bool_)
-        masked = self.removed(start, stop, needed)
-        ratios, rows, table = self._ratios.for_sizes(needed)
-        codes = self._codes[start:stop]
-        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
+        block = self.block(start, stop)
         part = Found(*(values[start:stop] for values in result))
-        forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
-            self._fill_bracket(start, stop, masked, plan, forms, part)
+            self._fill_bracket(start, stop, block, part)
             return
-        values = self._near.block(start, stop)
-        self._score(values, masked, codes, plan, forms, part)
+        self.score(block, part)
 
-    def _score(
-        self, values: Array, masked: Array, codes: Array, plan: Plan, forms: Forms, found: Found
-    ) -> None:
-        if self._gallery.n_identities is None:
-            score_rows(values, masked, codes, self._pool, plan, forms, found)
-            return
-        others = others_of(masked, codes, self._pool, self._gallery)
-        n_others = np.int64(self._gallery.n_others)
-        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, forms, found)
-
-    def _fill_bracket(
-        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
-    ) -> None:
+    def _fill_bracket(self, start: int, stop: int, block: Rows, part: Found) -> None:
         """Score lists of the nearest: the smallest results, and the largest where they differ."""
-        codes = self._codes[start:stop]
+        masked, codes = block.masked, block.codes
         right = self._pool.identity[self._pool.stratum] == codes[:, None]
-        low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
-        self._score(low, masked, codes, plan, forms, part)
+        listed = self._near.listed(start, stop, fair=bool(block.plan.fair))
+        low, rows, high = bracket(listed, masked, right)
+        self.score(block._replace(values=low), part)
         self.open[start + rows] = True
         if len(rows) and not self._near.approximate:
             best = Found(*(np.zeros_like(values[rows]) for values in part))
-            self._score(high, masked[rows], codes[rows], plan, forms, best)
+            self.score(block._replace(values=high, masked=masked[rows], codes=codes[rows]), best)
             self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:

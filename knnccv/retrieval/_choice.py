@@ -54,25 +54,44 @@ def most_drawn(drawn: Array, pool: Pool, n_chosen: int) -> int:
     return int(drawn[pool.always].sum() + np.sort(each)[::-1][: n_chosen + 1].sum())
 
 
-def others_of(masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> Array:
-    """For every query, the number of identities besides its own that can be chosen."""
+def others_of(
+    masked: Array, codes: Array, pool: Pool, gallery: Gallery, without: Array | None = None
+) -> Array:
+    """For every query, the number of identities besides its own that can be chosen.
+
+    Items in `without` are taken out before any gallery is drawn. Masked items are, too, unless one gallery
+    serves all queries.
+    """
     others = np.zeros(len(codes), np.int64)
     if gallery.n_identities is not None:
-        count_others(masked, codes, pool, np.bool_(not gallery.shared), others)
+        out = masked
+        if gallery.shared:
+            out = np.zeros_like(masked)
+            if without is not None:
+                out |= without
+        count_others(out, codes, pool, others)
     return others
 
 
-def refuse_few(start: int, masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> None:
+def refuse_few(
+    start: int | None,
+    masked: Array,
+    codes: Array,
+    pool: Pool,
+    gallery: Gallery,
+    without: Array | None = None,
+) -> None:
     """Raise ValueError if a query has too few identities to choose from; `start` is the first query."""
     if gallery.n_identities is None or gallery.short == "all":
         return
-    most = others_of(masked, codes, pool, gallery) + 1
+    most = others_of(masked, codes, pool, gallery, without) + 1
     few = np.flatnonzero((most < gallery.n_identities) & (codes >= 0))
     if len(few):
-        after = " after the mask" * bool(masked[few[0]].any())
+        who = "without a group of the jackknife, a query" if start is None else f"query {start + few[0]}"
+        after = " after the mask" * bool(start is not None and masked[few[0]].any())
         msg = (
-            f"n_identities={gallery.n_identities}: query {start + few[0]} can have at most {most[few[0]]} "
-            f'identities in its gallery{after}; Gallery(..., short="all") takes all of them'
+            f"n_identities={gallery.n_identities}: {who} can have at most {most[few[0]]} identities in its "
+            f'gallery{after}; Gallery(..., short="all") takes all of them'
         )
         raise ValueError(msg)
 

@@ -286,14 +286,14 @@ def _convolve(here, law, total):
 
 
 @jit
-def count_others(masked, codes, pool, before, others):
-    """Count identities with an item that is not always drawn; with `before`, one that the mask leaves."""
+def count_others(out, codes, pool, others):
+    """Count the identities besides the query's own with an item that is random and not `out`."""
     found = np.empty(len(pool.item_starts) - 1, np.bool_)
     for q in range(len(codes)):
         found[:] = False
-        for i in range(masked.shape[1]):
+        for i in range(out.shape[1]):
             s = pool.stratum[i]
-            if not pool.always[s] and not (before and masked[q, i]):
+            if not pool.always[s] and not out[q, i]:
                 found[pool.identity[s]] = True
         others[q] = found.sum()
         if codes[q] >= 0:

@@ -329,3 +329,37 @@ def test_refused():
     rare = np.zeros(len(query_ids), np.int64)
     with pytest.raises(ValueError, match="no query has its identity in the gallery"):
         sampled_retrieval(distances, rare, ids, Gallery(n_identities=2))
+
+
+def test_the_jackknife_draws_from_the_other_identities():
+    rng = np.random.default_rng(8)
+    ids, query_ids, distances = np.array([0, 0, 1, 1, 2, 2, 3, 4]), np.arange(4), rng.random((4, 8))
+    masked = np.zeros((4, 8), bool)
+    masked[0, 7] = masked[1, 6] = True
+    for gallery, before in (
+        (Gallery(n_identities=3), False),
+        (Gallery("all", n_identities=2, per_query=True), True),
+    ):
+        r = expected_retrieval(
+            distances, query_ids, ids, gallery, exclude=lambda rows: masked[rows], scores=("ap",),
+            jackknife="identity",
+        )  # fmt: skip
+        assert r["ap"].groups.identities.tolist() == [0, 1, 2, 3, 4]
+        for out in range(5):
+            values = []
+            for q in set(range(4)) - {out}:
+                pool = [i for i in range(8) if not masked[q, i] and ids[i] != out]
+                choosable = {int(ids[i]) for i in (pool if before else range(8))} - {q, out}
+                values.append(
+                    naive.expected_of_chosen(
+                        naive.ap, q, gallery.n_others, choosable, distances[q], ids, ids.tolist(), 0, pool
+                    )
+                )
+            group = r["ap"].groups.groups[out]
+            assert abs(r["ap"].score_without[group] - float(sum(values) / len(values))) < 1e-13
+    with pytest.raises(ValueError, match="without a group of the jackknife, a query can have at most 4"):
+        expected_retrieval(
+            distances, query_ids, ids, Gallery(n_identities=5), scores=("ap",), jackknife="identity"
+        )
+    with pytest.raises(ValueError, match="not available for galleries of random identities"):
+        expected_retrieval(distances, query_ids, ids, Gallery(n_identities=3), scores=("ap",), hajek=True)
