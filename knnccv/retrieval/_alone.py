@@ -1,4 +1,4 @@
-"""The walk along own items where nothing ties: one function, without calls for every item that are dear."""
+"""The walk along own items where nothing ties: one function, without costly calls for every item."""
 
 from __future__ import annotations
 
