@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_real
+from .._validation import check_integer, check_real
 from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
 from ._named import AT_RANK, at_rank, average_within, load, offered
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
@@ -18,6 +18,7 @@ from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZ
 PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
 CURVES = ("cmc", "cmc_all_shots")
 PERSISTENCE = 0.8
+MOST_RANKS = 10**6
 EPS = 2.3e-16
 REFUSED = {
     r"ap@\d+|map@\d+": (
@@ -131,11 +132,15 @@ def _built_in(name: str) -> Score | None:
             raise ValueError(msg)
         return Score(name, "rbp", persistence=persistence)
     if at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        return Score(name, family, form=at_rank(name, family, int(depth)))
+        return Score(name, family, form=at_rank(name, family, _depth(name, depth)))
     within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
     if within is not None:
-        return Score(name, "ap@k", form=average_within(name, int(within[1]), within[2]))
+        return Score(name, "ap@k", form=average_within(name, _depth(name, within[1]), within[2]))
     return None
+
+
+def _depth(name: str, digits: str) -> int:
+    return check_integer(f"the depth of {name!r}", int(digits), 1, MOST_RANKS)
 
 
 def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str, max_rank: int) -> Array:
