@@ -11,6 +11,7 @@ import numpy as np
 
 from .._formatting import data_frame, error_line
 from .._typing import Array
+from ..inference import jackknife_error
 from ._episodes import Episodes
 
 if TYPE_CHECKING:
@@ -233,9 +234,3 @@ class EpisodeDifference:
 def class_means(per_item: Array, codes: Array, n_classes: int) -> Array:
     """The mean of the samples of every class, as float64 (n_classes,) or (n_classes, n_columns)."""
     return np.array([per_item[codes == c].mean(axis=0) for c in range(n_classes)])
-
-
-def jackknife_error(without: Array) -> float:
-    """The delete-one standard error from the values without each unit (Efron and Stein 1981)."""
-    n = len(without)
-    return float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))

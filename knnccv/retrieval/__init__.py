@@ -14,15 +14,20 @@ Person re-identification, face recognition and metric learning publish means ove
   adds what one of them contributes, and `_ranked` does both where nothing is random.
 - `_truncated` has the two rankings that bracket those of which only the nearest items are known.
 - `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
+- `_errors` adds what scores are worth: `_jackknife` leaves out the groups of identities of
+  `_identity_groups`, `_hajek` has a variance over galleries, with `_hajek_walk`, `_hajek_laws` and
+  `_hajek_tables`. `_difference` compares two results.
 - `_tables` names the arrays of the compiled code.
 """
 
 from __future__ import annotations
 
 from ._check import check_score
+from ._difference import RetrievalDifference
 from ._expected import expected_retrieval
 from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery, cuhk03, market1501
+from ._identity_groups import IdentityGroups
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
 from ._protocol import Protocol
 from ._result import Retrieval, RetrievalScore
@@ -33,10 +38,12 @@ __all__ = [
     "CameraPairs",
     "First",
     "Gallery",
+    "IdentityGroups",
     "JunkIdentities",
     "Protocol",
     "Reciprocal",
     "Retrieval",
+    "RetrievalDifference",
     "RetrievalScore",
     "SameCamera",
     "SameIdentityAndCamera",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._parallel import for_each
@@ -23,7 +25,17 @@ CUT = (
     "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
+NO_VALUES = np.empty((0, 0))
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
+class Rows(NamedTuple):
+    """What is scored of some queries: distances (none of lists), mask, positions of identities, plan."""
+
+    values: Array
+    masked: Array
+    codes: Array
+    plan: Plan
 
 
 class Draw:
@@ -98,7 +110,15 @@ class Draw:
     def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
         """Score all queries."""
         n = self._near.n_queries
-        result = Found(
+        result = self.empty(n)
+        step = block_rows or self._near.rows_at_once
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        return result
+
+    def empty(self, n: int) -> Found:
+        """Results of n queries, all zero."""
+        return Found(
             np.zeros((n, self.n_single)),
             np.zeros((n, self._max_rank)),
             np.zeros((n, self._depth)),
@@ -110,10 +130,20 @@ class Draw:
             np.zeros((n, self.forms.n_columns)),
             np.zeros((n, self.forms.every)),
         )
-        step = block_rows or self._near.rows_at_once
-        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
-        return result
+
+    def block(self, start: int, stop: int) -> Rows:
+        """Distances and the checked mask of some queries, and the plan with the tables that they need."""
+        needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        masked = self.removed(start, stop, needed)
+        ratios, rows = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows)
+        values = NO_VALUES if self._near.truncated else self._near.block(start, stop)
+        return Rows(values, masked, self._codes[start:stop], plan)
+
+    def score(self, block: Rows, found: Found) -> None:
+        """Fill in the results of a block of queries; those with a negative code are skipped."""
+        forms = self.forms.for_block(block.masked, block.codes)
+        score_rows(block.values, block.masked, block.codes, self._pool, block.plan, forms, found)
 
     def removed(self, start: int, stop: int, needed: Array) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -139,18 +169,13 @@ class Draw:
         return masked
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
-        needed = np.zeros(self._ratios.largest + 1, np.bool_)
-        masked = self.removed(start, stop, needed)
-        ratios, rows = self._ratios.for_sizes(needed)
-        codes = self._codes[start:stop]
-        plan = self.plan._replace(ratios=ratios, rows=rows)
+        block = self.block(start, stop)
         part = Found(*(values[start:stop] for values in result))
-        forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
-            self._fill_bracket(start, stop, masked, plan, forms, part)
+            forms = self.forms.for_block(block.masked, block.codes)
+            self._fill_bracket(start, stop, block.masked, block.plan, forms, part)
             return
-        values = self._near.block(start, stop)
-        score_rows(values, masked, codes, self._pool, plan, forms, part)
+        self.score(block, part)
 
     def _fill_bracket(
         self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found

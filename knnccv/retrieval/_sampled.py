@@ -84,6 +84,10 @@ def sampled_retrieval(
     One gallery of `Gallery(shots=...)` serves all queries of a trial, so that their luck is correlated. The
     standard deviation over trials contains this; a formula that takes the queries for independent does not.
 
+    This estimates the luck of the gallery. For galleries of every query's own, that of the CMC is exact in
+    `Retrieval.cmc_std`. For shared ones `Retrieval.hajek_std` is a lower bound without sampling. The luck
+    of having these identities is another: ``expected_retrieval(..., jackknife="identity")``.
+
     Parameters
     ----------
     near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude, scores, rank, ap, max_rank
