@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_real
+from .._validation import check_integer, check_real
 from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
 from ._named import AT_RANK, at_rank, average_within, load, offered
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
@@ -19,6 +19,7 @@ PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp
 CURVES = ("cmc", "cmc_all_shots")
 PERSISTENCE = 0.8
 EPS = 2.3e-16
+MOST_RANKS, MOST_COLUMNS = 10**6, 10**4
 REFUSED = {
     r"ap@\d+|map@\d+": (
         "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
@@ -131,10 +132,12 @@ def _built_in(name: str) -> Score | None:
             raise ValueError(msg)
         return Score(name, "rbp", persistence=persistence)
     if at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        return Score(name, family, form=at_rank(name, family, int(depth)))
+        k = check_integer(f"the depth of {name!r}", int(depth), 1, MOST_RANKS)
+        return Score(name, family, form=at_rank(name, family, k))
     within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
     if within is not None:
-        return Score(name, "ap@k", form=average_within(name, int(within[1]), within[2]))
+        k = check_integer(f"the depth of {name!r}", int(within[1]), 1, MOST_COLUMNS)
+        return Score(name, "ap@k", form=average_within(name, k, within[2]))
     return None
 
 
