@@ -14,7 +14,7 @@ from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Forms, Found, Plan, Pool
+from ._tables import BIASED, Found, Plan, Pool
 from ._truncated import bracket
 from ._walk import score_rows
 
@@ -145,25 +145,27 @@ class Draw:
         codes = self._codes[start:stop]
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
-        forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
-            self._fill_bracket(start, stop, masked, plan, forms, part)
+            self._fill_bracket(start, stop, masked, plan, part)
             return
         values = self._near.block(start, stop)
-        score_rows(values, masked, codes, self._pool, plan, forms, part)
+        self._score(values, masked, codes, plan, part)
 
-    def _fill_bracket(
-        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
-    ) -> None:
+    def _score(self, values: Array, masked: Array, codes: Array, plan: Plan, part: Found) -> None:
+        for rows, forms in self.forms.pieces(masked, codes):
+            piece = Found(*(column[rows] for column in part))
+            score_rows(values[rows], masked[rows], codes[rows], self._pool, plan, forms, piece)
+
+    def _fill_bracket(self, start: int, stop: int, masked: Array, plan: Plan, part: Found) -> None:
         """Score lists of the nearest: the smallest results, and the largest where they differ."""
         codes = self._codes[start:stop]
         right = self._pool.identity[self._pool.stratum] == codes[:, None]
         low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
-        score_rows(low, masked, codes, self._pool, plan, forms, part)
+        self._score(low, masked, codes, plan, part)
         self.open[start + rows] = True
         if len(rows) and not self._near.approximate:
             best = Found(*(np.zeros_like(values[rows]) for values in part))
-            score_rows(high, masked[rows], codes[rows], self._pool, plan, forms, best)
+            self._score(high, masked[rows], codes[rows], plan, best)
             self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:

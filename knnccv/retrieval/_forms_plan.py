@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from ._forms_walk import fill_relevant
 from ._quadrature import Rule
 from ._scores import Score, forms_in
 from ._tables import Forms, Pool, TrialForms
+
+MOST_NUMBERS = 2**23
 
 
 class FormsPlan:
@@ -55,7 +57,8 @@ class FormsPlan:
         for f, form in enumerate(self.reciprocals):
             terms[f] = form.c, form.constant, form.slope, form.at_top, form.normalize == "R"
             mass[f, : len(rule.nodes)] = rule.weights * rule.nodes ** max(form.c - 1, 0)
-        values, places = _packed(self.tables, [] if self._varies else [1])
+        fixed = [] if self._varies else [[table.values(1) for table in self.tables]]
+        values, places = _packed(len(self.tables), fixed)
         self.forms = Forms(
             active=np.bool_(self.n_columns > 0 or self.every > 0),
             every=np.int64(self.every),
@@ -74,16 +77,34 @@ class FormsPlan:
         """Number of columns of `Found.forms`."""
         return len(self.reciprocals) + len(self.tables)
 
-    def for_block(self, masked: Array, codes: Array) -> Forms:
-        """The arrays for some queries, with the tables of the numbers of right items that occur."""
+    def pieces(self, masked: Array, codes: Array) -> Iterator[tuple[slice, Forms]]:
+        """Queries of a block, and the arrays for them, with tables for the numbers of right items.
+
+        A block is cut where its tables would have more than `MOST_NUMBERS` numbers.
+        """
         if not self._varies:
-            return self.forms
+            yield slice(0, len(codes)), self.forms
+            return
         relevant = np.zeros(len(codes), np.int64)
         fill_relevant(masked, codes, self._pool, relevant)
-        occur = np.unique(relevant[relevant > 0])
-        values, places = _packed(self.tables, occur.tolist())
+        start, size = 0, 0
+        tables: dict[int, list[Array]] = {}
+        for q, n_right in enumerate(relevant.tolist()):
+            if n_right == 0 or n_right in tables:
+                continue
+            more = [table.values(n_right) for table in self.tables]
+            n_more = sum(values.size for values in more)
+            if tables and size + n_more > MOST_NUMBERS:
+                yield slice(start, q), self._with(tables)
+                start, size, tables = q, 0, {}
+            tables[n_right] = more
+            size += n_more
+        yield slice(start, len(codes)), self._with(tables)
+
+    def _with(self, tables: dict[int, list[Array]]) -> Forms:
+        values, places = _packed(len(self.tables), list(tables.values()))
         row_of = np.zeros(self._largest + 1, np.int64)
-        row_of[occur] = np.arange(len(occur))
+        row_of[list(tables)] = np.arange(len(tables))
         return self.forms._replace(values=values, places=places, row_of=row_of)
 
     def for_trials(self) -> TrialForms:
@@ -99,19 +120,15 @@ class FormsPlan:
         )
 
 
-def _packed(tables: Sequence[Table], occur: Sequence[int]) -> tuple[Array, Array]:
-    """All tables in one array, and their places, for the numbers of right items that occur."""
-    places = np.zeros((len(tables), max(len(occur), 1), 3), np.int64)
+def _packed(n_tables: int, rows: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+    """All tables in one array, and their places; a row for each number of right items."""
+    places = np.zeros((n_tables, max(len(rows), 1), 3), np.int64)
     parts, start = [np.zeros(0)], 0
-    for f, table in enumerate(tables):
-        for row, relevant in enumerate(occur):
-            if row == 0 or table.varies:
-                values = table.values(relevant)
-                parts.append(values.ravel())
-                places[f, row] = start, *values.shape
-                start += values.size
-            else:
-                places[f, row] = places[f, 0]
+    for row, tables in enumerate(rows):
+        for f, values in enumerate(tables):
+            parts.append(values.ravel())
+            places[f, row] = start, *values.shape
+            start += values.size
     return np.concatenate(parts), places
 
 

@@ -94,7 +94,7 @@ def parse(scores: Any) -> tuple[Score, ...]:
 
 def _given(form: Form) -> Score:
     if _built_in(form.name) is not None:
-        msg = f"{form.name!r} is the name of a built-in score; {form!r} needs another one"
+        msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
         raise ValueError(msg)
     return Score(form.name, form=form)
 
@@ -175,9 +175,11 @@ def errors_of(score: Score, found: Found, values: Array, quadrature: float) -> A
         errors = (rounding + EPS * len(weights)) * size + skipped * weights.max()
     elif isinstance(form, Table):
         numbers, at = np.unique(found.relevant, return_inverse=True)
-        tables = [form.values(max(int(relevant), 1)) for relevant in numbers]
-        peaks = np.array([np.abs(table).max() for table in tables])[at.ravel()]
-        negative = np.array([len(table) * (table < 0).any() for table in tables])[at.ravel()]
+        peaks, negative = np.zeros(len(numbers)), np.zeros(len(numbers))
+        for n, relevant in enumerate(numbers.tolist()):
+            table = form.values(max(relevant, 1))
+            peaks[n], negative[n] = np.abs(table).max(), len(table) * (table < 0).any()
+        peaks, negative = peaks[at.ravel()], negative[at.ravel()]
         size = np.where(negative, peaks * np.minimum(found.relevant, negative), values)
         errors = rounding * size + skipped * peaks
     elif score.integral:

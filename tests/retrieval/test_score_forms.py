@@ -13,6 +13,7 @@ from knnccv.retrieval import (
     Gallery,
     Reciprocal,
     Table,
+    _forms_plan,
     cuhk03,
     expected_retrieval,
     market1501,
@@ -219,6 +220,23 @@ def test_results_do_not_depend_on_blocks_or_threads():
     only = expected_retrieval(distances, query_ids, ids, Gallery(shots=2), scores=("ap", "cmc", "map@r"))
     for name in ("ap", "cmc", "map@r"):
         assert np.array_equal(both[name].per_item, only[name].per_item)
+
+
+def test_large_tables_cut_the_blocks(monkeypatch):
+    distances, query_ids, ids = data(2)
+    form = Table(lambda R: np.ones((R, 4)) / R, name="table")
+    for gallery in (Gallery("all"), Gallery(shots=2)):
+        runs = []
+        for most in (2**23, 1):
+            monkeypatch.setattr(_forms_plan, "MOST_NUMBERS", most)
+            runs.append(
+                expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))["table"]
+            )
+            s = sampled_retrieval(distances, query_ids, ids, gallery, scores=form, n_repeats=20)
+            runs.append(s.trials["table"])
+        assert runs[0].score == runs[2].score
+        assert (runs[0].per_item == runs[2].per_item).all()
+        assert (runs[1] == runs[3]).all()
 
 
 def test_far_items_are_left_out_within_the_bound():
