@@ -8,14 +8,13 @@
 
 Times are CPU seconds of one thread. What is compared runs in turn in one process; a ratio is the median of
 the rounds' ratios. The data are synthetic and have the sizes of Market-1501, SYSU-MM01 and miniImageNet's
-test classes. ``--cython`` takes the compiled evaluation of torchreid or fastreid in place of the one here, which
-does the same steps.
+test classes. ``--cython`` takes the compiled evaluation of torchreid or fastreid in place of the one here,
+which does the same steps.
 """
 
 import argparse
 import importlib.util
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -147,8 +146,8 @@ def market(scale, n_rounds, cython):
     curve, mean, *_ = compiled_market(*problem, 50)
     for call in (exact, whole):
         found = call()
-    assert abs(found["ap"].score - mean) < 1e-12
-    assert np.abs(found.cmc - curve).max() < 1e-12
+    assert abs(found["ap"].score - mean) < 1e-5  # np.argsort puts the few equal distances in any order
+    assert np.abs(found.cmc - curve).max() < 1e-3
     calls = {"exact": exact, "whole": whole, "once": once, "sort": lambda: np.argsort(distances, axis=1)}
     taken = rounds(calls, n_rounds)
     size = f"{distances.shape[0]} x {distances.shape[1]}"
@@ -270,28 +269,38 @@ def episodes(scale, n_rounds, cython):  # noqa: ARG001
         row("counting of all ways", counting["all"], "counting of 5 ways", counting["one"], 2.0)
 
 
-def gigabytes():
-    """The largest resident memory of this process so far."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+def resident(what):
+    """GB of a line of /proc/self/status: VmRSS is now, VmHWM the largest since `forget_the_peak`."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) / 1e6 * 1.024
+    raise ValueError(what)
+
+
+def forget_the_peak():
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def measure_memory(scale):
-    """Print the memory beside the features; runs in a process of its own."""
+    """Print the memory beside the features; runs in a process of its own, under Linux."""
     rng = np.random.default_rng(4)
     n_queries, n_gallery = int(10_000 * scale), int(100_000 * scale)
     query_ids, ids = rng.integers(0, 5000, n_queries), rng.integers(0, 5000, n_gallery)
-    queries, gallery = rng.normal(size=(n_queries, 128)), rng.normal(size=(n_gallery, 128))
+    centers = rng.normal(size=(5000, 128))
+    queries = centers[query_ids] + 1.5 * rng.normal(size=(n_queries, 128))
+    gallery = centers[ids] + 1.5 * rng.normal(size=(n_gallery, 128))
     scores = ("ap", "rr", "inp", "cmc")
     ask = partial(expected_retrieval, scores=scores, max_rank=50)
     ask(
         Neighbors.between(queries[:64], gallery[:300]), ids[:64] % 9, ids[:300] % 9, Gallery(per_identity=1)
     )
-    before = gigabytes()
+    del centers
+    forget_the_peak()
+    before = resident("VmRSS")
     started = time.process_time()
     near = Neighbors.between(queries, gallery)
     ask(near, query_ids, ids, Gallery(per_identity=1))
-    print(gigabytes() - before, time.process_time() - started)
+    print(resident("VmHWM") - before, time.process_time() - started)
 
 
 def memory(scale, n_rounds, cython):  # noqa: ARG001

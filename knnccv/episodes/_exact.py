@@ -1,4 +1,4 @@
-"""The score of the nearest support as a rational number: slow, for small problems."""
+"""The score as a rational number: slow, for small problems."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ import numpy as np
 from .._typing import Array
 from ..neighbors import Neighbors
 from ._distances import Distances
+from ._exact_votes import vote_accuracy
 from ._problem import Problem
 
 Polynomial = list[Fraction]
 """Coefficients of the powers of z, the probability that a tied sample is farther."""
 
 
-def exact_accuracies(problem: Problem, neighbors: Neighbors, ties: str) -> tuple[Fraction, ...]:
+def exact_accuracies(
+    problem: Problem, neighbors: Neighbors, n_neighbors: int, ties: str
+) -> tuple[Fraction, ...]:
     """The expected accuracy of every sample as a query, as the mean over the ways and shots."""
     distances = Distances(neighbors, problem.order)
     found = [Fraction(0)] * len(problem.order)
     for at, x in enumerate(problem.order):
         values = distances.in_order_of_rows(at, at + 1)[0]
-        rows = [_accuracy(problem, values, int(x), shot, ties) for shot in problem.episodes.shots]
+        rows = [
+            _accuracy(problem, values, int(x), shots, ties)
+            if n_neighbors == 1
+            else vote_accuracy(problem, values, int(x), shots, n_neighbors, ties)
+            for shots in problem.shots.tolist()
+        ]
         terms = [value for row in rows for value in row]
         found[int(x)] = sum(terms, Fraction(0)) / len(terms)
     return tuple(found)
@@ -38,11 +46,11 @@ def exact_mean(problem: Problem, per_item: tuple[Fraction, ...]) -> Fraction:
     return total / len(counts)
 
 
-def _accuracy(problem: Problem, values: Array, x: int, n_shot: int, ties: str) -> list[Fraction]:
+def _accuracy(problem: Problem, values: Array, x: int, shots: list[int], ties: str) -> list[Fraction]:
     """The expected accuracy of x for every number of ways of the episodes."""
     codes, counts = problem.labels.codes, problem.labels.counts.tolist()
     own_class, n_classes = int(codes[x]), len(counts)
-    n_terms = problem.episodes.ways[-1]
+    n_terms, n_shot = problem.episodes.ways[-1], shots[own_class]
     items = np.arange(len(codes))
     own = (codes == own_class) & (items != x)
     sums = [Fraction(0)] * n_terms
@@ -61,7 +69,7 @@ def _accuracy(problem: Problem, values: Array, x: int, n_shot: int, ties: str) -
                 among = codes == c
                 among &= items != x
                 n_tied, n_nearer = int((among & tied).sum()), int((among & nearer).sum())
-                chance = _none_nearer(counts[c] - n_tied - n_nearer, n_tied, n_nearer, n_shot)
+                chance = _none_nearer(counts[c] - n_tied - n_nearer, n_tied, n_nearer, shots[c])
                 for k in range(n_terms - 1, 0, -1):
                     polynomials[k] = _plus(polynomials[k], _times(chance, polynomials[k - 1]))
         for k in range(n_terms):

@@ -69,9 +69,11 @@ def expected_episodes(
         about twice as long for 20 classes. Default: for up to 100 classes.
     jackknife : {None, "class"}, default None
         "class": also the scores without each class, whose spread is the luck of having these classes. The
-        largest number of ways must be less than the number of classes.
+        largest number of ways must be less than the number of classes. Votes then take as many times as
+        long as there are classes.
     exact : bool, default False
-        Also compute the score as a rational number: slow, for some hundreds of samples.
+        Also compute the score as a rational number: slow, for some hundreds of samples, or some dozens with
+        votes.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.
 
@@ -109,9 +111,7 @@ def expected_episodes(
     started = time.perf_counter()
     episodes = Episodes() if episodes is None else episodes
     n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
-    if check_bool("exact", exact) and n_neighbors > 1:
-        msg = f"exact=True serves the nearest support, n_neighbors=1, got {n_neighbors}"
-        raise ValueError(msg)
+    check_bool("exact", exact)
     check_pool(n_jobs, None, progress=False)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)
@@ -123,7 +123,7 @@ def expected_episodes(
             "without one of them no episode can be drawn"
         )
         raise ValueError(msg)
-    warn_label_leakage(neighbors, episodes.ways[0] * episodes.shots[0])
+    warn_label_leakage(neighbors, episodes.fewest_supports(episodes.ways[0]))
     all_ways = choose_all_ways(all_ways, n_classes) if n_neighbors == 1 else all_ways is True
     problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
     if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
@@ -132,8 +132,7 @@ def expected_episodes(
     if n_neighbors == 1:
         sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
     else:
-        sums, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
-        without = sums
+        sums, without, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
     sums /= binomials(n_classes - 1, problem.n_terms)
     means = class_means(sums, labels.codes, n_classes).mean(axis=0)
     asked = [way - 1 for way in episodes.ways]
@@ -145,7 +144,7 @@ def expected_episodes(
     if len(left_open) == len(sums):
         left_open = left_open / binomials(n_classes - 1, problem.n_terms)
         bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
-    ways = [way for way in problem.ways() if way * episodes.shots[0] >= n_neighbors]
+    ways = [way for way in problem.ways() if episodes.fewest_supports(way) >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]
     if bound > tol:
         why = "the rounding error of double precision"
@@ -153,7 +152,7 @@ def expected_episodes(
             why = f"what samples beyond the lists of {neighbors!r} could add to the score"
         msg = f"tol={tol:g} is below {why}, {bound:.1e}"
         raise ValueError(msg)
-    rational = exact_accuracies(problem, neighbors, ties) if exact else None
+    rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
     return EpisodeScore(
         score=float(class_means(per_item, labels.codes, n_classes).mean()),
         per_item=per_item,
@@ -186,7 +185,7 @@ def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackkn
     if not isinstance(episodes, Episodes):
         msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
         raise TypeError(msg)
-    fewest = episodes.ways[0] * episodes.shots[0]
+    fewest = episodes.fewest_supports(episodes.ways[0])
     n_votes: int = check_integer(
         "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
     )
@@ -194,9 +193,6 @@ def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackkn
     check_tol(tol)
     if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
         msg = f"jackknife must be None or 'class', got {jackknife!r}"
-        raise ValueError(msg)
-    if jackknife is not None and n_votes > 1:
-        msg = f"jackknife='class' serves the nearest support, n_neighbors=1, got {n_votes}"
         raise ValueError(msg)
     return n_votes
 
@@ -208,7 +204,7 @@ def rounding_bound(problem: Problem, n_neighbors: int) -> float:
     every factor of a probability, one for every own sample in a sum, and those of the nodes for ties. Votes
     sum over all samples, with several terms for each class.
     """
-    n_classes, n_shot = len(problem.labels.counts), problem.episodes.shots[-1]
+    n_classes, n_shot = len(problem.labels.counts), int(problem.shots.max())
     n_ways = problem.n_terms
     steps = 3 * n_classes + (2 * n_shot + 4) * n_ways + int(problem.labels.counts.max()) + 64
     if n_neighbors > 1:
@@ -224,7 +220,7 @@ def _all_rows(
     The sums that are left open by lists have no rows if all samples are compared.
     """
     n_items, n_classes = len(problem.order), len(problem.labels.counts)
-    shots = np.array(problem.episodes.shots)
+    shots = problem.shots
     sums = np.zeros((n_items, len(shots), problem.n_terms))
     without = np.zeros((n_items if problem.jackknife else 0, n_classes))
     left_open = np.zeros(sums.shape if not neighbors.sees_all else (0, len(shots), problem.n_terms))
@@ -303,7 +299,7 @@ def _all_rows(
 def _scores_without(problem: Problem, without: Array) -> Array:
     """The score without each class, from the expected accuracies of all samples without it."""
     n_classes = len(problem.labels.counts)
-    means = class_means(without, problem.labels.codes, n_classes) / len(problem.episodes.shots)
+    means = class_means(without, problem.labels.codes, n_classes) / len(problem.shots)
     np.fill_diagonal(means, 0.0)
     scores: Array = means.sum(axis=0) / (n_classes - 1)
     return scores

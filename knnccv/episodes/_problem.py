@@ -32,6 +32,8 @@ class Problem:
         Where every class begins in `order`.
     starts : int64 ndarray of shape (n_classes,)
         Where every class begins in `tables`.
+    shots : int64 ndarray of shape (n_shots, n_classes)
+        The number of supports of every class, for every number of shots that is asked for.
     tables : float64 ndarray of shape (n_shots, n_items + n_classes)
         See `fill_none_nearer`.
     n_terms : int
@@ -45,6 +47,7 @@ class Problem:
     order: Array
     bounds: Array
     starts: Array
+    shots: Array
     tables: Array
     n_terms: int
     jackknife: bool
@@ -57,18 +60,19 @@ class Problem:
         order = np.argsort(labels.codes, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(counts)])
         starts = bounds[:-1] + np.arange(n_classes)
-        tables = np.empty((len(episodes.shots), len(labels.codes) + n_classes))
-        for shot, table in zip(episodes.shots, tables, strict=True):
-            fill_none_nearer(counts, starts, shot, table)
+        shots = episodes.shots_of(labels)
+        tables = np.empty((len(shots), len(labels.codes) + n_classes))
+        for row, table in zip(shots, tables, strict=True):
+            fill_none_nearer(counts, starts, row, table)
         n_terms = n_classes if all_ways else episodes.ways[-1]
-        return cls(labels, episodes, order, bounds, starts, tables, n_terms, jackknife)
+        return cls(labels, episodes, order, bounds, starts, shots, tables, n_terms, jackknife)
 
     def own_weights(self, own_class: int) -> Array:
         """The probability that own sample i is drawn and the nearest of the drawn, (n_shots, n_own)."""
         n_own = int(self.labels.counts[own_class]) - 1
-        weights = np.empty((len(self.episodes.shots), n_own))
+        weights = np.empty((len(self.shots), n_own))
         nearest_first = np.arange(n_own)
-        for row, n_shot in zip(weights, self.episodes.shots, strict=True):
+        for row, n_shot in zip(weights, self.shots[:, own_class].tolist(), strict=True):
             row[:] = n_shot / n_own
             for k in range(n_shot - 1):
                 row *= np.maximum(n_own - 1 - nearest_first - k, 0) / (n_own - 1 - k)

@@ -96,7 +96,7 @@ class EpisodeScore:
 
     @property
     def accuracy_table(self) -> dict[tuple[int, int], float]:
-        """The score of every (n_way, n_shot)."""
+        """The score of every (n_way, n_shot); of shots by class, n_shot is the largest."""
         shots = self.episodes.shots
         return {
             (way, shot): float(self.table[s, w])

@@ -167,6 +167,12 @@ def sampled_episodes(
     if not isinstance(episodes, Episodes):
         msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
         raise TypeError(msg)
+    if isinstance(episodes.n_shot, dict):
+        msg = (
+            "sampled_episodes draws as many shots of every class, got a number for each; n_shot must be an "
+        )
+        msg += "integer or several"
+        raise ValueError(msg)
     n_episodes = check_integer("n_episodes", n_episodes, 2)
     n_query = check_integer("n_query", n_query, 1)
     check_choice("head", head, HEADS)
@@ -242,18 +248,20 @@ def _controlled(accuracies: Array, nearest: Array, exact: float) -> tuple[float,
 
 
 def _scaled(data: Array, metric: str) -> Array:
-    """The features, as float64; for cosine with length 1.
+    """The features times a power of two, so that no square overflows; for cosine with length 1.
 
     Raises
     ------
     ValueError
         If a row has no direction.
     """
+    largest = np.abs(data).max(axis=1, keepdims=True)
     if metric == "euclidean":
-        return data
-    lengths = np.sqrt((data * data).sum(axis=1))
-    if (lengths == 0).any():
-        msg = f"X[{int(np.argmax(lengths == 0))}] is 0 in all features and has no direction for the cosine"
+        level: Array = np.ldexp(data, -np.frexp(largest.max())[1])
+        return level
+    if (largest == 0).any():
+        msg = f"X[{int(np.argmax(largest == 0))}] is 0 in all features and has no direction for the cosine"
         raise ValueError(msg)
-    scaled: Array = data / lengths[:, None]
+    data = np.ldexp(data, -np.frexp(largest)[1])
+    scaled: Array = data / np.sqrt((data * data).sum(axis=1))[:, None]
     return scaled

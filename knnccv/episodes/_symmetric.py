@@ -62,8 +62,8 @@ def add_without_each(chances, weights, n_others, functional, before, rest, sums)
 
 
 @jit
-def fill_none_nearer(sizes, starts, n_shot, out):
-    """Fill in the probability that none of `n_shot` drawn samples is among the g nearest of its class.
+def fill_none_nearer(sizes, starts, shots, out):
+    """Fill in the probability that none of ``shots[c]`` drawn samples is among the g nearest of class c.
 
     ``C(n - g, K) / C(n, K)`` at ``out[starts[c] + g]``, as a product of K factors.
     """
@@ -71,7 +71,7 @@ def fill_none_nearer(sizes, starts, n_shot, out):
         n = sizes[c]
         for g in range(n + 1):
             value = 1.0
-            for k in range(n_shot):
+            for k in range(shots[c]):
                 value *= max(n - g - k, 0) / (n - k)
             out[starts[c] + g] = value
 

@@ -78,8 +78,8 @@ def score_tied_row(
     """Score the row of sample `tested`.
 
     ``values`` and ``items`` (n_items,) are the exact distances and the samples, class by class; ``shots``
-    the numbers of supports of a class; the other arguments are those of `score_rows`, for one row. Returns
-    whether an own sample ties with one of another class.
+    (n_shots, n_classes) the numbers of supports; the other arguments are those of `score_rows`, for one
+    row. Returns whether an own sample ties with one of another class.
 
     Samples beyond a neighbor list have infinite values. Own samples there contribute nothing to ``out``,
     and at most ``out_open`` (n_shots, n_terms): the probability that no drawn sample is in the list.
@@ -112,7 +112,7 @@ def score_tied_row(
     tied = np.zeros(n_others, np.int64)
     laws = np.empty((n_others + 1, shots.max() + 1))
     for shot in range(len(shots)):
-        n_shot = shots[shot]
+        n_own_shot = shots[shot, own_class]
         sums[:] = 0.0
         lane = 0
         begin = 0
@@ -128,7 +128,7 @@ def score_tied_row(
                 if average_ties:
                     nearer[other] = count_below(ordered, bounds[c], bounds[c + 1], value)
                     tied[other] = count_up_to(ordered, bounds[c], bounds[c + 1], value) - nearer[other]
-                    n_tied += min(tied[other], n_shot)
+                    n_tied += min(tied[other], shots[shot, c])
                 else:
                     nearer[other] = count_to(
                         ordered, placed, bounds[c], bounds[c + 1], value, own_items[begin]
@@ -139,31 +139,31 @@ def score_tied_row(
             n_beside = end - begin - 1
             if n_tied:
                 any_tied = True
-                own_degree = min(n_shot - 1, n_beside)
-                degree = own_degree + min(n_tied, n_shot * (n_terms - 1))
+                own_degree = min(n_own_shot - 1, n_beside)
+                degree = own_degree + min(n_tied, shots[shot].max() * (n_terms - 1))
                 nodes, node_weights = tie_times(degree + 1, 1.0)
                 n_nodes = len(nodes)
-                fill_share_tied(n_beside, n_own - end, begin, n_shot - 1, laws[n_others])
-                draw = n_shot / n_own * (n_beside + 1)
+                fill_share_tied(n_beside, n_own - end, begin, n_own_shot - 1, laws[n_others])
+                draw = n_own_shot / n_own * (n_beside + 1)
                 for other in range(n_others):
                     c = other + (other >= own_class)
                     behind = bounds[c + 1] - bounds[c] - nearer[other] - tied[other]
-                    fill_share_tied(tied[other], behind, nearer[other], n_shot, laws[other])
+                    fill_share_tied(tied[other], behind, nearer[other], shots[shot, c], laws[other])
             for node in range(n_nodes):
                 if n_tied:
                     z = 1.0 - nodes[node]
-                    weight = draw * node_weights[node] * polynomial_at(laws[n_others], n_shot - 1, z)
+                    weight = draw * node_weights[node] * polynomial_at(laws[n_others], n_own_shot - 1, z)
                 else:
                     weight = 0.0
                     for i in range(begin, end):
                         weight += own_weights[shot, i]
                 weights[lane] = weight
                 for other in range(n_others):
+                    c = other + (other >= own_class)
                     if n_tied:
-                        chances[other, lane] = polynomial_at(laws[other], n_shot, z)
+                        chances[other, lane] = polynomial_at(laws[other], shots[shot, c], z)
                     else:
-                        at = starts[other + (other >= own_class)]
-                        chances[other, lane] = tables[shot, at + nearer[other]]
+                        chances[other, lane] = tables[shot, starts[c] + nearer[other]]
                 lane += 1
                 if lane == WIDTH:
                     flush(chances, weights, n_others, n_terms, functional, room, before, sums, without)

@@ -98,8 +98,8 @@ def score_votes(values, codes, tested, sizes, average_ties, shots, n_neighbors, 
     """Score the row of sample `tested`; return whether neighboring samples of different classes tie.
 
     ``values`` and ``codes`` (n_items,) are the exact distances and the classes; ``values[tested]`` is
-    negative. ``sizes`` are the sizes of the classes; ``out`` (n_shots, n_terms) sums over the choices of
-    the other classes.
+    negative. ``sizes`` are the sizes of the classes, ``shots`` (n_shots, n_classes)
+    their supports; ``out`` (n_shots, n_terms) sums over the choices of the other classes.
     """
     n_classes = len(sizes)
     n = len(values)
@@ -116,7 +116,6 @@ def score_votes(values, codes, tested, sizes, average_ties, shots, n_neighbors, 
     chosen = np.empty((n_terms + 1, n_neighbors + 1, n_neighbors + 2))
     any_tied = False
     for shot in range(len(shots)):
-        n_shot = shots[shot]
         nearer[:] = 0
         laws[:] = 0.0
         laws[:, 0] = 1.0
@@ -133,21 +132,29 @@ def score_votes(values, codes, tested, sizes, average_ties, shots, n_neighbors, 
                 tied[codes[order[i]]] += 1
             degree = 0
             for c in range(n_classes):
-                degree += min(tied[c], n_shot)
+                degree += min(tied[c], shots[shot, c])
             nodes, weights = tie_times(min(degree, n_tied - 1) + 1, 1.0)
             for node in range(len(nodes)):
                 if n_tied > 1:
                     for c in range(n_classes):
                         if tied[c]:
                             behind = available[c] - nearer[c] - tied[c]
-                            fill_votes(nearer[c], tied[c], behind, n_shot, nodes[node], joint, laws[c])
+                            fill_votes(
+                                nearer[c], tied[c], behind, shots[shot, c], nodes[node], joint, laws[c]
+                            )
                 for c in range(n_classes):
                     if tied[c]:
                         behind = available[c] - nearer[c] - tied[c]
                         fill_votes(
-                            nearer[c], tied[c] - 1, behind, n_shot - 1, nodes[node], joint, drawn_law
+                            nearer[c],
+                            tied[c] - 1,
+                            behind,
+                            shots[shot, c] - 1,
+                            nodes[node],
+                            joint,
+                            drawn_law,
                         )
-                        weight = weights[node] * tied[c] * n_shot / available[c]
+                        weight = weights[node] * tied[c] * shots[shot, c] / available[c]
                         add_wins(
                             n_neighbors,
                             n_classes - 1,
@@ -163,6 +170,6 @@ def score_votes(values, codes, tested, sizes, average_ties, shots, n_neighbors, 
                 if tied[c]:
                     nearer[c] += tied[c]
                     tied[c] = 0
-                    fill_votes(nearer[c], 0, available[c] - nearer[c], n_shot, 0.0, joint, laws[c])
+                    fill_votes(nearer[c], 0, available[c] - nearer[c], shots[shot, c], 0.0, joint, laws[c])
             begin = end
     return any_tied

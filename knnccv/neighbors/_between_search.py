@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import one_blas_thread
 from .._typing import Array
 from .._validation import check_integer
 from ._between_lists import ListedBetween
@@ -48,7 +49,8 @@ class SearchedBetween(ListedBetween):
         same = None if self.same is None else self.same[start:stop]
         depth = min(self._depth + (same is not None), self.n_gallery)
         rows = self.n_gallery + np.arange(start, stop)
-        found = self._engine(depth).search(rows, depth)
+        with one_blas_thread():
+            found = self._engine(depth).search(rows, depth)
         items, values = found.items.astype(np.int64), found.values
         lengths, doubtful = found.lengths, found.may_tie_beyond
         if same is not None and depth > self._depth:

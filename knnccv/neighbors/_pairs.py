@@ -61,7 +61,8 @@ class FromPairs:
             The search of the `n_neighbors` nearest, as in `from_data`: a k-d tree for few features, matrix
             products whose candidates are measured again, or a comparison of all pairs.
         device : str or torch.device, optional
-            Device that computes the products of this search, as in `from_data`.
+            Device that computes the products of this search, as in `from_data`. The CPU serves galleries of
+            fewer than 1,000 items and lists longer than an eighth of the gallery.
 
         Returns
         -------

@@ -90,6 +90,7 @@ def cmc(
     widths = {name: _width(name, one, sampled.get(name), n_repeats) for name, one in curves.items()}
     with canvas(ax) as axes:
         import matplotlib as mpl
+        from matplotlib.ticker import MaxNLocator
 
         given = mpl.cbook.normalize_kwargs(dict(kwargs), mpl.lines.Line2D)
         shades = mpl.colormaps["viridis"](np.linspace(0, 0.88, len(curves)))
@@ -107,7 +108,7 @@ def cmc(
         counted = {one.rank for one in curves.values()}
         axes.set_xlabel("rank (identities)" if counted == {"identity"} else "rank")
         axes.set_ylabel("share of queries found (CMC)")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         banded = any(width is not None for width in widths.values())
         if named or banded:
             _legend(axes, (n_repeats or 1) if banded else 0)

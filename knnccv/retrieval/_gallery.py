@@ -9,6 +9,7 @@ from .._validation import check_bool, check_choice, check_integer
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera
 from ._protocol import Protocol
 
+MOST_DRAWN = 2**31 - 1
 CONVENTIONS = ("rectangle", "trapezoid")
 SYSU_CAMERAS = {"all-search": (1, 2, 4, 5), "indoor-search": (1, 2)}
 
@@ -90,8 +91,10 @@ class Gallery:
         if mask is not None:
             check_choice("mask", mask, ("before",))
         check_choice("short", short, ("refuse", "all"))
-        self.per_identity = None if per_identity is None else check_integer("per_identity", per_identity, 1)
-        self.shots = None if shots is None else check_integer("shots", shots, 1)
+        self.per_identity = (
+            None if per_identity is None else check_integer("per_identity", per_identity, 1, MOST_DRAWN)
+        )
+        self.shots = None if shots is None else check_integer("shots", shots, 1, MOST_DRAWN)
         self.strata = strata
         default = per_identity is not None
         self.per_query = default if per_query is None else check_bool("per_query", per_query)
@@ -157,7 +160,7 @@ class Gallery:
         check_choice("search", search, tuple(SYSU_CAMERAS))
         return Protocol(
             f"SYSU-MM01 {search}",
-            partial(_per_cell, check_integer("shots", shots, 1)),
+            partial(_per_cell, check_integer("shots", shots, 1, MOST_DRAWN)),
             _other_place,
             f"{shots} per identity and camera, one gallery for all queries",
             rank="identity",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,10 @@ class CameraPairs(SameCamera):
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
         """Look the query's camera up."""
         first, second = self._cameras(len(query_ids), len(gallery_ids))
+        for camera in (camera for key, value in self.pairs.items() for camera in (key, *value)):
+            if _kind(camera) != first.dtype.kind.replace("u", "i"):
+                msg = f"cameras in pairs must be like query_cams, {first.dtype}, got {camera!r}"
+                raise TypeError(msg)
 
         def block(start: int, stop: int) -> Array:
             out = np.zeros((stop - start, len(second)), np.bool_)
@@ -113,12 +118,22 @@ class JunkIdentities(Mask):
     Parameters
     ----------
     *identities : int or str
+        Of the kind of the gallery's identities; others of another kind may be among them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is none, or one is neither an integer nor text.
     """
 
     def __init__(self, *identities: Any) -> None:
         if not identities:
             msg = "JunkIdentities needs at least one identity, such as JunkIdentities(-1)"
             raise ValueError(msg)
+        for identity in identities:
+            if not _kind(identity):
+                msg = f"JunkIdentities takes integers or text one by one, got {identity!r}"
+                raise TypeError(msg)
         self.identities = identities
 
     def __repr__(self) -> str:
@@ -126,6 +141,9 @@ class JunkIdentities(Mask):
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
         """Find the identities."""
+        if gallery_ids.dtype.kind.replace("u", "i") not in map(_kind, self.identities):
+            msg = f"junk identities must be like gallery_ids, {gallery_ids.dtype}, got {self.identities!r}"
+            raise TypeError(msg)
         junk = np.array([identity in self.identities for identity in gallery_ids.tolist()], np.bool_)
         return lambda start, stop: np.broadcast_to(junk, (stop - start, len(junk)))
 
@@ -154,6 +172,14 @@ class _Function(Mask):
             return out
 
         return block
+
+
+def _kind(name: Any) -> str:
+    """The kind of an identity or a camera as NumPy calls it; empty if it is neither integer nor text."""
+    if isinstance(name, (bool, np.bool_)):
+        return "b"
+    kinds = {"i": Integral, "U": str, "S": bytes}
+    return next((kind for kind, known in kinds.items() if isinstance(name, known)), "")
 
 
 def as_masks(exclude: Any) -> list[Mask]:

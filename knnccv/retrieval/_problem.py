@@ -17,6 +17,8 @@ from ._masks import Block, Mask, as_masks, excludes_self
 from ._protocol import Protocol
 from ._scores import Score, parse
 
+MOST_RANKS = 10**6
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -89,11 +91,13 @@ def check_problem(
     items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
     check_alike("query_ids", queries, "gallery_ids", items)
     wanted = parse(scores)
+    for score in wanted:
+        check_integer(f"the depth of {score.name!r}", score.depth, 0, MOST_RANKS)
     check_tol(tol)
     check_choice("ties", ties, ("index", "random"))
     check_choice("average", average, ("query", "identity"))
     check_pool(n_jobs, None, progress=False)
-    max_rank = check_integer("max_rank", max_rank, 1)
+    max_rank = check_integer("max_rank", max_rank, 1, MOST_RANKS)
     masks: list[Mask] = as_masks(exclude)
     name, drawn = "no named protocol", ""
     whole: tuple[str, ...] = ()

@@ -55,6 +55,6 @@ class Protocol:
         if len(other):
             msg = (
                 f"the gallery of {self.name} has the cameras {self.gallery_cameras}, got items of "
-                f"{', '.join(map(str, other[:5].tolist()))}; leave them out"
+                f"{', '.join(map(repr, other[:5].tolist()))}; leave them out"
             )
             raise ValueError(msg)

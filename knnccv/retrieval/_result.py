@@ -38,7 +38,7 @@ class RetrievalScore:
     error_bound : float
         Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
         because they are negligible, and rounding. For lists of the nearest it contains what right items
-        that are not listed may add; `score` is then the smallest value. For "cmc" it holds at every rank.
+        that are not listed may add; `score` is then the smallest value. For "cmc" that of the worst rank.
     tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from .._validation import rectangular
 from ._gallery import Gallery
 from ._identities import as_names
 from ._tables import Pool
@@ -30,6 +31,9 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     strata = codes
     if gallery.strata is not None:
         parts = gallery.strata if isinstance(gallery.strata, tuple) else (gallery.strata,)
+        if not parts:
+            msg = "strata must hold at least one array, got ()"
+            raise ValueError(msg)
         names = [as_names("strata", part, n_items, "gallery item") for part in parts]
         strata = _nested(names, codes)
     _, first, stratum, sizes = np.unique(
@@ -85,17 +89,25 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
     """Which gallery items are in every gallery."""
     if always is None:
         return np.zeros(len(gallery_ids), np.bool_)
-    given = np.atleast_1d(np.asarray(always))
+    must = (
+        "always must be a bool array with one value for each gallery item, or different identities of the "
+        "gallery"
+    )
+    given = np.atleast_1d(rectangular(always, must))
+    if given.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in given.flat):
+        given = given.astype(np.bool_)
     if given.dtype == np.bool_:
         if given.shape != gallery_ids.shape:
             msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
             raise ValueError(msg)
         return given
-    missing = sorted(set(np.ravel(given).tolist()) - set(gallery_ids.tolist()), key=str)
-    if given.ndim != 1 or missing:
-        msg = (
-            "always must be a bool array with one value for each gallery item, or identities of the "
-            f"gallery, got {missing[0] if missing else given.shape!r}"
-        )
-        raise ValueError(msg)
+    if given.ndim != 1 or isinstance(always, (dict, set, frozenset)):
+        msg = f"{must}, got {always!r}"
+        raise TypeError(msg)
+    left = set(gallery_ids.tolist())
+    for name in given.tolist():
+        if name not in left:
+            msg = f"{must}, got {name!r}{' twice' if (given == name).sum() > 1 else ''}"
+            raise ValueError(msg)
+        left.remove(name)
     return np.isin(gallery_ids, given)

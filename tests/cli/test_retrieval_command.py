@@ -286,3 +286,35 @@ def test_other_models_must_have_the_same_queries(run, saved, tmp_path):
     np.save(tmp_path / "D.npy", D[:5])
     message = "D.npy has 5 queries and 60 gallery items, people.npz has 24 and 60"
     assert message in refused(run, "retrieval", saved, "--compare", tmp_path / "D.npy")
+
+
+def test_luck_of_the_identities_and_another_model(answer, run, saved, tmp_path):
+    np.savez(tmp_path / "other.npz", distmat=distances(1), **ARRAYS)
+    np.save(tmp_path / "other.npy", distances(1))
+    draw = ("--per-identity", 2, "--scores", "cmc,ap", "--max-rank", 5)
+    options = (*draw, "--jackknife", "--compare")
+    found = answer(saved, *options, tmp_path / "other.npz")
+    question = {"gallery": Gallery(per_identity=2), "max_rank": 5, "jackknife": "identity"}
+    ours, theirs = (expected_retrieval(distances(seed), *PIDS, **question) for seed in (0, 1))
+    assert found["scores"]["ap"]["standard_error"] == ours["ap"].standard_error > 0
+    assert found["scores"]["cmc"]["standard_error"] == ours["cmc"].standard_error.tolist()
+    compared = found["comparison"]["scores"]
+    assert found["comparison"]["data"] == "other.npz"
+    assert compared["ap"]["other_score"] == theirs["ap"].score
+    assert compared["ap"]["difference"] == pytest.approx(ours["ap"].score - theirs["ap"].score, abs=1e-14)
+    assert compared["ap"]["standard_error"] == ours.difference(theirs, "ap").standard_error
+    assert compared["cmc"]["difference"] == pytest.approx((ours.cmc - theirs.cmc).tolist(), abs=1e-14)
+    assert 0 < compared["ap"]["error_bound"] < 1e-9
+    assert answer(saved, *options, tmp_path / "other.npy")["comparison"]["scores"] == compared
+    out = run("retrieval", saved, *options, tmp_path / "other.npz")[1]
+    gain = 100 * (ours["ap"].score - theirs["ap"].score)
+    for part in (
+        f"standard error {100 * ours['ap'].standard_error:.2f} points for other identities (jackknife)",
+        "with other.npz, in points (the first minus the second):",
+        f"ap {gain:+.2f}, standard error",
+        f"rank-1 {100 * (ours.cmc[0] - theirs.cmc[0]):+.2f}",
+    ):
+        assert part in out
+    plain = answer(saved, *draw, "--compare", tmp_path / "other.npz")
+    assert plain["comparison"]["scores"]["ap"]["standard_error"] is None
+    assert plain["scores"]["ap"]["standard_error"] is None

@@ -84,7 +84,7 @@ def test_one_vote_is_the_nearest_support():
     found = expected_episodes(near, y, Episodes(4, 3), all_ways=False, n_jobs=1)
     labels = encode_labels(y)
     problem = Problem.of(labels, found.episodes, all_ways=False, jackknife=False)
-    sums, tied = all_votes(problem, near, 1, "random", 2)
+    sums, _, tied = all_votes(problem, near, 1, "random", 2)
     assert sums[:, 0, 3] / 35 == pytest.approx(found.per_item, abs=1e-13)
     assert tied > 0
 

@@ -92,6 +92,31 @@ def test_equal_items_tie():
     np.testing.assert_array_equal(values[:, 60:120], values[:, :60])
 
 
+@pytest.mark.parametrize("kind", ["haversine", "hamming", "minkowski", "callable"])
+def test_other_metrics(kind):
+    rng = np.random.default_rng(4)
+    queries, gallery = (rng.uniform(-1.5, 1.5, (n, 2)).astype(np.float32) for n in (30, 50))
+    metric, params = kind, None
+    if kind == "haversine":
+        (a, b), (c, d) = queries.astype(float).T[:, :, None], gallery.astype(float).T[:, None]
+        expected = np.arccos(np.clip(np.sin(a) * np.sin(c) + np.cos(a) * np.cos(c) * np.cos(b - d), -1, 1))
+    elif kind == "hamming":
+        queries, gallery = queries.round(), gallery.round()
+        expected = (queries[:, None] != gallery).mean(axis=2)
+    elif kind == "minkowski":
+        params = {"p": 3}
+        expected = cdist(queries.astype(float), gallery.astype(float), "minkowski", p=3)
+    else:
+        metric = lambda x, y: abs(x[0] - y[0])  # noqa: E731
+        expected = np.abs(queries[:, :1].astype(float) - gallery[:, 0].astype(float))
+    for near in (
+        Neighbors.between(queries, gallery, metric, metric_params=params),
+        Neighbors.between(queries, gallery, metric, metric_params=params, n_neighbors=50),
+    ):
+        assert_same_order(whole(near), expected)
+        assert near.metric == (kind if kind != "callable" else "<lambda>")
+
+
 def test_rows_without_direction():
     queries, gallery = features(2)
     gallery[7], queries[3] = 0, 0

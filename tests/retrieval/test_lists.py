@@ -2,6 +2,7 @@
 
 import itertools
 import tracemalloc
+from types import SimpleNamespace
 
 import naive_retrieval as naive
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from knnccv import Neighbors
 from knnccv.neighbors import Between
 from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval, sampled_retrieval
+from knnccv.retrieval._truncated import check_bracketed
 
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
 
@@ -282,6 +284,26 @@ def test_lists_of_scikit_learn():
     full = expected_retrieval(Neighbors.between(queries, gallery), query_ids, ids)
     assert given["ap"].score < full["ap"].score < given["ap"].score + given["ap"].error_bound
     np.testing.assert_array_equal(given.cmc, full.cmc)
+
+
+@pytest.mark.parametrize(
+    ("form", "falls"),
+    [
+        (SimpleNamespace(weights=(3, 2, 2)), True),
+        (SimpleNamespace(weights=(1, 2)), False),
+        (SimpleNamespace(weights=(1, -1)), False),
+        (SimpleNamespace(phi=None, values=lambda R: np.ones((R, 2)) * [2, 1]), True),
+        (SimpleNamespace(phi=None, values=lambda R: np.ones((R, 2)) * [2 - R, 0.5]), False),
+        (None, True),
+    ],
+)
+def test_scores_that_may_rise_as_right_items_move_back_are_not_bracketed(form, falls):
+    score = SimpleNamespace(name="own", form=form)
+    if falls:
+        check_bracketed(score, np.array([0, 1, 2]))
+    else:
+        with pytest.raises(ValueError, match="'own' is not bracketed by lists"):
+            check_bracketed(score, np.array([0, 1, 2]))
 
 
 def test_galleries_are_not_sampled_from_short_lists():
