@@ -14,7 +14,7 @@ from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import refuse_short
-from ._tables import BIASED, Found, Plan, Pool
+from ._tables import BIASED, Forms, Found, Plan, Pool
 from ._truncated import bracket
 from ._walk import score_rows
 
@@ -110,7 +110,7 @@ class Draw:
             np.zeros((n, self.forms.n_columns)),
             np.zeros((n, self.forms.every)),
         )
-        step = block_rows or self._near.rows_at_once
+        step = block_rows or self.forms.rows_at_once(self._near.rows_at_once, self._codes)
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
         for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
         return result
@@ -145,27 +145,25 @@ class Draw:
         codes = self._codes[start:stop]
         plan = self.plan._replace(ratios=ratios, rows=rows)
         part = Found(*(values[start:stop] for values in result))
+        forms = self.forms.for_block(masked, codes)
         if self._near.truncated:
-            self._fill_bracket(start, stop, masked, plan, part)
+            self._fill_bracket(start, stop, masked, plan, forms, part)
             return
         values = self._near.block(start, stop)
-        self._score(values, masked, codes, plan, part)
+        score_rows(values, masked, codes, self._pool, plan, forms, part)
 
-    def _score(self, values: Array, masked: Array, codes: Array, plan: Plan, part: Found) -> None:
-        for rows, forms in self.forms.pieces(masked, codes):
-            piece = Found(*(column[rows] for column in part))
-            score_rows(values[rows], masked[rows], codes[rows], self._pool, plan, forms, piece)
-
-    def _fill_bracket(self, start: int, stop: int, masked: Array, plan: Plan, part: Found) -> None:
+    def _fill_bracket(
+        self, start: int, stop: int, masked: Array, plan: Plan, forms: Forms, part: Found
+    ) -> None:
         """Score lists of the nearest: the smallest results, and the largest where they differ."""
         codes = self._codes[start:stop]
         right = self._pool.identity[self._pool.stratum] == codes[:, None]
         low, rows, high = bracket(self._near.listed(start, stop, fair=bool(plan.fair)), masked, right)
-        self._score(low, masked, codes, plan, part)
+        score_rows(low, masked, codes, self._pool, plan, forms, part)
         self.open[start + rows] = True
         if len(rows) and not self._near.approximate:
             best = Found(*(np.zeros_like(values[rows]) for values in part))
-            self._score(high, masked[rows], codes[rows], plan, best)
+            score_rows(high, masked[rows], codes[rows], self._pool, plan, forms, best)
             self.highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:

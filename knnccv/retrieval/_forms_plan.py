@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,7 @@ class FormsPlan:
         for f, form in enumerate(self.reciprocals):
             terms[f] = form.c, form.constant, form.slope, form.at_top, form.normalize == "R"
             mass[f, : len(rule.nodes)] = rule.weights * rule.nodes ** max(form.c - 1, 0)
-        fixed = [] if self._varies else [[table.values(1) for table in self.tables]]
-        values, places = _packed(len(self.tables), fixed)
+        values, places = _packed(self.tables, [] if self._varies else [1])
         self.forms = Forms(
             active=np.bool_(self.n_columns > 0 or self.every > 0),
             every=np.int64(self.every),
@@ -77,34 +76,28 @@ class FormsPlan:
         """Number of columns of `Found.forms`."""
         return len(self.reciprocals) + len(self.tables)
 
-    def pieces(self, masked: Array, codes: Array) -> Iterator[tuple[slice, Forms]]:
-        """Queries of a block, and the arrays for them, with tables for the numbers of right items.
+    def rows_at_once(self, most: int, codes: Array) -> int:
+        """At most this many queries of a block, so that its tables have about `MOST_NUMBERS` numbers."""
+        asked = np.unique(codes[codes >= 0])
+        if not self._varies or len(asked) == 0:
+            return most
+        drawn = self._pool.sizes
+        if self._pool.shots:
+            drawn = np.where(self._pool.always, drawn, np.minimum(drawn, self._pool.shots))
+        largest = int(np.bincount(self._pool.identity, weights=drawn)[asked].max())
+        size = sum(table.values(largest).size for table in self.tables)
+        return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
 
-        A block is cut where its tables would have more than `MOST_NUMBERS` numbers.
-        """
+    def for_block(self, masked: Array, codes: Array) -> Forms:
+        """The arrays for some queries, with the tables of the numbers of right items that occur."""
         if not self._varies:
-            yield slice(0, len(codes)), self.forms
-            return
+            return self.forms
         relevant = np.zeros(len(codes), np.int64)
         fill_relevant(masked, codes, self._pool, relevant)
-        start, size = 0, 0
-        tables: dict[int, list[Array]] = {}
-        for q, n_right in enumerate(relevant.tolist()):
-            if n_right == 0 or n_right in tables:
-                continue
-            more = [table.values(n_right) for table in self.tables]
-            n_more = sum(values.size for values in more)
-            if tables and size + n_more > MOST_NUMBERS:
-                yield slice(start, q), self._with(tables)
-                start, size, tables = q, 0, {}
-            tables[n_right] = more
-            size += n_more
-        yield slice(start, len(codes)), self._with(tables)
-
-    def _with(self, tables: dict[int, list[Array]]) -> Forms:
-        values, places = _packed(len(self.tables), list(tables.values()))
+        occur = np.unique(relevant[relevant > 0])
+        values, places = _packed(self.tables, occur.tolist())
         row_of = np.zeros(self._largest + 1, np.int64)
-        row_of[list(tables)] = np.arange(len(tables))
+        row_of[occur] = np.arange(len(occur))
         return self.forms._replace(values=values, places=places, row_of=row_of)
 
     def for_trials(self) -> TrialForms:
@@ -120,15 +113,19 @@ class FormsPlan:
         )
 
 
-def _packed(n_tables: int, rows: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
-    """All tables in one array, and their places; a row for each number of right items."""
-    places = np.zeros((n_tables, max(len(rows), 1), 3), np.int64)
+def _packed(tables: Sequence[Table], occur: Sequence[int]) -> tuple[Array, Array]:
+    """All tables in one array, and their places, for the numbers of right items that occur."""
+    places = np.zeros((len(tables), max(len(occur), 1), 3), np.int64)
     parts, start = [np.zeros(0)], 0
-    for row, tables in enumerate(rows):
-        for f, values in enumerate(tables):
-            parts.append(values.ravel())
-            places[f, row] = start, *values.shape
-            start += values.size
+    for f, table in enumerate(tables):
+        for row, relevant in enumerate(occur):
+            if row == 0 or table.varies:
+                values = table.values(relevant)
+                parts.append(values.ravel())
+                places[f, row] = start, *values.shape
+                start += values.size
+            else:
+                places[f, row] = places[f, 0]
     return np.concatenate(parts), places
 
 

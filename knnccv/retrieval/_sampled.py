@@ -158,20 +158,20 @@ def _trials(
     curves = np.zeros((n_trials, n_queries, n_curve))
 
     def fill(block: tuple[int, int]) -> None:
+        part = slice(*block)
         masked = draw.removed(*block, np.zeros(int(pool.sizes.max()) + 1, np.bool_))
-        distances, codes = near.block(*block), problem.codes[slice(*block)]
-        for rows, forms in draw.forms.pieces(masked, codes):
-            part = slice(block[0] + rows.start, block[0] + rows.stop)
-            one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
-            more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
-            trial_rows(
-                distances[rows], masked[rows], codes[rows], seeds[part], galleries, pool, draw.plan, forms,
-                trial, np.bool_(problem.ties == "random"), one, many, more, shots,
-            )  # fmt: skip
-            firsts[:, part], singles[:, part] = one, many
-            columns[:, part], curves[:, part] = more, shots
+        one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
+        more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
+        codes = problem.codes[part]
+        forms = draw.forms.for_block(masked, codes)
+        trial_rows(
+            near.block(*block), masked, codes, seeds[part], galleries, pool, draw.plan, forms, trial,
+            np.bool_(problem.ties == "random"), one, many, more, shots,
+        )  # fmt: skip
+        firsts[:, part], singles[:, part] = one, many
+        columns[:, part], curves[:, part] = more, shots
 
-    step = near.rows_at_once
+    step = draw.forms.rows_at_once(near.rows_at_once, problem.codes)
     for_each(fill, [(start, min(start + step, n_queries)) for start in range(0, n_queries, step)], n_jobs)
     valid = np.asarray((firsts >= 0).any(axis=0))
     if not valid.any():
