@@ -122,7 +122,7 @@ class Draw:
         n = self._near.n_queries
         refuse_long(self._codes, self._pool, self._gallery, self.plan)
         result = self.empty(n)
-        step = block_rows or self._near.rows_at_once
+        step = block_rows or self.forms.rows_at_once(self._near.rows_at_once, self._codes)
         blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
         for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
         return result

@@ -232,8 +232,8 @@ class Table(Named):
     Raises
     ------
     ValueError, TypeError
-        If an argument is not as above. The function is called with R = 1 at once, and with other values of
-        R when they occur.
+        If an argument is not as above. The function is called with R = 1 at once, later with the largest R
+        that any query may have, and with those that occur.
 
     Notes
     -----

@@ -14,6 +14,8 @@ from ._quadrature import Rule
 from ._scores import Score, forms_in
 from ._tables import Forms, Pool, TrialForms
 
+MOST_NUMBERS = 2**23
+
 
 class FormsPlan:
     """Arrays of the forms among some scores, for every block of queries.
@@ -73,6 +75,18 @@ class FormsPlan:
     def n_columns(self) -> int:
         """Number of columns of `Found.forms`."""
         return len(self.reciprocals) + len(self.tables)
+
+    def rows_at_once(self, most: int, codes: Array) -> int:
+        """At most this many queries of a block, so that its tables have about `MOST_NUMBERS` numbers."""
+        asked = np.unique(codes[codes >= 0])
+        if not self._varies or len(asked) == 0:
+            return most
+        drawn = self._pool.sizes
+        if self._pool.shots:
+            drawn = np.where(self._pool.always, drawn, np.minimum(drawn, self._pool.shots))
+        largest = int(np.bincount(self._pool.identity, weights=drawn)[asked].max())
+        size = sum(table.values(largest).size for table in self.tables)
+        return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
 
     def for_block(self, masked: Array, codes: Array) -> Forms:
         """The arrays for some queries, with the tables of the numbers of right items that occur."""

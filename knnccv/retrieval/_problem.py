@@ -15,9 +15,7 @@ from ._gallery import CONVENTIONS, Gallery
 from ._identities import as_names, check_alike, codes_in
 from ._masks import Block, Mask, as_masks, excludes_self
 from ._protocol import Protocol
-from ._scores import Score, parse
-
-MOST_RANKS = 10**6
+from ._scores import MOST_RANKS, Score, parse
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,6 @@ def check_problem(
     items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
     check_alike("query_ids", queries, "gallery_ids", items)
     wanted = parse(scores)
-    for score in wanted:
-        check_integer(f"the depth of {score.name!r}", score.depth, 0, MOST_RANKS)
     check_tol(tol)
     check_choice("ties", ties, ("index", "random"))
     check_choice("average", average, ("query", "identity"))

@@ -187,7 +187,7 @@ def _trials(
         firsts[:, part], singles[:, part] = one, many
         columns[:, part], curves[:, part] = more, shots
 
-    step = near.rows_at_once
+    step = draw.forms.rows_at_once(near.rows_at_once, problem.codes)
     for_each(fill, [(start, min(start + step, n_queries)) for start in range(0, n_queries, step)], n_jobs)
     valid = np.asarray((firsts >= 0).any(axis=0))
     if not valid.any():

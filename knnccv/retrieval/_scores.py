@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_real
+from .._validation import check_integer, check_real
 from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
 from ._named import AT_RANK, at_rank, average_within, load, offered
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
@@ -19,6 +19,7 @@ PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp
 CURVES = ("cmc", "cmc_all_shots")
 PERSISTENCE = 0.8
 EPS = 2.3e-16
+MOST_RANKS, MOST_COLUMNS = 10**6, 10**4
 REFUSED = {
     r"ap@\d+|map@\d+": (
         "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
@@ -93,7 +94,7 @@ def parse(scores: Any) -> tuple[Score, ...]:
 
 def _given(form: Form) -> Score:
     if _built_in(form.name) is not None:
-        msg = f"{form.name!r} is the name of a built-in score; {form!r} needs another one"
+        msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
         raise ValueError(msg)
     return Score(form.name, form=form)
 
@@ -131,11 +132,15 @@ def _built_in(name: str) -> Score | None:
             raise ValueError(msg)
         return Score(name, "rbp", persistence=persistence)
     if at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        return Score(name, family, form=at_rank(name, family, int(depth)))
+        return Score(name, family, form=at_rank(name, family, _depth(name, depth)))
     within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
     if within is not None:
-        return Score(name, "ap@k", form=average_within(name, int(within[1]), within[2]))
+        return Score(name, "ap@k", form=average_within(name, _depth(name, within[1], MOST_COLUMNS), within[2]))
     return None
+
+
+def _depth(name: str, digits: str, most: int = MOST_RANKS) -> int:
+    return check_integer(f"the depth of {name!r}", int(digits), 1, most)
 
 
 def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str, max_rank: int) -> Array:
@@ -172,9 +177,11 @@ def errors_of(score: Score, found: Found, values: Array, quadrature: float) -> A
         errors = (rounding + EPS * len(weights)) * size + skipped * weights.max()
     elif isinstance(form, Table):
         numbers, at = np.unique(found.relevant, return_inverse=True)
-        tables = [form.values(max(int(relevant), 1)) for relevant in numbers]
-        peaks = np.array([np.abs(table).max() for table in tables])[at.ravel()]
-        negative = np.array([len(table) * (table < 0).any() for table in tables])[at.ravel()]
+        peaks, negative = np.zeros(len(numbers)), np.zeros(len(numbers))
+        for n, relevant in enumerate(numbers.tolist()):
+            table = form.values(max(relevant, 1))
+            peaks[n], negative[n] = np.abs(table).max(), len(table) * (table < 0).any()
+        peaks, negative = peaks[at.ravel()], negative[at.ravel()]
         size = np.where(negative, peaks * np.minimum(found.relevant, negative), values)
         errors = rounding * size + skipped * peaks
     elif score.integral:

@@ -109,7 +109,18 @@ def test_eval_cuhk03(package):
     assert abs(np.mean(runs[0][1]) - r["ap"].score) < 1e-12
 
 
-NAMES = ("cmc", "ap", "rr", "r_precision", "ndcg@10", "precision@5", "recall@5", "rbp@0.8")
+NAMES = (
+    "cmc",
+    "ap",
+    "ap@5/r",
+    "ap@10/r",
+    "rr",
+    "r_precision",
+    "ndcg@10",
+    "precision@5",
+    "recall@5",
+    "rbp@0.8",
+)
 
 
 def judged(seed):
@@ -126,7 +137,7 @@ def test_trec_eval():
     trec = pytest.importorskip("pytrec_eval")
     theirs = {
         "ap": "map", "rr": "recip_rank", "r_precision": "Rprec", "ndcg@10": "ndcg_cut_10",
-        "precision@5": "P_5", "recall@5": "recall_5",
+        "precision@5": "P_5", "recall@5": "recall_5", "ap@5/r": "map_cut_5", "ap@10/r": "map_cut_10",
     }  # fmt: skip
     r, asked, qrels, run = judged(1)
     values = trec.RelevanceEvaluator(qrels, {*trec.supported_measures}).evaluate(run)
@@ -142,7 +153,8 @@ def test_ranx():
     ranx = pytest.importorskip("ranx")
     theirs = {
         "ap": "map", "rr": "mrr", "r_precision": "r-precision", "ndcg@10": "ndcg@10",
-        "precision@5": "precision@5", "recall@5": "recall@5", "rbp@0.8": "rbp.8",
+        "precision@5": "precision@5", "recall@5": "recall@5", "rbp@0.8": "rbp.8", "ap@5/r": "map@5",
+        "ap@10/r": "map@10",
     }  # fmt: skip
     r, _, qrels, run = judged(2)
     metrics = [*theirs.values(), "hit_rate@1", "hit_rate@5"]

@@ -58,6 +58,8 @@ REFUSED = {
     "AP@k": (("ap@10",), ValueError, r"take 'ap@k/r', .*, or 'ap@k/min'"),
     "no depth": (("ap@k/r",), ValueError, "'ap@k/r', 'ap@k/min'"),
     "depth 0": (("ap@0/min",), ValueError, "k from 1"),
+    "a large depth": (("ap@10001/r",), ValueError, "the depth of 'ap@10001/r' must be between 1 and 10000"),
+    "a larger depth": (("ndcg@1000001",), ValueError, "the depth of 'ndcg@1000001' must be between 1 and"),
     "another divisor": (("ap@3/hits",), ValueError, "scores must be of"),
     "a table that fails later": (
         (Table(lambda R: np.full((R, R), 1.0 if R == 1 else np.nan), name="late"),), ValueError,

@@ -6,12 +6,14 @@ import naive_retrieval as naive
 import numpy as np
 import pytest
 
+from knnccv import Neighbors
 from knnccv.retrieval import (
     AtRank,
     First,
     Gallery,
     Reciprocal,
     Table,
+    _forms_plan,
     cuhk03,
     expected_retrieval,
     market1501,
@@ -220,6 +222,23 @@ def test_results_do_not_depend_on_blocks_or_threads():
         assert np.array_equal(both[name].per_item, only[name].per_item)
 
 
+def test_large_tables_cut_the_blocks(monkeypatch):
+    distances, query_ids, ids = data(2)
+    form = Table(lambda R: np.ones((R, 4)) / R, name="table")
+    for gallery in (Gallery("all"), Gallery(shots=2)):
+        runs = []
+        for most in (2**23, 1):
+            monkeypatch.setattr(_forms_plan, "MOST_NUMBERS", most)
+            runs.append(
+                expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))["table"]
+            )
+            s = sampled_retrieval(distances, query_ids, ids, gallery, scores=form, n_repeats=20)
+            runs.append(s.trials["table"])
+        assert runs[0].score == runs[2].score
+        assert (runs[0].per_item == runs[2].per_item).all()
+        assert (runs[1] == runs[3]).all()
+
+
 def test_far_items_are_left_out_within_the_bound():
     rng = np.random.default_rng(0)
     n_ids = 400
@@ -238,6 +257,32 @@ def test_far_items_are_left_out_within_the_bound():
             assert 0 <= r[form.name].score < 1e-15
             assert r[form.name].error_bound < 1e-14
         assert 1 / 1000 < r["reciprocal"].score < 1 / 150
+
+
+def test_lists_of_the_nearest():
+    distances, query_ids, ids = data(4)
+    forms = (
+        *[form for form in random_forms(np.random.default_rng(1)) if isinstance(form, Reciprocal)],
+        AtRank([3, 2, 2, 1], normalize="ideal"), First([3, 2, 2, 1], "every"), forms_of("map@r")[0],
+        First([1, 0.5], name="first of first"),
+    )  # fmt: skip
+    forms = tuple(type(form)(**{**vars(form), "name": f"form {f}"}) for f, form in enumerate(forms))
+    scores = (*forms, "cmc_all_shots", "ap@5/r", "ap@5/min")
+    options = {"scores": scores, "max_rank": 4}
+    items = np.argsort(distances, axis=1, kind="stable")
+    for gallery in (Gallery("all"), Gallery(shots=2)):
+        full = expected_retrieval(distances, query_ids, ids, gallery, **options)
+        for depth in (10, 30, 90):
+            near = Neighbors.between_lists(items[:, :depth], None, 90)
+            r = expected_retrieval(near, query_ids, ids, gallery, **options)
+            for name in full:
+                above = np.max(full[name].score - r[name].score)
+                assert -1e-14 <= above <= r[name].error_bound
+                assert depth < 90 or r[name].error_bound < 1e-10
+    for form in (AtRank([1, 2]), First([-1]), Table([[1, 2]])):
+        near = Neighbors.between_lists(items[:, :10], None, 90)
+        with pytest.raises(ValueError, match="is not bracketed by lists of the nearest"):
+            expected_retrieval(near, query_ids, ids, scores=form)
 
 
 def test_protocols_and_other_results():
