@@ -10,8 +10,9 @@ Person re-identification, face recognition and metric learning publish means ove
 - `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.
 - `_forms` has the four forms of scores, `_named` those of the built-in names and of installed packages,
   `_forms_plan` their arrays and `_forms_walk` their compiled code; `_check` has `check_score`.
-- `_blocks` runs blocks of queries in threads. `_walk` walks along the right items of a query, `_evaluate`
-  adds what one of them contributes, and `_ranked` does both where nothing is random.
+- `_blocks` runs blocks of queries in threads. `_buckets` puts wrong items between the right ones. `_alone`
+  walks along the right items of a query where nothing ties, `_walk` otherwise, where `_evaluate` adds what
+  tied ones contribute; `_ranked` does it where nothing is random. `_nearer` and `_integrals` are parts.
 - `_truncated` has the two rankings that bracket those of which only the nearest items are known.
 - `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
 - `_errors` adds what scores are worth: `_jackknife` leaves out the groups of identities of

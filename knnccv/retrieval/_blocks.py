@@ -26,6 +26,8 @@ CUT = (
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
 NO_VALUES = np.empty((0, 0))
+OF_IMAGES = {"ap", "inp", "rbp", "r_precision", "map@r", "precision", "recall", "ndcg"}
+"""Scores that rank images, whatever the others count."""
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
@@ -62,14 +64,15 @@ class Draw:
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
         families = {score.family for score in scores}
-        integrals = any(score.integral for score in scores)
+        random = shots > 0 or problem.ties == "random"  # otherwise there is one ranking
+        integrals = random and any(score.integral for score in scores)
         reciprocals = forms_in(scores, Reciprocal)
         degree = int(drawn.sum()) + max([form.c for form in reciprocals], default=0)
         self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
         nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
         whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
         self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
-        by_identity = problem.rank == "identity"
+        by_identity = problem.rank == "identity" and not families <= OF_IMAGES
         depth = max([score.depth for score in scores], default=0)
         self._depth = depth
         largest = int(pool.sizes.max())
@@ -89,6 +92,8 @@ class Draw:
             weights=self.rule.weights,
             ratios=None,
             rows=None,
+            values=None,
+            trapezoid=np.bool_(problem.ap == "trapezoid"),
         )
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
@@ -135,8 +140,8 @@ class Draw:
         """Distances and the checked mask of some queries, and the plan with the tables that they need."""
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
-        ratios, rows = self._ratios.for_sizes(needed)
-        plan = self.plan._replace(ratios=ratios, rows=rows)
+        ratios, rows, table = self._ratios.for_sizes(needed)
+        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
         values = NO_VALUES if self._near.truncated else self._near.block(start, stop)
         return Rows(values, masked, self._codes[start:stop], plan)
 

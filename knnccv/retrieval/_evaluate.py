@@ -6,10 +6,12 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import fill_binomial, tie_times
-from ._laws import fill_ahead_law, fill_others_law, fill_own_law, none_left
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from ._integrals import add_integrals, weigh
+from ._laws import fill_ahead_law, fill_next_law, fill_others_law, fill_own_law, none_left
+from ._nearer import replace
+from ._tables import MAP_R, R_PRECISION
 
-NEGLIGIBLE = 1e-18
+NEGLIGIBLE = 1e-17
 
 
 @jit
@@ -24,17 +26,24 @@ def evaluate(
     that are drawn, and Gauss-Legendre nodes integrate them exactly.
     """
     relevant = found.relevant[q]
-    degree = 0
-    for s in equal:
-        degree += min(tied[s], draws[s])
-    for s in family:
-        degree += min(tied[s], draws[s])
-    times, shares = np.zeros(1), np.ones(1)
-    if len(equal) > 0 or len(members) > 1:
+    fair = len(equal) > 0 or len(members) > 1
+    times, shares = scratch.law, scratch.part
+    if fair:
+        degree = 0
+        for s in equal:
+            degree += min(tied[s], draws[s])
+        for s in family:
+            degree += min(tied[s], draws[s])
         times, shares = tie_times(degree + 1, 1.0)
     strata, touched = lists.strata[: lists.lengths[0]], lists.identities[: lists.lengths[1]]
     length = scratch.length
-    limit, ahead_limit = _tail(means[0], length), _tail(means[1], plan.max_rank)
+    limit, ahead_limit = 1.0, 1.0
+    if length > 0:
+        limit = least(tail(means[0], length), images, scratch.inverse, len(plan.weights))
+    if plan.by_identity and plan.max_rank > 0:
+        ahead_limit = tail(means[1], plan.max_rank)
+        if plan.identity_integrals:
+            ahead_limit = least(ahead_limit, identities, scratch.inverse_ahead, len(plan.weights))
     law, part, chosen = scratch.law, scratch.part, scratch.chosen
     mine, mine_too = scratch.mine, scratch.mine_too
     others, others_too = scratch.others, scratch.others_too
@@ -42,21 +51,29 @@ def evaluate(
     at_once, of_identities, left = images, identities, none
     if len(equal) > 0:
         at_once, of_identities = images.copy(), identities.copy()
-    for v in range(len(times)):
-        time, share = times[v], shares[v]
+    for v in range(len(times) if fair else 1):
+        time, share = (times[v], shares[v]) if fair else (0.0, 1.0)
         if len(equal) > 0:
             left = none.copy()
             at_once[:], of_identities[:] = images, identities
             _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, plan, chosen, time)
+        if plan.integrals:
+            weigh(at_once, plan, scratch)
         has_others, has_ahead = False, False  # laws that are computed when they are needed
         for i in members:
             s = pool.stratum[i]
-            mine, mine_too = fill_own_law(
-                mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
-            )
+            if fair:
+                mine, mine_too = fill_own_law(
+                    mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
+                )
+            else:
+                mine, mine_too = fill_next_law(
+                    mine, mine_too, family, sizes, counts, draws, s, law, scratch.kept, scratch.known
+                )
             weight = share * draws[s] / sizes[s]
             if plan.integrals:
-                _add_integrals(mine, relevant, weight, at_once, of_identities, plan, found.single[q])
+                single = found.single[q]
+                add_integrals(mine, relevant, weight, at_once, of_identities, plan, single, scratch)
             first = weight * mine[0] if plan.max_rank else 0.0
             by_rank = (plan.ranks > 0 or plan.map_r) and limit >= NEGLIGIBLE
             if (plan.ranks > 0 or plan.map_r) and not by_rank:
@@ -73,19 +90,31 @@ def evaluate(
                 if not has_ahead:
                     has_ahead = True
                     ahead, ahead_too = fill_ahead_law(ahead, ahead_too, touched, left)
-                _add_first(first, ahead, found.cmc[q])
+                add_first(first, ahead, found.cmc[q])
             elif by_first:
-                _add_first(first, others, found.cmc[q])
+                add_first(first, others, found.cmc[q])
             if by_rank:
-                _add_ranks(mine, relevant, weight, others, plan, found.ranks[q], found.single[q])
+                add_ranked(mine, relevant, weight, others, plan.map_r, found.ranks[q], found.single[q])
 
 
 @jit
-def _tail(mean, length):
+def tail(mean, length):
     """A bound of P(W < length) for a sum W of independent indicators; Chernoff."""
     if length == 0 or mean <= length:
         return 1.0
     return np.exp(length - mean + length * np.log(mean / length))
+
+
+@jit
+def least(bound, values, inverse, n_nodes):
+    """The least of `bound` and ``E[t^W] / t^(length - 1)``, bounds of P(W < length), at the nodes."""
+    if bound < NEGLIGIBLE:
+        return bound
+    for k in range(n_nodes):
+        other = values[k] * inverse[k]
+        if other < bound:  # never where it is infinite or 0 * infinity
+            bound = other
+    return bound
 
 
 @jit
@@ -115,44 +144,11 @@ def _mix(equal, counts, tied, left, at_once, of_identities, sizes, draws, pool, 
             if before > 0.0:
                 left[j] = before * stays
                 if plan.identity_integrals:
-                    for k in range(len(step)):
-                        t = plan.nodes[k]
-                        of_identities[k] *= (t + left[j] * (1.0 - t)) / (t + before * (1.0 - t))
+                    replace(of_identities, before, left[j], plan.nodes, len(plan.weights))
 
 
 @jit
-def _add_integrals(mine, relevant, weight, images, identities, plan, single):
-    """Scores that are means of ``1 / (c + W)``: integrals over the generating function of W."""
-    rectangle, before, whole, last = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(plan.weights)):
-        t = plan.nodes[k]
-        power, inner, outer = 1.0, 0.0, 0.0
-        for a in range(relevant):
-            outer += (1 + a) * mine[a] * power
-            if a + 1 < relevant:
-                inner += (1 + a) * mine[a + 1] * power
-                power *= t
-        mass = plan.weights[k] * images[k]
-        rectangle += mass * outer
-        before += mass * inner
-        last += mass * power
-        whole += plan.weights[k] * identities[k] if plan.identity_integrals else mass
-    before += mine[0] * images[len(images) - 1]
-    single[AP] += weight * rectangle / relevant
-    single[TRAPEZOID] += weight * (rectangle + before) / 2 / relevant
-    single[RECIPROCAL] += weight * mine[0] * whole
-    single[INVERSE] += weight * mine[relevant - 1] * relevant * last
-    for b in range(len(single) - BIASED):
-        k = len(plan.weights) + b
-        power, total = 1.0, 0.0
-        for a in range(relevant):
-            total += mine[a] * power
-            power *= plan.nodes[k]
-        single[BIASED + b] += weight * (1 - plan.nodes[k]) * total * images[k]
-
-
-@jit
-def _add_first(weight, law, curve):
+def add_first(weight, law, curve):
     """Add ``weight P(rank <= r)`` for r = 1, 2, ..."""
     total = 0.0
     for r in range(len(curve)):
@@ -161,13 +157,13 @@ def _add_first(weight, law, curve):
 
 
 @jit
-def _add_ranks(mine, relevant, weight, others, plan, ranks, single):
+def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
     """The law of the rank, A + W + 1, and the scores that look at the first R ranks."""
     for a in range(relevant):
         if mine[a] > 0.0:
             for b in range(min(len(others), len(ranks) - a)):
                 ranks[a + b] += weight * mine[a] * others[b]
-            if plan.map_r:
+            if map_r:
                 for b in range(relevant - a):
                     both = weight * mine[a] * others[b] / relevant
                     single[R_PRECISION] += both

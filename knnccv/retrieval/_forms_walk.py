@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernel import jit
 from ..sampling import tie_times
-from ._evaluate import NEGLIGIBLE, _mix, _tail
+from ._evaluate import NEGLIGIBLE, _mix, tail
 from ._laws import fill_ahead_law, fill_others_law, fill_own_law
 
 EVERY, FIRST = 0, 1
@@ -49,7 +49,7 @@ def evaluate_forms(
     for f in range(len(forms.places)):
         length = max(length, forms.places[f, forms.row_of[relevant], 2])
     n_ahead = forms.every if plan.by_identity else 0
-    limit, ahead_limit = _tail(means[0], length), _tail(means[1], n_ahead)
+    limit, ahead_limit = tail(means[0], length), tail(means[1], n_ahead)
     mine, mine_too = scratch.mine, scratch.mine_too
     others, others_too = np.empty(max(length, 1)), np.empty(max(length, 1))
     ahead, ahead_too = np.empty(max(n_ahead, 1)), np.empty(max(n_ahead, 1))

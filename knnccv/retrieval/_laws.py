@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..kernel import jit
 from ..sampling import fill_binomial, fill_hypergeometric
 
@@ -15,6 +17,9 @@ def fill_law(law, size, nearer, tied, drawn, time, part, chosen):
     """
     for b in range(drawn + 1):
         law[b] = 0.0
+    if tied == 0 and drawn == 1:
+        law[0], law[1] = (size - nearer) / size, nearer / size
+        return
     if tied == 0:
         fill_hypergeometric(law, nearer, drawn, size, 1.0)
         return
@@ -91,6 +96,38 @@ def fill_own_law(total, other, own, sizes, counts, tied, draws, member, time, la
 
 
 @jit
+def fill_next_law(total, other, own, sizes, counts, draws, member, law, kept, known):
+    """As `fill_own_law`, where nothing is tied; laws of strata that have not changed are kept.
+
+    Parameters
+    ----------
+    kept : ndarray of shape (len(own), largest draw + 1)
+        The laws of the own strata when ``known`` of their items were nearer.
+    known : int64 ndarray of shape (len(own),)
+        -1 for none.
+    """
+    total[:] = 0.0
+    other[:] = 0.0
+    total[0] = 1.0
+    length = 1
+    for f in range(len(own)):
+        s = own[f]
+        size, drawn, nearer = sizes[s], draws[s], counts[s]
+        if s == member:
+            if drawn > 1:
+                fill_law(law, size - 1, nearer, 0, drawn - 1, 0.0, law, law)
+                n_terms = min(drawn - 1, nearer) + 1
+                total, other, length = add_to(total, other, length, law, n_terms)
+        elif drawn > 0 and nearer > 0:
+            if known[f] != nearer:
+                known[f] = nearer
+                fill_law(kept[f], size, nearer, 0, drawn, 0.0, law, law)
+            n_terms = min(drawn, nearer) + 1
+            total, other, length = add_to(total, other, length, kept[f], n_terms)
+    return total, other
+
+
+@jit
 def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law, part, chosen):
     """The law of the number of nearer drawn items of some independent strata; O(strata * length)."""
     total[:] = 0.0
@@ -107,14 +144,33 @@ def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law,
 @jit
 def fill_ahead_law(total, other, identities, none):
     """The law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
-    total[:] = 0.0
-    other[:] = 0.0
-    total[0] = 1.0
+    before, after = np.zeros(len(total) + 4), np.zeros(len(total) + 4)  # after four zeros
+    before[4] = 1.0
     length = 1
-    for j in identities:
-        longer = min(length + 1, len(total))
-        other[0] = total[0] * none[j]
-        for r in range(1, longer):
-            other[r] = total[r] * none[j] + total[r - 1] * (1.0 - none[j])
-        total, other, length = other, total, longer
+    whole = len(identities) - len(identities) % 4
+    for at in range(0, whole, 4):
+        first, second = none[identities[at]], none[identities[at + 1]]
+        third, fourth = none[identities[at + 2]], none[identities[at + 3]]
+        length = _add_four(before, after, length, first, second, third, fourth)
+        before, after = after, before
+    for at in range(whole, len(identities)):
+        length = _add_four(before, after, length, none[identities[at]], 1.0, 1.0, 1.0)
+        before, after = after, before
+    total[:] = before[4:]
     return total, other
+
+
+@jit
+def _add_four(total, other, length, first, second, third, fourth):
+    """Convolve the law ``total[4:]`` with four indicators, given their probabilities of 0."""
+    a0, a2 = first * second, (1.0 - first) * (1.0 - second)
+    a1 = first * (1.0 - second) + (1.0 - first) * second
+    b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
+    b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
+    c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
+    c3, c4 = a1 * b2 + a2 * b1, a2 * b2
+    longer = min(length + 4, len(total) - 4)
+    for r in range(longer):
+        near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
+        other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
+    return longer

@@ -12,7 +12,7 @@ from ._quadrature import fill_ratios
 
 
 class Ratios:
-    """Rows of `fill_ratios` for strata of which `shots` items are drawn; row 0 is an item that always is.
+    """Tables of `fill_ratios` for strata of which `shots` items are drawn; row 0 is an item that always is.
 
     Parameters
     ----------
@@ -27,28 +27,29 @@ class Ratios:
         self._nodes = nodes
         self._shots = shots
         self._lock = threading.Lock()
-        self._tables = (np.ascontiguousarray(nodes[None]), np.zeros(largest + 1, np.int64))
+        first = np.ascontiguousarray(nodes[None])
+        self._tables = (first, np.zeros(largest + 1, np.int64), first)
 
     @property
     def largest(self) -> int:
         """Size of the largest stratum."""
         return len(self._tables[1]) - 1
 
-    def for_sizes(self, needed: Array) -> tuple[Array, Array]:
-        """The table, and the row of g = 0 for every size; `needed[n]` tells whether the size n occurs."""
+    def for_sizes(self, needed: Array) -> tuple[Array, Array, Array]:
+        """Ratios, the row of g = 0 for every size, and values; `needed[n]`: whether the size n occurs."""
         with self._lock:
-            table, rows = self._tables
+            ratios, rows, values = self._tables
             sizes = np.flatnonzero(needed & (rows == 0))
             sizes = sizes[sizes > self._shots] if self._shots else sizes[:0]
             if len(sizes):
-                parts, rows, start = [table], rows.copy(), len(table)
+                rows, start = rows.copy(), len(ratios)
+                more = np.empty((2, int((sizes + 1).sum()), len(self._nodes)))
+                at = 0
                 for size in sizes.tolist():
-                    part = np.empty((size, len(self._nodes)))
-                    fill_ratios(size, self._shots, self._nodes, part)
-                    parts.append(part)
-                    rows[size] = start
-                    start += size
-                self._tables = np.concatenate(parts), rows
+                    rows[size] = start + at
+                    fill_ratios(size, self._shots, self._nodes, *more[:, at : at + size + 1])
+                    at += size + 1
+                self._tables = np.concatenate([ratios, more[0]]), rows, np.concatenate([values, more[1]])
             return self._tables
 
 
@@ -70,9 +71,9 @@ def survey(masked, stratum, sizes, needed, cut):
     left = np.empty_like(sizes)
     for q in range(len(masked)):
         left[:] = sizes
+        out = masked[q]
         for i in range(len(stratum)):
-            if masked[q, i]:
-                left[stratum[i]] -= 1
+            left[stratum[i]] -= out[i]
         for s in range(len(sizes)):
             if 0 < left[s] < sizes[s]:
                 needed[left[s]] = True

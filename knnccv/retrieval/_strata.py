@@ -47,7 +47,7 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     by_item, by_stratum = np.argsort(codes, kind="stable"), np.argsort(owners, kind="stable")
     numbers = np.arange(len(identities) + 1)
     return Pool(
-        stratum.ravel().astype(np.int64),
+        stratum.ravel().astype(np.int32),
         owners,
         np.searchsorted(codes[by_item], numbers),
         by_item,
@@ -56,6 +56,7 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
         sizes.astype(np.int64),
         sure[first],
         np.int64(gallery.n_drawn),
+        codes.astype(np.int32),
     )
 
 

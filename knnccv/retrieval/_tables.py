@@ -11,8 +11,8 @@ AP, TRAPEZOID, RECIPROCAL, INVERSE, R_PRECISION, MAP_R, BIASED = 0, 1, 2, 3, 4, 
 class Pool(NamedTuple):
     """Gallery items, their strata, and the strata's identities; arrays that all queries share."""
 
-    stratum: Any
-    identity: Any
+    stratum: Any  # of every item
+    identity: Any  # of every stratum
     item_starts: Any
     items: Any
     strata_starts: Any
@@ -20,6 +20,7 @@ class Pool(NamedTuple):
     sizes: Any
     always: Any
     shots: Any  # 0: every item is drawn
+    owner: Any  # identity of every item
 
 
 class Plan(NamedTuple):
@@ -35,8 +36,10 @@ class Plan(NamedTuple):
     map_r: Any
     nodes: Any  # of the quadrature, one for each persistence, and 0
     weights: Any
-    ratios: Any  # row 0: of an item that is always drawn
+    ratios: Any  # H(g + 1) / H(g); row 0: of an item that is always drawn
     rows: Any  # of strata with this many items: the row of g = 0
+    values: Any  # H(g), in the same rows
+    trapezoid: Any  # whether average precision is the trapezoid
 
 
 class Found(NamedTuple):
@@ -75,6 +78,27 @@ class Scratch(NamedTuple):
     others_too: Any
     ahead: Any
     ahead_too: Any
+    mass: Any  # weights times the generating function of W
+    last: Any  # t^(R - 1)
+    outer: Any
+    inner: Any
+    inverse: Any  # t^(1 - length)
+    inverse_ahead: Any  # t^(1 - ranks of the CMC)
+    kept: Any  # laws of own strata, and the numbers of nearer items for which they hold
+    known: Any
+
+
+class Nearer(NamedTuple):
+    """What the items that are nearer change; one number for each stratum, identity or row of a table."""
+
+    starts: Any  # rows of g = 0; 0: the whole stratum is drawn
+    shares: Any  # probabilities that an item is drawn
+    seen: Any
+    seen_ahead: Any
+    rows: Any  # of the items of one step
+    before: Any  # nearer items of their strata
+    steps: Any  # these strata
+    settled: Any  # `none` when the generating function of the identities ahead was last computed
 
 
 class Forms(NamedTuple):

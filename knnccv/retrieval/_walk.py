@@ -1,7 +1,8 @@
 """The walk along a query's own items: expected scores of one query after the other, in compiled code.
 
 Before each own item the wrong items that are nearer multiply the generating function of their number, at
-every node of the quadrature, by a stored ratio. Nothing is sorted but the own items.
+every node of the quadrature, by a stored ratio. Where they are more than their strata, the product over the
+strata is computed anew instead. Nothing is sorted but the own items.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
+from ._alone import inverse_power, walk_alone
+from ._buckets import bucket, group_starts
 from ._evaluate import evaluate
 from ._forms_walk import evaluate_forms, rank_forms
-from ._laws import none_left
+from ._nearer import advance, identities_ahead, touch
 from ._ranked import add_ranks
-from ._tables import Lists, Scratch
+from ._tables import Lists, Nearer, Scratch
 
 
 @jit
@@ -27,21 +30,19 @@ def score_rows(distances, masked, codes, pool, plan, forms, found):
         found.relevant[q] = 0
         if code < 0:
             continue
-        for s in range(n_strata):
-            sizes[s] = pool.sizes[s]
-        for i in range(len(out)):
-            if out[i]:
-                sizes[pool.stratum[i]] -= 1
-        for s in range(n_strata):
-            take = pool.shots
-            draws[s] = sizes[s] if take == 0 or pool.always[s] else min(take, sizes[s])
         own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
         own = own[~out[own]]
         if len(own) == 0:
             continue
+        sizes[:] = pool.sizes
+        for i in range(len(out)):
+            sizes[pool.stratum[i]] -= out[i]
+        for s in range(n_strata):
+            take = pool.shots
+            draws[s] = sizes[s] if take == 0 or pool.always[s] else min(take, sizes[s])
         own = own[np.argsort(row[own], kind="mergesort")]
-        starts = _group_starts(row[own], plan.fair)
-        events, items, tied, found.ties[q] = _bucket(
+        starts = group_starts(row[own], plan.fair)
+        events, items, tied, found.ties[q] = bucket(
             row, out, code, own, starts, pool, plan.fair, found.means[q]
         )
         relevant = 0
@@ -53,88 +54,21 @@ def score_rows(distances, masked, codes, pool, plan, forms, found):
             add_ranks(own, events, items, pool, plan, q, found)
             if forms.active:
                 rank_forms(own, events, items, pool, plan, q, found, forms)
+        elif not tied and not forms.active:
+            family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+            walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
         else:
             _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms)
 
 
 @jit
-def _group_starts(values, fair):
-    """Starts of the groups of equal own values, and the end; each item is a group unless ties are fair."""
-    starts = np.empty(len(values) + 1, np.int64)
-    n = 0
-    for i in range(len(values)):
-        if i == 0 or not fair or values[i] != values[i - 1]:
-            starts[n] = i
-            n += 1
-    starts[n] = len(values)
-    return starts[: n + 1]
-
-
-@jit
-def _bucket(row, out, code, own, starts, pool, fair, means):
-    """Wrong items in the order of the own ones: those before group j, and those tied with it.
-
-    Returns
-    -------
-    events : int64 ndarray of shape (2 * n_groups + 1,)
-        Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j and not nearer than the one
-        before, those up to ``events[2 j + 2]`` tied with it.
-    items : int64 ndarray
-    tied : bool
-        Whether any wrong item or two own ones tie, and ties are fair.
-    n_ties : int
-        Number of wrong items that tie with an own one.
-    """
-    n_groups = len(starts) - 1
-    edges = row[own[starts[:n_groups]]]
-    last = row[own[-1]]
-    place, kept = np.empty(len(row), np.int32), np.empty(len(row), np.int32)
-    n, n_ties, n_wrong, total = 0, 0, 0, 0.0
-    for i in range(len(row)):
-        if out[i] or pool.identity[pool.stratum[i]] == code:
-            continue
-        value = row[i]
-        n_wrong += 1
-        total += value
-        if value > last:
-            continue
-        low, size = 0, n_groups
-        while size > 1:  # without a branch, which would be mispredicted half of the time
-            half = size >> 1
-            low += half * (edges[low + half - 1] < value)
-            size -= half
-        low += edges[low] < value
-        if not fair:
-            while low < n_groups and edges[low] == value and own[low] < i:
-                low += 1
-        if (low < n_groups and edges[low] == value) or (low > 0 and edges[low - 1] == value):
-            n_ties += 1
-        if low < n_groups:
-            place[n] = 2 * low + (1 if fair and edges[low] == value else 0)
-            kept[n] = i
-            n += 1
-    means[0], means[1] = row[own].mean(), total / max(n_wrong, 1)
-    events = np.zeros(2 * n_groups + 2, np.int64)
-    for i in range(n):
-        events[place[i] + 2] += 1
-    tied = n_groups < len(own)
-    for b in range(2, 2 * n_groups + 2):
-        tied = tied or (b % 2 == 1 and events[b] > 0)
-        events[b] += events[b - 1]
-    items = np.empty(n, np.int64)
-    for i in range(n):
-        items[events[place[i] + 1]] = kept[i]
-        events[place[i] + 1] += 1
-    return events[: 2 * n_groups + 1], items, tied, n_ties
-
-
-@jit
 def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms):
-    """Random strata: multiply ratios item by item, and evaluate every group of own items."""
+    """Items that tie, or forms: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
-    lists = Lists(np.empty(n_strata, np.int64), np.empty(n_identities, np.int64), np.zeros(2, np.int64))
-    seen, seen_ahead = np.zeros(n_strata, np.bool_), np.zeros(n_identities, np.bool_)
+    lists = Lists(
+        np.empty(n_strata + 1, np.int64), np.empty(n_identities + 1, np.int64), np.zeros(2, np.int64)
+    )
     none = np.ones(n_identities)
     images, identities = np.ones(n_nodes), np.ones(n_nodes)
     means = np.zeros(2)
@@ -145,28 +79,36 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
     scratch = Scratch(
         length, np.empty(widest + 1), np.empty(widest + 1), np.empty(len(items) + len(own) + 1),
         np.empty(relevant + 1), np.empty(relevant + 1), np.empty(max(length, 1)), np.empty(max(length, 1)),
-        np.empty(max(plan.max_rank, 1)), np.empty(max(plan.max_rank, 1)),
+        np.empty(max(plan.max_rank, 1)), np.empty(max(plan.max_rank, 1)), np.empty(n_nodes),
+        plan.nodes ** (relevant - 1), np.empty(n_nodes), np.empty(n_nodes),
+        inverse_power(plan.nodes, length - 1), inverse_power(plan.nodes, plan.max_rank - 1),
+        np.empty((len(family), widest + 1)), np.full(len(family), -1),
     )  # fmt: skip
+    nearer = Nearer(
+        np.zeros(n_strata, np.int64), draws / np.maximum(sizes, 1), np.zeros(n_strata, np.bool_),
+        np.zeros(n_identities, np.bool_), np.empty(len(items) + n_strata, np.int64),
+        np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.ones(n_identities),
+    )  # fmt: skip
+    if plan.integrals:
+        for s in range(n_strata):
+            nearer.starts[s] = 0 if draws[s] == sizes[s] else plan.rows[sizes[s]]
     for group in range(len(starts) - 1):
-        begin = events[2 * group]
+        begin, end = events[2 * group], events[2 * group + 1]
+        steps, some, stratum = nearer.steps[: end - begin], items[begin:end], pool.stratum
+        for at in range(len(steps)):
+            steps[at] = stratum[some[at]]
+        advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
         n_equal = 0
-        for at in range(begin, events[2 * group + 2]):
+        for at in range(end, events[2 * group + 2]):
             s = pool.stratum[items[at]]
-            if not seen[s]:
-                seen[s] = True
-                lists.strata[lists.lengths[0]] = s
-                lists.lengths[0] += 1
-            if not seen_ahead[pool.identity[s]]:
-                seen_ahead[pool.identity[s]] = True
-                lists.identities[lists.lengths[1]] = pool.identity[s]
-                lists.lengths[1] += 1
-            if at >= events[2 * group + 1]:
-                if tied[s] == 0:
-                    equal[n_equal] = s
-                    n_equal += 1
-                tied[s] += 1
-                continue
-            _pass(s, counts, none, means, images, identities, sizes, draws, pool, plan)
+            if tied[s] == 0:
+                equal[n_equal] = s
+                n_equal += 1
+            tied[s] += 1
+        touch(equal[:n_equal], lists, nearer, pool, plan)
+        if plan.identity_integrals:
+            touched = lists.identities[: lists.lengths[1]]
+            identities_ahead(identities, none, nearer.settled, touched, plan.nodes, len(plan.weights))
         members = own[starts[group] : starts[group + 1]]
         for i in members:
             tied[pool.stratum[i]] += 1
@@ -182,29 +124,12 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0
+        n = 0
         for s in equal[:n_equal]:
             for _ in range(tied[s]):
-                _pass(s, counts, none, means, images, identities, sizes, draws, pool, plan)
+                nearer.steps[n] = s
+                n += 1
             tied[s] = 0
-
-
-@jit
-def _pass(s, counts, none, means, images, identities, sizes, draws, pool, plan):
-    """One more wrong item of stratum s is nearer."""
-    size, nearer, drawn = sizes[s], counts[s], draws[s]
-    if plan.integrals:
-        row = 0 if drawn == size else plan.rows[size] + nearer
-        for k in range(len(images)):
-            images[k] *= plan.ratios[row, k]
-    if plan.by_identity:
-        j = pool.identity[s]
-        before = none[j]
-        if before > 0.0:
-            none[j] = before * none_left(size, nearer, drawn)
-            means[1] += before - none[j]
-            if plan.identity_integrals:
-                for k in range(len(identities)):
-                    t = plan.nodes[k]
-                    identities[k] *= (t + none[j] * (1.0 - t)) / (t + before * (1.0 - t))
-    counts[s] += 1
-    means[0] += drawn / size
+        if n > 0:
+            steps = nearer.steps[:n]
+            advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
