@@ -27,9 +27,9 @@ CUT = (
     "of right items would be random, and queries would be invalid at random. Draw anew for every query, "
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
+NO_VALUES = np.empty((0, 0))
 OF_IMAGES = {"ap", "inp", "rbp", "r_precision", "map@r", "precision", "recall", "ndcg"}
 """Scores that rank images, whatever the others count."""
-NO_VALUES = np.empty((0, 0))
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
