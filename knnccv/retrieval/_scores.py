@@ -135,7 +135,8 @@ def _built_in(name: str) -> Score | None:
         return Score(name, family, form=at_rank(name, family, _depth(name, depth)))
     within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
     if within is not None:
-        return Score(name, "ap@k", form=average_within(name, _depth(name, within[1], MOST_COLUMNS), within[2]))
+        k = _depth(name, within[1], MOST_COLUMNS)
+        return Score(name, "ap@k", form=average_within(name, k, within[2]))
     return None
 
 
