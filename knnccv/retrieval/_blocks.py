@@ -17,8 +17,8 @@ from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
-from ._strata import refuse_short
-from ._tables import BIASED, Found, Plan, Pool
+from ._strata import pool_of, refuse_short
+from ._tables import BIASED, Found, Plan
 from ._truncated import bracket
 from ._walk import score_rows
 
@@ -50,19 +50,26 @@ class Draw:
     ----------
     problem : Problem
     gallery : Gallery
-    pool : Pool
     scores : tuple of Score
+        Some of the problem's, those of this gallery.
+
+    Attributes
+    ----------
+    pool : Pool
+        The gallery's strata and identities.
+    draws : int64 ndarray of shape (n_strata,)
+        Number of items that are drawn.
+    rule : Rule
+        Of the quadrature.
+    open : bool ndarray of shape (n_queries,)
+        Which queries have right items that are not listed.
     """
 
-    def __init__(self, problem: Problem, gallery: Gallery, pool: Pool, scores: tuple[Score, ...]) -> None:
-        self._near = problem.near
-        self._codes = problem.codes
-        self._identities = problem.identities
-        self._gallery = gallery
-        self._pool = pool
-        self._masks = problem.masks
-        self.open = np.zeros(problem.near.n_queries, np.bool_)  # with right items that are not listed
-        self.highest: list[tuple[Array, Found]] = []
+    def __init__(self, problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) -> None:
+        self.problem, self.gallery, self.scores = problem, gallery, scores
+        self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.always)
+        self.open = np.zeros(problem.near.n_queries, np.bool_)
+        self._highest: list[tuple[Array, Found]] = []
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn
@@ -78,8 +85,7 @@ class Draw:
         whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
         self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
         by_identity = problem.rank == "identity" and not families <= OF_IMAGES
-        depth = max([score.depth for score in scores], default=0)
-        self._depth = depth
+        self._depth = max([score.depth for score in scores], default=0)
         largest = int(pool.sizes.max())
         self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
         of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
@@ -90,8 +96,8 @@ class Draw:
             integrals=np.bool_(integrals),
             identity_integrals=np.bool_(by_identity and of_identities),
             max_rank=np.int64(self._max_rank),
-            length=np.int64(max(depth, 0 if by_identity else self._max_rank)),
-            ranks=np.int64(depth),
+            length=np.int64(max(self._depth, 0 if by_identity else self._max_rank)),
+            ranks=np.int64(self._depth),
             map_r=np.bool_(bool(families & {"r_precision", "map@r"})),
             nodes=nodes,
             weights=self.rule.weights,
@@ -107,7 +113,7 @@ class Draw:
     def ceiling(self, found: Found) -> Found:
         """The largest results that agree with lists of the nearest; `found` has the smallest."""
         result = Found(*(values.copy() for values in found))
-        for rows, best in self.highest:
+        for rows, best in self._highest:
             for values, part in zip(result, best, strict=True):
                 values[rows] = part
         return result
@@ -117,15 +123,18 @@ class Draw:
         """Number of columns of `Found.single`."""
         return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
 
-    def found(self, n_jobs: int | None, block_rows: int | None = None) -> Found:
+    def found(self, n_jobs: int | None) -> Found:
         """Score all queries."""
-        n = self._near.n_queries
-        refuse_long(self._codes, self._pool, self._gallery, self.plan)
-        result = self.empty(n)
-        step = block_rows or self.forms.rows_at_once(self._near.rows_at_once, self._codes)
-        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
-        for_each(lambda block: self._fill(block[0], block[1], result), blocks, n_jobs)
+        refuse_long(self.problem.codes, self.pool, self.gallery, self.plan)
+        result = self.empty(self.problem.near.n_queries)
+        for_each(lambda block: self._fill(block[0], block[1], result), self.blocks(), n_jobs)
         return result
+
+    def blocks(self, step: int | None = None) -> list[tuple[int, int]]:
+        """First query and end of every block, of `step` queries or as many as memory allows."""
+        near = self.problem.near
+        step = step or self.forms.rows_at_once(near.rows_at_once, self.problem.codes)
+        return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
 
     def empty(self, n: int) -> Found:
         """Results of n queries, all zero."""
@@ -148,50 +157,53 @@ class Draw:
         masked = self.removed(start, stop, needed)
         ratios, rows, table = self._ratios.for_sizes(needed)
         plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
-        values = NO_VALUES if self._near.truncated else self._near.block(start, stop)
-        return Rows(values, masked, self._codes[start:stop], plan)
+        values = NO_VALUES if self.problem.near.truncated else self.problem.near.block(start, stop)
+        return Rows(values, masked, self.problem.codes[start:stop], plan)
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
         values, masked, codes, plan, without = block
         forms = self.forms.for_block(masked, codes)
-        if self._gallery.n_identities is None:
-            score_rows(values, masked, codes, self._pool, plan, forms, found)
+        if self.gallery.n_identities is None:
+            score_rows(values, masked, codes, self.pool, plan, forms, found)
             return
         if without is not None:
-            refuse_few(None, masked, codes, self._pool, self._gallery, without)
-        others = others_of(masked, codes, self._pool, self._gallery, without)
-        n_others = np.int64(self._gallery.n_others)
-        score_rows_of_chosen(values, masked, codes, n_others, others, self._pool, plan, forms, found)
+            refuse_few(None, masked, codes, self.pool, self.gallery, without)
+        others = others_of(masked, codes, self.pool, self.gallery, without)
+        n_others = np.int64(self.gallery.n_others)
+        score_rows_of_chosen(values, masked, codes, n_others, others, self.pool, plan, forms, found)
 
-    def removed(self, start: int, stop: int, needed: Array) -> Array:
+    def removed(self, start: int, stop: int, needed: Array | None = None) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
-        near, pool = self._near, self._pool
+        if needed is None:
+            needed = np.zeros(self._ratios.largest + 1, np.bool_)
+        problem, pool = self.problem, self.pool
+        near = problem.near
         masked = np.zeros((stop - start, near.n_gallery), np.bool_)
-        for mask in self._masks:
+        for mask in problem.masks:
             masked |= mask(start, stop)
-        random = self._gallery.n_drawn > 0
-        if random and self._masks:
+        random = self.gallery.n_drawn > 0
+        if random and problem.masks:
             cut = self._survey(masked, needed)
-            if cut[0] >= 0 and self._gallery.shared:
-                identity = self._identities[pool.identity[cut[1]]]
+            if cut[0] >= 0 and self.gallery.shared:
+                identity = problem.identities[pool.identity[cut[1]]]
                 where = f"of identity {identity}, for query {start + cut[0]}"
                 raise ValueError(CUT.format(where=where))
         if near.same is not None:
             rows = np.flatnonzero(near.same[start:stop] >= 0)
             masked[rows, near.same[start:stop][rows]] = True
-        if random and (near.same is not None or self._masks):
+        if random and (near.same is not None or problem.masks):
             cut = self._survey(masked, needed)
-            if self._gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self._gallery.n_drawn:
-                owner = self._identities[pool.identity[cut[2]]]
-                refuse_short(f"{owner} (after the mask)", int(cut[3]), self._gallery.n_drawn)
-        refuse_few(start, masked, self._codes[start:stop], pool, self._gallery)
+            if self.gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self.gallery.n_drawn:
+                owner = problem.identities[pool.identity[cut[2]]]
+                refuse_short(f"{owner} (after the mask)", int(cut[3]), self.gallery.n_drawn)
+        refuse_few(start, masked, problem.codes[start:stop], pool, self.gallery)
         return masked
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
         block = self.block(start, stop)
         part = Found(*(values[start:stop] for values in result))
-        if self._near.truncated:
+        if self.problem.near.truncated:
             self._fill_bracket(start, stop, block, part)
             return
         self.score(block, part)
@@ -199,20 +211,20 @@ class Draw:
     def _fill_bracket(self, start: int, stop: int, block: Rows, part: Found) -> None:
         """Score lists of the nearest: the smallest results, and the largest where they differ."""
         masked, codes = block.masked, block.codes
-        right = self._pool.identity[self._pool.stratum] == codes[:, None]
-        listed = self._near.listed(start, stop, fair=bool(block.plan.fair))
+        right = self.pool.identity[self.pool.stratum] == codes[:, None]
+        listed = self.problem.near.listed(start, stop, fair=bool(block.plan.fair))
         low, rows, high = bracket(listed, masked, right)
         self.score(block._replace(values=low), part)
         self.open[start + rows] = True
-        if len(rows) and not self._near.approximate:
+        if len(rows) and not self.problem.near.approximate:
             best = Found(*(np.zeros_like(values[rows]) for values in part))
             self.score(block._replace(values=high, masked=masked[rows], codes=codes[rows]), best)
-            self.highest.append((start + rows, best))
+            self._highest.append((start + rows, best))
 
     def _survey(self, masked: Array, needed: Array) -> Array:
         cut = np.full(4, -1, np.int64)
-        sizes = np.where(self._pool.always, 0, self._pool.sizes)  # those are drawn whole, cut or not
-        survey(masked, self._pool.stratum, sizes, needed, cut)
+        sizes = np.where(self.pool.always, 0, self.pool.sizes)  # those are drawn whole, cut or not
+        survey(masked, self.pool.stratum, sizes, needed, cut)
         return cut
 
 

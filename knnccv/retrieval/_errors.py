@@ -13,8 +13,6 @@ from ._identity_groups import check_jackknife
 from ._jackknife import groups_of, scores_without
 from ._problem import Problem
 from ._result import RetrievalScore
-from ._scores import Score
-from ._tables import Pool
 
 
 class Asked(NamedTuple):
@@ -45,21 +43,14 @@ def _check_distances(problem: Problem, name: str) -> None:
 
 
 def add_errors(
-    found: dict[str, RetrievalScore],
-    problem: Problem,
-    draw: Draw,
-    pool: Pool,
-    scores: tuple[Score, ...],
-    valid: Array,
-    asked: Asked,
-    n_jobs: int | None,
+    found: dict[str, RetrievalScore], draw: Draw, valid: Array, asked: Asked, n_jobs: int | None
 ) -> tuple[dict[str, RetrievalScore], dict[str, Any] | None]:
     """The scores with their jackknife, and Hájek's variances or None."""
-    weights = found[scores[0].name].weights
+    weights = found[draw.scores[0].name].weights
     if asked.n_groups:
-        groups = groups_of(problem, draw, pool, valid, asked.n_groups)
-        without = scores_without(problem, draw, pool, scores, weights, groups, n_jobs)
+        groups = groups_of(draw, valid, asked.n_groups)
+        without = scores_without(draw, weights, groups, n_jobs)
         found = {
             name: replace(one, score_without=without[name], groups=groups) for name, one in found.items()
         }
-    return found, hajek_variances(problem, draw, pool, scores, weights, n_jobs) if asked.hajek else None
+    return found, hajek_variances(draw, weights, n_jobs) if asked.hajek else None

@@ -21,11 +21,9 @@ from ..sampling import tie_times
 from ._blocks import Draw
 from ._choice import others_of
 from ._forms import AtRank, First, Reciprocal, Table
-from ._gallery import Gallery
 from ._problem import Problem
 from ._result import RetrievalScore
 from ._scores import Score
-from ._strata import pool_of
 from ._tables import Pool
 
 MOST_STEPS = 100_000_000
@@ -43,7 +41,7 @@ class _Joint(NamedTuple):
     relevant: int
 
 
-def exact_scores(problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) -> dict[str, list[Any]]:
+def exact_scores(draw: Draw) -> dict[str, list[Any]]:
     """Every score of every query: a Fraction, a tuple of Fractions for "cmc", None without a right item.
 
     Raises
@@ -51,18 +49,15 @@ def exact_scores(problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) 
     ValueError
         If more than about `MOST_STEPS` steps are needed, or only the nearest items are known.
     """
+    problem, gallery, pool, scores = draw.problem, draw.gallery, draw.pool, draw.scores
     if problem.near.truncated:
         msg = f"exact=True needs the distances of all gallery items; {problem.near!r} has the nearest only"
         raise ValueError(msg)
-    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
-    draw = Draw(problem, gallery, pool, scores)
     found: dict[str, list[Any]] = {score.name: [] for score in scores}
     near = problem.near
-    needed = np.zeros(int(pool.sizes.max()) + 1, np.bool_)
     steps = 0.0
-    for start in range(0, near.n_queries, near.rows_at_once):
-        stop = min(start + near.rows_at_once, near.n_queries)
-        masked = draw.removed(start, stop, needed)
+    for start, stop in draw.blocks(near.rows_at_once):
+        masked = draw.removed(start, stop)
         others = others_of(masked, problem.codes[start:stop], pool, gallery)
         for row, out, code, n_others in zip(
             near.block(start, stop), masked, problem.codes[start:stop], others, strict=True
@@ -84,11 +79,9 @@ def exact_scores(problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) 
     return found
 
 
-def add_exact(
-    result: dict[str, RetrievalScore], problem: Problem, gallery: Gallery, scores: tuple[Score, ...]
-) -> dict[str, RetrievalScore]:
+def add_exact(result: dict[str, RetrievalScore], draw: Draw) -> dict[str, RetrievalScore]:
     """The scores, also as rational numbers; errors as `exact_scores`."""
-    found = exact_scores(problem, gallery, scores)
+    found, problem = exact_scores(draw), draw.problem
     return {
         name: replace(
             score,

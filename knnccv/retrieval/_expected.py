@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from ._blocks import Draw
 from ._choice import draws_of
 from ._errors import Asked, add_errors, check_asked
 from ._exact import add_exact
-from ._gallery import Gallery
-from ._problem import Problem, check_problem, weights_of
+from ._problem import check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import Score, errors_of, values_of
-from ._strata import pool_of
+from ._scores import errors_of, values_of
 from ._tables import Found
 from ._truncated import check_bracketed
 
@@ -150,15 +148,12 @@ def expected_retrieval(
     )  # fmt: skip
     check_bool("exact", exact)
     asked = check_asked(problem, jackknife, n_groups, hajek)
-    found: dict[str, RetrievalScore] = {}
-    for draw, some in reversed(problem.parts):  # the words describe the first
-        values, valid, counts, tied, truncated, more = _scored(problem, draw, some, asked, n_jobs)
-        if exact:
-            values = add_exact(values, problem, draw, some)
-        found.update(values)
+    parts = [_scored(Draw(problem, *part), asked, exact, n_jobs) for part in problem.parts]
+    found = {name: score for part in parts for name, score in part.scores.items()}
+    shown = parts[0]  # of the drawn gallery, which the words describe
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.scores},
-        valid=valid,
+        valid=shown.valid,
         query_ids=problem.query_ids,
         protocol=problem.protocol,
         gallery=problem.drawn,
@@ -167,24 +162,34 @@ def expected_retrieval(
         ap=problem.ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
-        tied=tied,
-        truncated=truncated,
-        per_query=draw.random and draw.per_query,
-        draws=counts,
-        **more,
+        tied=shown.tied,
+        truncated=shown.truncated,
+        per_query=shown.draw.gallery.random and shown.draw.gallery.per_query,
+        draws=draws_of(shown.draw.gallery, shown.draw.pool, shown.draw.draws),
+        paired_by=(problem.items, shown.draw.pool.stratum, shown.relevant),
+        hajek=shown.variances,
     )
 
 
-def _scored(
-    problem: Problem, gallery: Gallery, scores: tuple[Score, ...], asked: Asked, n_jobs: int | None
-) -> tuple[dict[str, RetrievalScore], Array, Any, int, int, dict[str, Any]]:
-    """Scores of one draw, valid queries, what may be drawn, queries with ties.
+class _Scored(NamedTuple):
+    """Scores of one draw."""
 
-    Then the number of queries with right items that are not listed, whose scores are the smallest that
-    agree with the list, and the bounds reach to the largest; and further attributes of the result.
+    draw: Draw
+    scores: dict[str, RetrievalScore]
+    valid: Array  # queries with a right item
+    relevant: Array  # number of right items that are drawn for every query
+    tied: int  # queries with ties
+    truncated: int  # queries with right items that are not listed
+    variances: dict[str, Any] | None  # Hájek's
+
+
+def _scored(draw: Draw, asked: Asked, exact: bool, n_jobs: int | None) -> _Scored:
+    """Scores of one draw.
+
+    Of lists of the nearest, they are the smallest that agree with the list, and the bounds reach to the
+    largest.
     """
-    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
-    draw = Draw(problem, gallery, pool, scores)
+    problem, scores = draw.problem, draw.scores
     found = draw.found(n_jobs)
     valid = found.relevant > 0
     if not valid.any():
@@ -217,10 +222,11 @@ def _scored(
             tied,
             not problem.near.approximate,
         )
-    result, variances = add_errors(result, problem, draw, pool, scores, valid, asked, n_jobs)
-    drawn = draws_of(gallery, pool, draw.draws)
-    more = {"paired_by": (problem.items, pool.stratum, found.relevant), "hajek": variances}
-    return result, valid, drawn, tied, int((draw.open & valid).sum()), more
+    result, variances = add_errors(result, draw, valid, asked, n_jobs)
+    if exact:
+        result = add_exact(result, draw)
+    truncated = int((draw.open & valid).sum())
+    return _Scored(draw, result, valid, found.relevant, tied, truncated, variances)
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

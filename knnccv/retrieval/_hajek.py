@@ -19,8 +19,8 @@ from ._hajek_tables import MAP_R, NDCG, PRECISION, R_PRECISION, RECALL, Wanted, 
 from ._hajek_walk import effect_rows
 from ._jackknife import ROWS
 from ._problem import Problem
-from ._scores import Score, column_of, persistences
-from ._tables import RECIPROCAL, Pool
+from ._scores import column_of
+from ._tables import RECIPROCAL
 
 AT_RANKS = {
     "precision": PRECISION,
@@ -58,16 +58,10 @@ def check_hajek(problem: Problem) -> None:
             raise ValueError(msg)
 
 
-def hajek_variances(
-    problem: Problem,
-    draw: Draw,
-    pool: Pool,
-    scores: tuple[Score, ...],
-    weights: Array,
-    n_jobs: int | None,
-) -> dict[str, Any]:
+def hajek_variances(draw: Draw, weights: Array, n_jobs: int | None) -> dict[str, Any]:
     """The first-order variance of every score of one gallery; an array for "cmc"."""
-    effects, columns = item_effects(problem, draw, pool, scores, weights, n_jobs)
+    effects, columns = item_effects(draw, weights, n_jobs)
+    pool = draw.pool
     n, a = pool.sizes.astype(float), draw.draws.astype(float)
     factor = a * (n - 1) / (n * np.where(n > a, n - a, np.inf))
     variances = factor[pool.stratum] @ effects**2
@@ -75,18 +69,11 @@ def hajek_variances(
         score.name: variances[columns[score.name]]
         if score.family == "cmc"
         else float(variances[columns[score.name]][0])
-        for score in scores
+        for score in draw.scores
     }
 
 
-def item_effects(
-    problem: Problem,
-    draw: Draw,
-    pool: Pool,
-    scores: tuple[Score, ...],
-    weights: Array,
-    n_jobs: int | None,
-) -> tuple[Array, dict[str, slice]]:
+def item_effects(draw: Draw, weights: Array, n_jobs: int | None) -> tuple[Array, dict[str, slice]]:
     """What every gallery item adds to the expected scores if it is drawn.
 
     Returns
@@ -96,6 +83,7 @@ def item_effects(
     columns : dict of str to slice
         The columns of every score.
     """
+    problem, pool, scores = draw.problem, draw.pool, draw.scores
     integrals = [score for score in scores if score.integral]
     ranked = [score for score in scores if score.family in AT_RANKS]
     columns = {score.name: slice(c, c + 1) for c, score in enumerate([*integrals, *ranked])}
@@ -117,27 +105,24 @@ def item_effects(
         length=np.int64(max([0, *depths, 0 if by_identity else max_rank])),
         by_identity=np.bool_(by_identity),
         identity_integral=np.int64(kinds.index(RECIPROCAL) if by_identity and RECIPROCAL in kinds else -1),
-        nodes=np.concatenate([draw.rule.nodes, persistences(scores), [0.0]]),
-        weights=draw.rule.weights,
+        nodes=draw.plan.nodes,
+        weights=draw.plan.weights,
     )
     random = draw.draws < pool.sizes
     tables = tables_of(pool.sizes[random], int(pool.shots), wanted.nodes)
     shape = (problem.near.n_gallery, start + max_rank)
     effects = np.zeros(shape)
-    tiles = list(range(0, problem.near.n_queries, ROWS))
+    blocks = draw.blocks(ROWS)
     at_once = n_workers(n_jobs)
-    for first in range(0, len(tiles), at_once):
-        some = tiles[first : first + at_once]
-        parts = {tile: np.zeros(shape) for tile in some}
+    for first in range(0, len(blocks), at_once):
+        some = blocks[first : first + at_once]
+        parts = {rows: np.zeros(shape) for rows in some}
 
-        def fill(tile: int, parts: dict[int, Array] = parts) -> None:
-            rows = slice(tile, min(tile + ROWS, problem.near.n_queries))
-            block = draw.block(rows.start, rows.stop)
-            effect_rows(
-                block.values, block.masked, block.codes, weights[rows], pool, tables, wanted, parts[tile]
-            )
+        def fill(rows: tuple[int, int], parts: dict[tuple[int, int], Array] = parts) -> None:
+            block, of = draw.block(*rows), weights[slice(*rows)]
+            effect_rows(block.values, block.masked, block.codes, of, pool, tables, wanted, parts[rows])
 
         for_each(fill, some, n_jobs)
-        for tile in some:  # in their order, whatever the number of threads
-            effects += parts[tile]
+        for rows in some:  # in their order, whatever the number of threads
+            effects += parts[rows]
     return effects, columns

@@ -15,7 +15,6 @@ from ._forms import AtRank, First
 from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._scores import Score, column_of, forms_in
-from ._strata import pool_of
 from ._trials import choose_identities, draw_gallery, trial_rows
 
 
@@ -150,8 +149,8 @@ def _trials(
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> dict[str, Array]:
-    pool = pool_of(gallery, problem.items, problem.identities, problem.always)
-    draw = Draw(problem, gallery, pool, scores)
+    draw = Draw(problem, gallery, scores)
+    pool = draw.pool
     near, n_queries = problem.near, problem.near.n_queries
     seeds = rng.integers(1, 2**64, (n_queries, n_trials), dtype=np.uint64)
     galleries = np.zeros((0, near.n_gallery), np.bool_)
@@ -174,7 +173,7 @@ def _trials(
 
     def fill(block: tuple[int, int]) -> None:
         part = slice(*block)
-        masked = draw.removed(*block, np.zeros(int(pool.sizes.max()) + 1, np.bool_))
+        masked = draw.removed(*block)
         one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
         more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
         codes = problem.codes[part]
@@ -187,8 +186,7 @@ def _trials(
         firsts[:, part], singles[:, part] = one, many
         columns[:, part], curves[:, part] = more, shots
 
-    step = draw.forms.rows_at_once(near.rows_at_once, problem.codes)
-    for_each(fill, [(start, min(start + step, n_queries)) for start in range(0, n_queries, step)], n_jobs)
+    for_each(fill, draw.blocks(), n_jobs)
     valid = np.asarray((firsts >= 0).any(axis=0))
     if not valid.any():
         msg = "no query has a right item in the gallery"

@@ -11,7 +11,6 @@ from knnccv.retrieval import Gallery, cuhk03, expected_retrieval, sampled_retrie
 from knnccv.retrieval._blocks import Draw
 from knnccv.retrieval._hajek import item_effects
 from knnccv.retrieval._problem import check_problem
-from knnccv.retrieval._strata import pool_of
 
 
 def problem(seed):
@@ -67,8 +66,7 @@ def test_all_galleries(seed):
     p = check_problem(
         distances, queries, ids, gallery, None, None, ties="index", tol=1e-12, average="query", **options
     )
-    pool = pool_of(gallery, p.items, p.identities, p.always)
-    effects, columns = item_effects(p, Draw(p, gallery, pool, p.scores), pool, p.scores, r["ap"].weights, 1)
+    effects, columns = item_effects(Draw(p, gallery, p.scores), r["ap"].weights, 1)
     drawn = np.array([[i in chosen for i in range(len(ids))] for chosen in galleries])
     centered = drawn - drawn.mean(axis=0)
     for name, values in trials.items():
