@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
-from ._evaluate import NEGLIGIBLE, add_first, add_ranked, least, tail
-from ._integrals import polynomial
+from ._bounds import NEGLIGIBLE, inverse_power, least, tail
+from ._contributions import add_cumulative, add_ranked, polynomial
 from ._laws import fill_ahead_law, fill_next_law, fill_others_law, none_left
 from ._nearer import identities_ahead, multiply, power
 from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
@@ -25,11 +25,8 @@ def walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q
     single, curve, ranks = found.single[q], found.cmc[q], found.ranks[q]
     n_nodes, n_weights, n_biased = len(nodes), len(weights), len(single) - BIASED
     integrals, by_identity, trapezoid = plan.integrals, plan.by_identity, plan.trapezoid
-    identity_integrals, max_rank, looks = (
-        plan.identity_integrals,
-        plan.max_rank,
-        plan.ranks > 0 or plan.map_r,
-    )
+    identity_integrals, max_rank = plan.identity_integrals, plan.max_rank
+    by_rank = plan.ranks > 0 or plan.map_r
     length = max(plan.length, relevant if plan.map_r else 0)
     counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     shares, starts = draws / np.maximum(sizes, 1), np.zeros(n_strata, np.int64)
@@ -133,13 +130,13 @@ def walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q
                 single[BIASED + b] += weight * (1 - t) * total * images[n_weights + b]
         has_others = False
         limit = least(tail(mean, length), images, inverse, n_weights) if length > 0 else 1.0
-        if looks and limit >= NEGLIGIBLE:
+        if by_rank and limit >= NEGLIGIBLE:
             others, others_too = fill_others_law(
                 others, others_too, strata[:n_seen], sizes, counts, tied, draws, 0.0, law, part, chosen
             )
             has_others = True
             add_ranked(mine, relevant, weight, others, plan.map_r, ranks, single)
-        elif looks:
+        elif by_rank:
             skipped += weight * limit
         if max_rank > 0:
             first = weight * mine[0]
@@ -151,32 +148,13 @@ def walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q
                 skipped += first * limit
             elif by_identity:
                 ahead, ahead_too = fill_ahead_law(ahead, ahead_too, identities[:n_ahead], none)
-                add_first(first, ahead, curve)
+                add_cumulative(first, ahead, curve)
             else:
                 if not has_others:
                     others, others_too = fill_others_law(
-                        others,
-                        others_too,
-                        strata[:n_seen],
-                        sizes,
-                        counts,
-                        tied,
-                        draws,
-                        0.0,
-                        law,
-                        part,
+                        others, others_too, strata[:n_seen], sizes, counts, tied, draws, 0.0, law, part,
                         chosen,
-                    )
-                add_first(first, others, curve)
+                    )  # fmt: skip
+                add_cumulative(first, others, curve)
         counts[member] += 1
     found.skipped[q] += skipped
-
-
-@jit
-def inverse_power(nodes, exponent):
-    """``nodes ** -exponent``; infinite where it is too large for a number."""
-    result = np.empty(len(nodes))
-    for k in range(len(nodes)):
-        value = nodes[k] ** max(exponent, 0)
-        result[k] = 1.0 / value if value > 1e-300 else np.inf
-    return result

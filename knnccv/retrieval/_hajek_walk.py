@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernel import jit
+from ._bounds import tail
 from ._hajek_laws import fill_all_but_one, fill_own, multiply
 from ._hajek_tables import fill_basis, fill_gains
+from ._query import fill_draws, n_drawn, own_items, own_strata
 
 NEGLIGIBLE = 1e-20
 
@@ -43,13 +45,8 @@ def effect_rows(distances, masked, codes, weights, pool, tables, wanted, effects
 @jit
 def _add_query(row, out, code, weight, pool, tables, wanted, effects):
     state, sure = _state(out, pool, effects.shape[1]), 0
-    own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
-    own = own[~out[own]]
-    own = own[np.argsort(row[own], kind="mergesort")]
-    family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
-    relevant = 0
-    for s in family:
-        relevant += state.draws[s]
+    own, family = own_items(row, out, code, pool), own_strata(code, pool)
+    relevant = n_drawn(family, state.draws)
     place, events, items = _places(row, out, code, own, pool)
     met, met_too = np.zeros(len(state.sizes), np.bool_), np.zeros(len(pool.item_starts) - 1, np.bool_)
     basis = np.empty((len(wanted.integrals), relevant, len(wanted.nodes)))
@@ -117,12 +114,8 @@ def _add_query(row, out, code, weight, pool, tables, wanted, effects):
 @jit
 def _state(out, pool, n_columns):
     n_strata = len(pool.sizes)
-    sizes, draws = pool.sizes.copy(), np.empty(n_strata, np.int64)
-    for i in range(len(out)):
-        if out[i]:
-            sizes[pool.stratum[i]] -= 1
-    for s in range(n_strata):
-        draws[s] = sizes[s] if pool.always[s] else min(pool.shots, sizes[s])
+    sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
+    fill_draws(sizes, draws, out, pool)
     return State(
         sizes, draws, np.zeros(n_strata, np.int64), draws < sizes, np.empty(n_strata, np.int64),
         np.zeros(2, np.int64), np.empty(len(pool.item_starts) - 1, np.int64),
@@ -215,7 +208,7 @@ def _add_laws(values, mine, gains, sure, state, tables, wanted):
     for at in range(n):
         s = state.seen[at]
         mean += state.counts[s] * state.draws[s] / state.sizes[s]
-    if sure >= length or (mean > length and _tail(mean, length) * mine.sum() < NEGLIGIBLE):
+    if sure >= length or tail(mean, length) * mine.sum() < NEGLIGIBLE:
         return
     root = np.zeros(length)
     root[sure] = 1.0
@@ -330,9 +323,3 @@ def _stays(j, without, state, tables, pool):
                 return 0.0
             stays *= tables.law[tables.rows[state.sizes[s]] + state.counts[s], 0]
     return stays
-
-
-@jit
-def _tail(mean, length):
-    """A bound of P(W < length) for a sum W of independent indicators with a larger mean; Chernoff."""
-    return np.exp(length - mean + length * np.log(mean / length))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
-from ..sampling import tie_times
+from ._bounds import tail
 from ._buckets import bucket, group_starts
-from ._evaluate import add_first, add_ranked, tail
-from ._forms_walk import _add_every, _add_reciprocals, _add_tables
+from ._contributions import add_cumulative, add_ranked, add_reciprocals, add_tables
+from ._forms_walk import law_length
 from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
 from ._laws import fill_own_law
+from ._query import fill_draws, n_drawn, own_items, own_strata
 from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
+from ._ties import times_of_group
 
 NEGLIGIBLE = 1e-18
 
@@ -30,39 +32,30 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         found.relevant[q] = 0
         if code < 0:
             continue
-        own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
-        own = own[~out[own]]
+        own = own_items(row, out, code, pool)
         if len(own) == 0:
             continue
-        sizes[:] = pool.sizes
-        for i in range(len(out)):
-            if out[i]:
-                sizes[pool.stratum[i]] -= 1
-        for s in range(n_strata):
-            whole = pool.shots == 0 or pool.always[s]
-            draws[s] = sizes[s] if whole else min(pool.shots, sizes[s])
-        own = own[np.argsort(row[own], kind="mergesort")]
+        family = own_strata(code, pool)
+        fill_draws(sizes, draws, out, pool)
         starts = group_starts(row[own], plan.fair)
         events, items, _, found.ties[q] = bucket(
             row, out, code, own, starts, pool, plan.fair, found.means[q]
         )
-        relevant = 0
-        for s in pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]:
-            relevant += draws[s]
-        found.relevant[q] = relevant
+        found.relevant[q] = relevant = n_drawn(family, draws)
         n_terms = 60 + 10 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata
         found.rounding[q] = 2.3e-16 * n_terms
         _walk(
-            own, starts, events, items, code, min(n_chosen, others[q]), others[q], sizes, draws, pool, plan,
-            q, forms, found,
+            own, starts, events, items, family, min(n_chosen, others[q]), others[q], sizes, draws, pool,
+            plan, forms, found, q,
         )  # fmt: skip
 
 
 @jit
-def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, pool, plan, q, forms, found):
+def _walk(
+    own, starts, events, items, family, n_chosen, n_others, sizes, draws, pool, plan, forms, found, q
+):
     """Evaluate every group of right items, with the wrong items that are nearer."""
     n_nodes, relevant = len(plan.nodes), found.relevant[q]
-    family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
     slots, identities, last = _slots(items, pool)
     n_slots = len(identities)
     nearer = Nearer(
@@ -74,9 +67,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
     depth = plan.max_rank if plan.by_identity else 0
     by_law = by_rank
     if forms.active:
-        length = max(length, forms.length)
-        for f in range(len(forms.places)):
-            length = max(length, forms.places[f, forms.row_of[relevant], 2])
+        length = max(length, law_length(forms, relevant))
         depth = max(depth, forms.every if plan.by_identity else 0)
         by_law = by_rank or forms.every > 0 or len(forms.places) > 0
     n_states = min(n_chosen, n_slots) + 1
@@ -134,16 +125,9 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                 n_untied += add_identity(
                     untied, c, n_untied, n_chosen, n_others, 0.0, laws, nearer, pool, plan, room
                 )
-        degree = 0
         for i in members:
             nearer.tied[pool.stratum[i]] += 1
-        for s in equal[:n_equal]:
-            degree += min(nearer.tied[s], draws[s])
-        for s in family:
-            degree += min(nearer.tied[s], draws[s])
-        times, shares = np.zeros(1), np.ones(1)
-        if n_equal > 0 or len(members) > 1:
-            times, shares = tie_times(degree + 1, 1.0)
+        times, shares = times_of_group(members, equal[:n_equal], family, nearer.tied, draws)
         for v in range(len(times)):
             time, share = times[v], shares[v]
             if n_equal > 0 or v == 0:
@@ -168,7 +152,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                 if plan.integrals:
                     _integrate(mine, relevant, weight, images, of_identities, plan, found.single[q])
                 if forms.active and len(forms.of) > 0:
-                    _add_reciprocals(
+                    add_reciprocals(
                         mine, relevant, weight, images, of_identities, plan, forms, found.forms[q]
                     )
                 first = weight * mine[0] if plan.max_rank else 0.0
@@ -176,13 +160,13 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                     found.skipped[q] += max(weight if by_law else 0.0, first) * limit
                     continue
                 if plan.max_rank:
-                    add_first(first, ahead if plan.by_identity else ranks, found.cmc[q])
+                    add_cumulative(first, ahead if plan.by_identity else ranks, found.cmc[q])
                 if by_rank:
                     add_ranked(mine, relevant, weight, ranks, plan.map_r, found.ranks[q], found.single[q])
                 if forms.active:
-                    _add_tables(mine, relevant, weight, ranks, forms, found.forms[q])
+                    add_tables(mine, relevant, weight, ranks, forms, found.forms[q])
                     counted = ahead if plan.by_identity else ranks
-                    _add_every(weight / relevant, counted, found.shots[q])
+                    add_cumulative(weight / relevant, counted, found.shots[q])
         for i in members:
             nearer.counts[pool.stratum[i]] += 1
             nearer.tied[pool.stratum[i]] = 0

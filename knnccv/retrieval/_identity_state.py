@@ -16,6 +16,7 @@ import numpy as np
 from ..kernel import jit
 from ..sampling import fill_binomial
 from ._laws import add_to, fill_law, none_left
+from ._ties import fill_tied_factor, none_of_tied
 
 LEAST = 1e-30
 """States of a smaller probability are dropped: far less than the rounding that every bound contains."""
@@ -199,22 +200,15 @@ def _mix_ties(s, time, nearer, pool, plan, room):
     size, before, drawn, n_tied = nearer.sizes[s], nearer.counts[s], nearer.draws[s], nearer.tied[s]
     share = room.share[: n_tied + 1]
     fill_binomial(share, time)
-    stays, product = share[0], 1.0
-    for more in range(n_tied):
-        product *= none_left(size, before + more, drawn)
-        stays += share[more + 1] * product
+    stays = none_of_tied(share, size, before, drawn)
     n_kinds = 2 if pool.always[s] else 1
     for kind in range(n_kinds):
         room.left[kind] *= stays
     if plan.integrals:
-        for k in range(len(plan.nodes)):
-            factor, step = share[0], 1.0
-            for more in range(n_tied):
-                row = 0 if drawn == size else plan.rows[size] + before + more
-                step *= plan.ratios[row, k]
-                factor += share[more + 1] * step
-            for kind in range(n_kinds):
-                room.images[kind, k] *= factor
+        factor = np.empty(len(plan.nodes))
+        fill_tied_factor(factor, np.empty_like(factor), share, size, before, drawn, plan)
+        for kind in range(n_kinds):
+            room.images[kind] *= factor
 
 
 @jit

@@ -7,15 +7,15 @@ from ._laws import none_left
 
 
 @jit
-def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan):
+def advance(steps, nearer, pool, plan):
     """One more wrong item is nearer of each of the strata `steps`, which may repeat.
 
     Where there are more items than strata, the product over the strata is computed anew: this takes fewer
     factors than one ratio for every item.
     """
     starts, shares, rows, before = nearer.starts, nearer.shares, nearer.rows, nearer.before
-    seen, strata, n_strata = nearer.seen, lists.strata, lists.lengths[0]
-    n, mean = 0, means[0]
+    counts, images, seen, strata = nearer.counts, nearer.images, nearer.seen, nearer.strata
+    n, n_strata, mean = 0, nearer.lengths[0], nearer.means[0]
     for at in range(len(steps)):
         s = steps[at]
         count, start = counts[s], starts[s]
@@ -27,18 +27,18 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
         strata[n_strata] = s  # without a branch
         n_strata += not seen[s]
         seen[s] = True
-    means[0], lists.lengths[0] = mean, n_strata
+    nearer.means[0], nearer.lengths[0] = mean, n_strata
     if plan.by_identity:
-        _pass_identities(steps, none, means, lists, nearer, sizes, draws, pool)
+        _pass_identities(steps, nearer, pool)
     if not plan.integrals:
         return
-    if n <= lists.lengths[0]:
+    if n <= n_strata:
         multiply(images, plan.ratios, rows[:n])
         power(images, plan.nodes, len(steps) - n)
         return
     n, n_sure = 0, 0
-    for s in lists.strata[: lists.lengths[0]]:
-        start = nearer.starts[s]
+    for s in strata[:n_strata]:
+        start = starts[s]
         rows[n] = start + counts[s]
         n += start > 0
         if start == 0:
@@ -49,37 +49,37 @@ def advance(steps, counts, none, means, images, lists, nearer, sizes, draws, poo
 
 
 @jit
-def _pass_identities(steps, none, means, lists, nearer, sizes, draws, pool):
+def _pass_identities(steps, nearer, pool):
     """Multiply the probabilities that no drawn item of the identities is nearer."""
-    identity, before = pool.identity, nearer.before
-    seen, identities, n_identities = nearer.seen_ahead, lists.identities, lists.lengths[1]
-    mean = means[1]
+    identity, before, none = pool.identity, nearer.before, nearer.none
+    seen, identities, n_identities = nearer.seen_ahead, nearer.identities, nearer.lengths[1]
+    mean = nearer.means[1]
     for at in range(len(steps)):
         s = steps[at]
         j = identity[s]
         was = none[j]
-        stays = was * none_left(sizes[s], before[at], draws[s])
+        stays = was * none_left(nearer.sizes[s], before[at], nearer.draws[s])
         none[j] = stays
         mean += was - stays
         identities[n_identities] = j
         n_identities += not seen[j]
         seen[j] = True
-    means[1], lists.lengths[1] = mean, n_identities
+    nearer.means[1], nearer.lengths[1] = mean, n_identities
 
 
 @jit
-def touch(steps, lists, nearer, pool, plan):
+def touch(steps, nearer, pool, plan):
     """Add strata of `steps` to the list of those of which a wrong item is nearer or tied."""
     for s in steps:
         if not nearer.seen[s]:
             nearer.seen[s] = True
-            lists.strata[lists.lengths[0]] = s
-            lists.lengths[0] += 1
+            nearer.strata[nearer.lengths[0]] = s
+            nearer.lengths[0] += 1
         j = pool.identity[s]
         if plan.by_identity and not nearer.seen_ahead[j]:
             nearer.seen_ahead[j] = True
-            lists.identities[lists.lengths[1]] = j
-            lists.lengths[1] += 1
+            nearer.identities[nearer.lengths[1]] = j
+            nearer.lengths[1] += 1
 
 
 @jit

@@ -1,10 +1,11 @@
-"""Scores of one ranking, where every gallery item is drawn and no items tie, in compiled code."""
+"""Scores where nothing is random: every gallery item is drawn and no items tie, in compiled code."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..kernel import jit
+from ._forms_walk import add_terms
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 
@@ -38,3 +39,22 @@ def add_ranks(own, events, items, pool, plan, q, found):
             p = plan.nodes[len(plan.weights) + k]
             single[BIASED + k] += (1 - p) * p ** (a + b)
     single[INVERSE] = relevant / (len(own) + events[2 * len(own) - 1])
+
+
+@jit
+def rank_forms(own, events, items, pool, plan, q, found, forms):
+    """Add the forms of query q where nothing is random; as `add_ranks`."""
+    relevant = found.relevant[q]
+    seen = np.zeros(len(pool.item_starts) - 1, np.bool_)
+    ahead = 0
+    for a in range(len(own)):
+        begin = events[2 * a - 1] if a > 0 else 0
+        b = events[2 * a + 1]
+        for i in items[begin:b]:
+            j = pool.identity[pool.stratum[i]]
+            ahead += not seen[j]
+            seen[j] = True
+        counted = ahead if plan.by_identity else b
+        add_terms(forms, a, b, counted, relevant, found.forms[q])
+        for r in range(counted, len(found.shots[q])):
+            found.shots[q, r] += 1 / relevant

@@ -57,14 +57,6 @@ class Found(NamedTuple):
     shots: Any  # like the CMC, the mean over all right items
 
 
-class Lists(NamedTuple):
-    """Strata and identities of which a wrong item is nearer or tied, and their numbers."""
-
-    strata: Any
-    identities: Any
-    lengths: Any
-
-
 class Scratch(NamedTuple):
     """Arrays that the evaluation of an item may overwrite; each law has two."""
 
@@ -89,12 +81,24 @@ class Scratch(NamedTuple):
 
 
 class Nearer(NamedTuple):
-    """What the items that are nearer change; one number for each stratum, identity or row of a table."""
+    """The strata of one query, and what the items that are nearer than its next own item change."""
 
+    family: Any  # strata of the query's identity
+    sizes: Any  # of every stratum
+    draws: Any
+    counts: Any  # nearer items of every stratum
+    tied: Any
+    none: Any  # of every identity: probability that no drawn item is nearer
+    means: Any  # expected numbers of nearer drawn items, and of identities ahead
+    images: Any  # generating function of the number of nearer drawn items, at the nodes
+    ahead: Any  # of the number of identities ahead
+    strata: Any  # those of which a wrong item is nearer or tied
+    identities: Any
+    lengths: Any  # numbers of these strata and identities
     starts: Any  # rows of g = 0; 0: the whole stratum is drawn
     shares: Any  # probabilities that an item is drawn
-    seen: Any
-    seen_ahead: Any
+    seen: Any  # whether a stratum is listed in `strata`
+    seen_ahead: Any  # whether an identity is listed in `identities`
     rows: Any  # of the items of one step
     before: Any  # nearer items of their strata
     steps: Any  # these strata

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernel import jit
 from ._forms_walk import add_of_trial
+from ._query import own_items
 from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 
@@ -122,8 +123,7 @@ def trial_rows(
         if code < 0:
             continue
         out, row = masked[q], distances[q]
-        own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
-        own = own[~out[own]]
+        own = own_items(row, out, code, pool)
         if len(own) == 0:
             continue
         near = np.flatnonzero((row <= row[own].max()) & ~out)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import jit
-from ._alone import inverse_power, walk_alone
+from ._alone import walk_alone
+from ._bounds import inverse_power
 from ._buckets import bucket, group_starts
 from ._evaluate import evaluate
-from ._forms_walk import evaluate_forms, rank_forms
+from ._forms_walk import evaluate_forms
 from ._nearer import advance, identities_ahead, touch
-from ._ranked import add_ranks
-from ._tables import Lists, Nearer, Scratch
+from ._query import fill_draws, n_drawn, own_items, own_strata
+from ._ranked import add_ranks, rank_forms
+from ._tables import Nearer, Scratch
 
 
 @jit
@@ -25,54 +27,35 @@ def score_rows(distances, masked, codes, pool, plan, forms, found):
     n_strata = len(pool.sizes)
     sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
     for q in range(len(distances)):
-        row, out = distances[q], masked[q]
-        code = codes[q]
+        row, out, code = distances[q], masked[q], codes[q]
         found.relevant[q] = 0
         if code < 0:
             continue
-        own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
-        own = own[~out[own]]
+        own = own_items(row, out, code, pool)
         if len(own) == 0:
             continue
-        sizes[:] = pool.sizes
-        for i in range(len(out)):
-            sizes[pool.stratum[i]] -= out[i]
-        for s in range(n_strata):
-            take = pool.shots
-            draws[s] = sizes[s] if take == 0 or pool.always[s] else min(take, sizes[s])
-        own = own[np.argsort(row[own], kind="mergesort")]
+        family = own_strata(code, pool)
+        fill_draws(sizes, draws, out, pool)
         starts = group_starts(row[own], plan.fair)
         events, items, tied, found.ties[q] = bucket(
             row, out, code, own, starts, pool, plan.fair, found.means[q]
         )
-        relevant = 0
-        for s in pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]:
-            relevant += draws[s]
-        found.relevant[q] = relevant
+        found.relevant[q] = relevant = n_drawn(family, draws)
         found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
             if forms.active:
                 rank_forms(own, events, items, pool, plan, q, found, forms)
         elif not tied and not forms.active:
-            family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
             walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
         else:
-            _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms)
+            _walk(own, starts, events, items, family, sizes, draws, pool, plan, forms, found, q)
 
 
 @jit
-def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, forms):
+def _walk(own, starts, events, items, family, sizes, draws, pool, plan, forms, found, q):
     """Items that tie, or forms: multiply ratios item by item, and evaluate every group of own items."""
     n_strata, n_identities, n_nodes = len(sizes), len(pool.item_starts) - 1, len(plan.nodes)
-    counts, tied = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
-    lists = Lists(
-        np.empty(n_strata + 1, np.int64), np.empty(n_identities + 1, np.int64), np.zeros(2, np.int64)
-    )
-    none = np.ones(n_identities)
-    images, identities = np.ones(n_nodes), np.ones(n_nodes)
-    means = np.zeros(2)
-    family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
     equal = np.empty(n_strata, np.int64)
     relevant, widest = found.relevant[q], draws.max()
     length = max(plan.length, relevant if plan.map_r else 0)
@@ -85,6 +68,9 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
         np.empty((len(family), widest + 1)), np.full(len(family), -1),
     )  # fmt: skip
     nearer = Nearer(
+        family, sizes, draws, np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64),
+        np.ones(n_identities), np.zeros(2), np.ones(n_nodes), np.ones(n_nodes),
+        np.empty(n_strata + 1, np.int64), np.empty(n_identities + 1, np.int64), np.zeros(2, np.int64),
         np.zeros(n_strata, np.int64), draws / np.maximum(sizes, 1), np.zeros(n_strata, np.bool_),
         np.zeros(n_identities, np.bool_), np.empty(len(items) + n_strata, np.int64),
         np.empty(len(items), np.int64), np.empty(len(items), np.int64), np.ones(n_identities),
@@ -92,12 +78,13 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
     if plan.integrals:
         for s in range(n_strata):
             nearer.starts[s] = 0 if draws[s] == sizes[s] else plan.rows[sizes[s]]
+    counts, tied = nearer.counts, nearer.tied
     for group in range(len(starts) - 1):
         begin, end = events[2 * group], events[2 * group + 1]
         steps, some, stratum = nearer.steps[: end - begin], items[begin:end], pool.stratum
         for at in range(len(steps)):
             steps[at] = stratum[some[at]]
-        advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
+        advance(steps, nearer, pool, plan)
         n_equal = 0
         for at in range(end, events[2 * group + 2]):
             s = pool.stratum[items[at]]
@@ -105,22 +92,18 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
                 equal[n_equal] = s
                 n_equal += 1
             tied[s] += 1
-        touch(equal[:n_equal], lists, nearer, pool, plan)
+        touch(equal[:n_equal], nearer, pool, plan)
         if plan.identity_integrals:
-            touched = lists.identities[: lists.lengths[1]]
-            identities_ahead(identities, none, nearer.settled, touched, plan.nodes, len(plan.weights))
+            touched = nearer.identities[: nearer.lengths[1]]
+            identities_ahead(
+                nearer.ahead, nearer.none, nearer.settled, touched, plan.nodes, len(plan.weights)
+            )
         members = own[starts[group] : starts[group + 1]]
         for i in members:
             tied[pool.stratum[i]] += 1
-        evaluate(
-            members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
-            sizes, draws, pool, plan, q, found, scratch,
-        )  # fmt: skip
+        evaluate(members, equal[:n_equal], nearer, pool, plan, scratch, found, q)
         if forms.active:
-            evaluate_forms(
-                members, equal[:n_equal], family, counts, tied, lists, none, means, images, identities,
-                sizes, draws, pool, plan, q, found, scratch, forms,
-            )  # fmt: skip
+            evaluate_forms(members, equal[:n_equal], nearer, pool, plan, forms, scratch, found, q)
         for i in members:
             counts[pool.stratum[i]] += 1
             tied[pool.stratum[i]] = 0
@@ -131,5 +114,4 @@ def _walk(own, starts, events, items, code, sizes, draws, pool, plan, q, found, 
                 n += 1
             tied[s] = 0
         if n > 0:
-            steps = nearer.steps[:n]
-            advance(steps, counts, none, means, images, lists, nearer, sizes, draws, pool, plan)
+            advance(nearer.steps[:n], nearer, pool, plan)
