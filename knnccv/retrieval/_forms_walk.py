@@ -116,19 +116,19 @@ def add_terms(forms, a, b, counted, relevant, columns):
 
 
 @jit
-def add_of_trial(trial, forms, a, b, counted, relevant, columns, curve):
+def add_of_trial(trial_forms, forms, a, b, counted, relevant, columns, curve):
     """Add a right item of one ranking to the columns of all forms, and to the curve of all shots."""
     add_terms(forms, a, b, counted, relevant, columns)
     start = len(forms.of) + len(forms.places)
-    for f in range(len(trial.at)):
-        if a + b < trial.at.shape[1]:
-            columns[start + f] += trial.at[f, a + b] / trial.divisors[f, relevant]
-    start += len(trial.at)
-    for f in range(len(trial.first)):
-        if counted < trial.first.shape[1]:
-            if trial.every[f]:
-                columns[start + f] += trial.first[f, counted] / relevant
+    for f in range(len(trial_forms.at)):
+        if a + b < trial_forms.at.shape[1]:
+            columns[start + f] += trial_forms.at[f, a + b] / trial_forms.divisors[f, relevant]
+    start += len(trial_forms.at)
+    for f in range(len(trial_forms.first)):
+        if counted < trial_forms.first.shape[1]:
+            if trial_forms.every[f]:
+                columns[start + f] += trial_forms.first[f, counted] / relevant
             elif a == 0:
-                columns[start + f] += trial.first[f, counted]
+                columns[start + f] += trial_forms.first[f, counted]
     for r in range(counted, len(curve)):
         curve[r] += 1 / relevant

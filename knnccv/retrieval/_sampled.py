@@ -12,9 +12,9 @@ from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ._blocks import Draw
 from ._forms import AtRank, First
-from ._gallery import Gallery
 from ._problem import Problem, check_problem, weights_of
 from ._scores import Score, column_of, forms_in
+from ._tables import Trials
 from ._trials import choose_identities, draw_gallery, trial_rows
 
 
@@ -131,8 +131,8 @@ def sampled_retrieval(
     n_trials = check_integer("n_repeats", n_repeats, 2)
     rng = check_random_state(random_state)
     trials: dict[str, Array] = {}
-    for draw, some in problem.parts:
-        trials.update(_trials(problem, draw, some, n_trials, rng, n_jobs))
+    for part in problem.parts:
+        trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
     return SampledRetrieval(
         {score.name: trials[score.name] for score in problem.scores},
         problem.protocol,
@@ -141,76 +141,89 @@ def sampled_retrieval(
     )
 
 
-def _trials(
-    problem: Problem,
-    gallery: Gallery,
-    scores: tuple[Score, ...],
-    n_trials: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> dict[str, Array]:
-    draw = Draw(problem, gallery, scores)
-    pool = draw.pool
-    near, n_queries = problem.near, problem.near.n_queries
-    seeds = rng.integers(1, 2**64, (n_queries, n_trials), dtype=np.uint64)
-    galleries = np.zeros((0, near.n_gallery), np.bool_)
-    if gallery.shared and near.same is None:
-        galleries = np.zeros((n_trials, near.n_gallery), np.bool_)
-        left, wanted = np.zeros_like(pool.sizes), np.zeros_like(pool.sizes)
-        nothing = np.zeros(near.n_gallery, np.bool_)
-        for v, seed in enumerate(rng.integers(1, 2**64, n_trials, dtype=np.uint64)):
-            state = np.array([seed])
-            draw_gallery(pool, nothing, state, left, wanted, galleries[v])
-            if gallery.n_identities is not None:
-                n_chosen = np.int64(gallery.n_identities)
-                choose_identities(pool, nothing, -1, n_chosen, np.False_, state, galleries[v])
-    linear = [*forms_in(scores, AtRank), *forms_in(scores, First)]
-    trial, n_curve = draw.forms.for_trials(), draw.forms.curve
-    firsts = np.full((n_trials, n_queries), -1, np.int64)
-    singles = np.zeros((n_trials, n_queries, draw.n_single))
-    columns = np.zeros((n_trials, n_queries, draw.forms.n_columns + len(linear)))
-    curves = np.zeros((n_trials, n_queries, n_curve))
-
-    def fill(block: tuple[int, int]) -> None:
-        part = slice(*block)
-        masked = draw.removed(*block)
-        one, many = np.empty_like(firsts[:, part]), np.zeros_like(singles[:, part])
-        more, shots = np.zeros_like(columns[:, part]), np.zeros_like(curves[:, part])
-        codes = problem.codes[part]
-        forms = draw.forms.for_block(masked, codes)
-        trial_rows(
-            near.block(*block), masked, codes, seeds[part], galleries, pool, draw.plan, forms, trial,
-            np.bool_(problem.ties == "random"), np.int64(gallery.n_others), np.bool_(not gallery.shared),
-            one, many, more, shots,
-        )  # fmt: skip
-        firsts[:, part], singles[:, part] = one, many
-        columns[:, part], curves[:, part] = more, shots
-
-    for_each(fill, draw.blocks(), n_jobs)
-    valid = np.asarray((firsts >= 0).any(axis=0))
+def _trials(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | None) -> dict[str, Array]:
+    """The scores of one draw in every trial."""
+    problem = draw.problem
+    found = _found(draw, n_trials, rng, n_jobs)
+    valid = np.asarray((found.firsts >= 0).any(axis=0))
     if not valid.any():
         msg = "no query has a right item in the gallery"
         raise ValueError(msg)
     weights = weights_of(problem.codes, valid, problem.average)[:, None]
-    if gallery.n_identities is not None and len(galleries):
-        weights = _weights_of_trials(problem, firsts)
-    result: dict[str, Array] = {}
-    for score in scores:
-        if score.family == "cmc":
-            ranks = range(1, problem.max_rank + 1)
-            hits = [_averages((firsts >= 0) & (firsts < r), weights) for r in ranks]
-            result[score.name] = np.stack(hits, axis=1)
-            continue
-        if score.curve:
-            means = [_averages(curves[:, :, r], weights) for r in range(curves.shape[2])]
-            result[score.name] = np.stack(means, axis=1)
-        elif isinstance(score.form, (AtRank, First)):
-            at = next(at for at, form in enumerate(linear) if form is score.form)
-            result[score.name] = _averages(columns[:, :, draw.forms.n_columns + at], weights)
-        else:
-            values = singles if score.form is None else columns
-            result[score.name] = _averages(values[:, :, column_of(score, scores, problem.ap)], weights)
-    return result
+    if draw.gallery.n_identities is not None and _one_serves_all(draw):
+        weights = _weights_of_trials(problem, found.firsts)
+    return {score.name: _scores_of_trials(score, draw, found, weights) for score in draw.scores}
+
+
+def _one_serves_all(draw: Draw) -> bool:
+    """Whether all queries have the same gallery in a trial."""
+    return draw.gallery.shared and draw.problem.near.same is None
+
+
+def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | None) -> Trials:
+    """Draw the galleries and rank them, in blocks of queries."""
+    problem, gallery, pool = draw.problem, draw.gallery, draw.pool
+    near = problem.near
+    seeds = rng.integers(1, 2**64, (near.n_queries, n_trials), dtype=np.uint64)
+    galleries = np.zeros((0, near.n_gallery), np.bool_)
+    if _one_serves_all(draw):
+        galleries = _shared_galleries(draw, rng.integers(1, 2**64, n_trials, dtype=np.uint64))
+    n_more = sum(isinstance(score.form, (AtRank, First)) for score in draw.scores)
+    shape = n_trials, near.n_queries
+    found = Trials(
+        firsts=np.full(shape, -1, np.int64),
+        singles=np.zeros((*shape, draw.n_single)),
+        columns=np.zeros((*shape, draw.forms.n_columns + n_more)),
+        curves=np.zeros((*shape, draw.forms.curve)),
+    )
+    trial_forms = draw.forms.for_trials()
+
+    def fill(block: tuple[int, int]) -> None:
+        rows = slice(*block)
+        masked, codes = draw.removed(*block), problem.codes[rows]
+        part = Trials(*(np.zeros_like(values[:, rows]) for values in found))
+        trial_rows(
+            near.block(*block), masked, codes, seeds[rows], galleries, np.int64(gallery.n_others),
+            np.bool_(not gallery.shared), pool, draw.plan, draw.forms.for_block(masked, codes), trial_forms,
+            part,
+        )  # fmt: skip
+        for values, filled in zip(found, part, strict=True):
+            values[:, rows] = filled
+
+    for_each(fill, draw.blocks(), n_jobs)
+    return found
+
+
+def _shared_galleries(draw: Draw, seeds: Array) -> Array:
+    """One gallery of each seed for all queries, a bool array of shape (n_trials, n_gallery)."""
+    pool, gallery, n_items = draw.pool, draw.gallery, draw.problem.near.n_gallery
+    galleries = np.zeros((len(seeds), n_items), np.bool_)
+    left, wanted = np.zeros_like(pool.sizes), np.zeros_like(pool.sizes)
+    nothing = np.zeros(n_items, np.bool_)
+    for drawn, seed in zip(galleries, seeds, strict=True):
+        state = np.array([seed])
+        draw_gallery(pool, nothing, state, left, wanted, drawn)
+        if gallery.n_identities is not None:
+            choose_identities(pool, nothing, -1, np.int64(gallery.n_identities), np.False_, state, drawn)
+    return galleries
+
+
+def _scores_of_trials(score: Score, draw: Draw, found: Trials, weights: Array) -> Array:
+    """One score in every trial: (n_trials,), or (n_trials, max_rank) for a curve."""
+    problem, scores = draw.problem, draw.scores
+    if score.family == "cmc":
+        ranks = range(1, problem.max_rank + 1)
+        hits = [_averages((found.firsts >= 0) & (found.firsts < r), weights) for r in ranks]
+        return np.stack(hits, axis=1)
+    if score.curve:
+        curves = found.curves
+        return np.stack([_averages(curves[:, :, r], weights) for r in range(curves.shape[2])], axis=1)
+    if isinstance(score.form, (AtRank, First)):
+        linear = [*forms_in(scores, AtRank), *forms_in(scores, First)]
+        at = next(at for at, form in enumerate(linear) if form is score.form)
+        return _averages(found.columns[:, :, draw.forms.n_columns + at], weights)
+    values = found.singles if score.form is None else found.columns
+    return _averages(values[:, :, column_of(score, scores, problem.ap)], weights)
 
 
 def _averages(values: Array, weights: Array) -> Array:

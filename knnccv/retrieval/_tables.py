@@ -127,3 +127,12 @@ class TrialForms(NamedTuple):
     divisors: Any  # of each AtRank, for every R
     first: Any  # weights of each First
     every: Any  # whether it is of every right item
+
+
+class Trials(NamedTuple):
+    """Results of random galleries; the first axis are trials, the second queries."""
+
+    firsts: Any  # number of items or identities before the first right one; -1 without a right item
+    singles: Any  # as `Found.single`
+    columns: Any  # forms: those of `Found.forms`, then those of `TrialForms`
+    curves: Any  # the CMC of all shots, if it is asked for

@@ -73,22 +73,7 @@ def choose_identities(pool, out, code, n_chosen, before, state, drawn):
 
 @jit
 def trial_rows(
-    distances,
-    masked,
-    codes,
-    seeds,
-    galleries,
-    pool,
-    plan,
-    forms,
-    trial,
-    fair,
-    n_chosen,
-    before,
-    firsts,
-    singles,
-    columns,
-    curves,
+    distances, masked, codes, seeds, galleries, n_chosen, before, pool, plan, forms, trial_forms, found
 ):
     """Scores of the queries of one block in every trial.
 
@@ -97,28 +82,21 @@ def trial_rows(
     seeds : uint64 ndarray of shape (n_queries, n_trials)
     galleries : bool ndarray of shape (n_trials, n_gallery)
         Galleries for all queries; without rows, every query draws its own.
-    forms, trial : Forms, TrialForms
     n_chosen : int
         Random identities besides the query's own; -1: all.
     before : bool
         As for `choose_identities`.
-    firsts : int64 ndarray of shape (n_trials, n_queries)
-        Filled: number of items or identities before the first right one; -1 without a right item.
-    singles : float64 ndarray of shape (n_trials, n_queries, n_columns)
+    found : Trials
         Filled.
-    columns : float64 ndarray of shape (n_trials, n_queries, n_forms)
-        Filled: forms.
-    curves : float64 ndarray of shape (n_trials, n_queries, max_rank)
-        Filled: the CMC of all shots, if it is asked for.
     """
-    n_trials, n_queries, n_columns = singles.shape
+    n_trials, n_queries, n_columns = found.singles.shape
     n_items = distances.shape[1]
     left, wanted = np.empty(len(pool.sizes), np.int64), np.empty(len(pool.sizes), np.int64)
     drawn, state = np.zeros(n_items, np.bool_), np.zeros(1, np.uint64)
     stamp = np.zeros(len(pool.item_starts) - 1, np.int64)
     seen = 0
     for q in range(n_queries):
-        firsts[:, q] = -1
+        found.firsts[:, q] = -1
         code = codes[q]
         if code < 0:
             continue
@@ -141,11 +119,11 @@ def trial_rows(
                 relevant += drawn[i]
             if relevant == 0:
                 continue
-            if fair:
+            if plan.fair:
                 _shuffle_ties(near, row, state)
             seen += 1
             a, rank, identities = 0, 0, 0
-            single = singles[v, q]
+            single = found.singles[v, q]
             for i in near:
                 if not drawn[i]:
                     continue
@@ -156,8 +134,9 @@ def trial_rows(
                     stamp[j] = seen
                     continue
                 if a == 0:
-                    firsts[v, q] = identities if plan.by_identity else rank - 1
-                    single[RECIPROCAL] = 1 / (1 + firsts[v, q])
+                    first = identities if plan.by_identity else rank - 1
+                    found.firsts[v, q] = first
+                    single[RECIPROCAL] = 1 / (1 + first)
                 a += 1
                 before = (a - 1) / (rank - 1) if rank > 1 else 1.0
                 single[AP] += a / rank / relevant
@@ -168,11 +147,12 @@ def trial_rows(
                 for b in range(n_columns - BIASED):
                     p = plan.nodes[len(plan.weights) + b]
                     single[BIASED + b] += (1 - p) * p ** (rank - 1)
-                if trial.active:
+                if trial_forms.active:
                     counted = identities if plan.by_identity else rank - a
                     add_of_trial(
-                        trial, forms, a - 1, rank - a, counted, relevant, columns[v, q], curves[v, q]
-                    )
+                        trial_forms, forms, a - 1, rank - a, counted, relevant, found.columns[v, q],
+                        found.curves[v, q],
+                    )  # fmt: skip
                 if a == relevant:
                     single[INVERSE] = relevant / rank
                     break
