@@ -7,11 +7,11 @@ This holds for every gallery that is drawn, and so for the mean.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import Array
+from ._forms import AtRank, First, Table
+from ._scores import Score
 
 
 def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, Array]:
@@ -49,7 +49,7 @@ def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, A
     return low, rows, high
 
 
-def check_bracketed(score: Any, numbers: Array) -> None:
+def check_bracketed(score: Score, numbers: Array) -> None:
     """Raise ValueError if a right item that moves forward may lower a score of the user's own.
 
     Parameters
@@ -58,10 +58,10 @@ def check_bracketed(score: Any, numbers: Array) -> None:
     numbers : int64 ndarray
         The numbers of drawn right items that occur.
     """
-    form: Any = getattr(score, "form", None)
-    if hasattr(form, "weights"):
+    form = score.form
+    if isinstance(form, (AtRank, First)):
         tables = [np.append(form.weights, 0.0)[None]]
-    elif hasattr(form, "phi"):
+    elif isinstance(form, Table):
         found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
         tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
     else:

@@ -59,29 +59,29 @@ def hits(ranking, query):
     return [identity == query for identity in ranking]
 
 
-def precision_at_hits(ranking, query):
+def right_ranks(ranking, query):
     """Ranks of the right items, from 1."""
     return [r for r, hit in enumerate(hits(ranking, query), 1) if hit]
 
 
 def ap(ranking, query):
-    ranks = precision_at_hits(ranking, query)
+    ranks = right_ranks(ranking, query)
     return sum(Fraction(c, r) for c, r in enumerate(ranks, 1)) / len(ranks)
 
 
 def ap_trapezoid(ranking, query):
-    ranks = precision_at_hits(ranking, query)
+    ranks = right_ranks(ranking, query)
     before = [Fraction(c, r - 1) if r > 1 else Fraction(1) for c, r in enumerate(ranks)]
     both = [Fraction(c + 1, r) + b for (c, r), b in zip(enumerate(ranks), before, strict=True)]
     return sum(both) / 2 / len(ranks)
 
 
 def reciprocal(ranking, query):
-    return Fraction(1, precision_at_hits(ranking, query)[0])
+    return Fraction(1, right_ranks(ranking, query)[0])
 
 
 def inverse(ranking, query):
-    ranks = precision_at_hits(ranking, query)
+    ranks = right_ranks(ranking, query)
     return Fraction(len(ranks), ranks[-1])
 
 
@@ -95,7 +95,7 @@ def reciprocal_of_identities(ranking, query):
 
 
 def cmc(ranking, query, n=4):
-    first = precision_at_hits(ranking, query)[0]
+    first = right_ranks(ranking, query)[0]
     return np.array([Fraction(int(first <= r)) for r in range(1, n + 1)], dtype=object)
 
 
@@ -117,7 +117,7 @@ def r_precision(ranking, query):
 
 
 def map_at_r(ranking, query):
-    ranks = precision_at_hits(ranking, query)
+    ranks = right_ranks(ranking, query)
     terms = (Fraction(c, r) for c, r in enumerate(ranks, 1) if r <= len(ranks))
     return sum(terms, Fraction(0)) / len(ranks)
 
@@ -127,7 +127,7 @@ def ndcg(k):
         return Fraction(1 / math.log2(1 + r))
 
     def score(ranking, query):
-        ranks = precision_at_hits(ranking, query)
+        ranks = right_ranks(ranking, query)
         ideal = sum(gain(r) for r in range(1, min(k, len(ranks)) + 1))
         return sum((gain(r) for r in ranks if r <= k), Fraction(0)) / ideal
 
@@ -135,7 +135,7 @@ def ndcg(k):
 
 
 def biased(p):
-    return lambda ranking, query: sum((1 - p) * p ** (r - 1) for r in precision_at_hits(ranking, query))
+    return lambda ranking, query: sum((1 - p) * p ** (r - 1) for r in right_ranks(ranking, query))
 
 
 IMAGE = {

@@ -2,7 +2,6 @@
 
 import itertools
 import tracemalloc
-from types import SimpleNamespace
 
 import naive_retrieval as naive
 import numpy as np
@@ -10,7 +9,16 @@ import pytest
 
 from knnccv import Neighbors
 from knnccv.neighbors import Between
-from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval, sampled_retrieval
+from knnccv.retrieval import (
+    AtRank,
+    First,
+    Gallery,
+    SameIdentityAndCamera,
+    Table,
+    expected_retrieval,
+    sampled_retrieval,
+)
+from knnccv.retrieval._scores import Score
 from knnccv.retrieval._truncated import check_bracketed
 
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
@@ -289,16 +297,16 @@ def test_lists_of_scikit_learn():
 @pytest.mark.parametrize(
     ("form", "falls"),
     [
-        (SimpleNamespace(weights=(3, 2, 2)), True),
-        (SimpleNamespace(weights=(1, 2)), False),
-        (SimpleNamespace(weights=(1, -1)), False),
-        (SimpleNamespace(phi=None, values=lambda R: np.ones((R, 2)) * [2, 1]), True),
-        (SimpleNamespace(phi=None, values=lambda R: np.ones((R, 2)) * [2 - R, 0.5]), False),
+        (First((3, 2, 2)), True),
+        (AtRank((1, 2)), False),
+        (AtRank((1, -1)), False),
+        (Table(lambda R: np.ones((R, 2)) * [2, 1]), True),
+        (Table(lambda R: np.ones((R, 2)) * [2 - R, 0.5]), False),
         (None, True),
     ],
 )
 def test_scores_that_may_rise_as_right_items_move_back_are_not_bracketed(form, falls):
-    score = SimpleNamespace(name="own", form=form)
+    score = Score("own", form=form)
     if falls:
         check_bracketed(score, np.array([0, 1, 2]))
     else:

@@ -19,13 +19,39 @@ from knnccv.retrieval import (
     market1501,
     sampled_retrieval,
 )
-from knnccv.retrieval._named import forms_of
+from knnccv.retrieval._scores import parse
 
 N_PROBLEMS = 160
 NAMED = (
     "cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp@0.4", "precision@3", "recall@2",
     "ndcg@3", "ap@2/r", "ap@3/min",
 )  # fmt: skip
+
+
+def within_r(name):
+    def phi(R):
+        a, b = np.ogrid[:R, :R]
+        values = (1 + a) / (1 + a + b) if name == "map@r" else 1
+        return np.where(a + b < R, values, 0) / R
+
+    return Table(phi, name=name)
+
+
+def forms_of(name, ap="rectangle", n_ranks=50):
+    """Forms whose mean is the built-in score; the last of `n_ranks` values of a curve."""
+    if name in ("cmc", "cmc_all_shots"):
+        return (First([1] * n_ranks, "first" if name == "cmc" else "every", name=name),)
+    if name == "ap":
+        before = Reciprocal(0, constant=0, name="ap before")
+        return (Reciprocal(1, name="ap"), *((before,) if ap == "trapezoid" else ()))
+    if name in ("rr", "inp"):
+        return (Reciprocal(1, of="first" if name == "rr" else "last", name=name),)
+    if name in ("r_precision", "map@r"):
+        return (within_r(name),)
+    if name.startswith("rbp"):
+        p = float(name.removeprefix("rbp@"))
+        return (AtRank((1 - p) * p ** np.arange(np.ceil(np.log(1e-18) / np.log(p))), name=name),)
+    return tuple(score.form for score in parse((name,)))
 
 
 def places(ranking, query):
@@ -53,7 +79,7 @@ def of_reciprocal(form, by_identity):
 def of_at_rank(form, _):
     def score(ranking, query):
         weights = [Fraction(weight) for weight in form.weights]
-        ranks = naive.precision_at_hits(ranking, query)
+        ranks = naive.right_ranks(ranking, query)
         n, k = len(ranks), len(weights)
         total = sum((weights[r - 1] for r in ranks if r <= k), Fraction(0))
         divisors = {"1": 1, "k": k, "R": n, "min(k,R)": min(k, n), "ideal": sum(weights[: min(k, n)])}
