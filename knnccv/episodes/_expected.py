@@ -225,8 +225,7 @@ def _all_rows(
     without = np.zeros((n_items if problem.jackknife else 0, n_classes))
     left_open = np.zeros(sums.shape if not neighbors.sees_all else (0, len(shots), problem.n_terms))
     tied = np.zeros(n_items, bool)
-    functional = problem.functional()
-    bounds, starts, tables = problem.bounds, problem.starts, problem.tables
+    bounds, plan = problem.bounds, problem.plan()
 
     def score_block(block: tuple[int, int, int]) -> None:
         own_class, begin, end = block
@@ -241,43 +240,14 @@ def _all_rows(
         out_open = np.zeros_like(out)
         certain = np.zeros(end - begin, bool)
         if not distances.by_lists:
-            score_rows(
-                values,
-                own,
-                own_class,
-                bounds,
-                slack,
-                tables,
-                starts,
-                own_weights,
-                problem.n_terms,
-                functional,
-                problem.jackknife,
-                out,
-                out_without,
-                certain,
-            )
+            score_rows(values, own, own_class, slack, own_weights, plan, out, out_without, certain)
         for r in np.flatnonzero(~certain):
             rounded = slack[r] > 0
             row = distances.exact(begin + int(r), begin + int(r) + 1)[0] if rounded else values[r]
             tied[rows[r]] = score_tied_row(
-                row,
-                problem.order,
-                int(rows[r]),
-                own_class,
-                bounds,
-                ties == "random",
-                tables,
-                starts,
-                own_weights,
-                shots,
-                problem.n_terms,
-                functional,
-                problem.jackknife,
-                out[r],
-                out_without[r],
-                out_open[r],
-            )
+                row, problem.order, int(rows[r]), own_class, ties == "random", own_weights, plan, out[r],
+                out_without[r], out_open[r],
+            )  # fmt: skip
         sums[rows] = out
         if distances.by_lists:
             left_open[rows] = out_open

@@ -10,6 +10,7 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._typing import Array
 from ._episodes import Episodes
+from ._rows import Plan
 from ._symmetric import binomials, fill_none_nearer
 
 MANY_CLASSES = 100
@@ -87,6 +88,18 @@ class Problem:
         for way in self.episodes.ways:
             weights[way - 1] = 1 / (len(self.episodes.ways) * sets[way - 1])
         return weights
+
+    def plan(self) -> Plan:
+        """What the compiled functions need for every row."""
+        return Plan(
+            self.bounds,
+            self.starts,
+            self.tables,
+            self.shots,
+            self.n_terms,
+            self.functional(),
+            self.jackknife,
+        )
 
     def ways(self) -> tuple[int, ...]:
         """The numbers of ways that have a score."""

@@ -9,6 +9,8 @@ samples are closer to each other than the rounding is left to `score_tied_row`, 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..kernel import jit
@@ -17,6 +19,18 @@ from ._symmetric import WIDTH, add_polynomials, add_without_each
 ABREAST = 256
 NEAR = 8  # own samples compared one by one, before a binary search
 CELLS = 16  # per own sample: most other samples are then in cells without one
+
+
+class Plan(NamedTuple):
+    """What is computed for every row; the same for all queries."""
+
+    bounds: Any  # of every class: its first column, and the end
+    starts: Any  # its first place in `tables`
+    tables: Any  # of every number of shots: none nearer among the drawn, at ``starts[c] + g``
+    shots: Any  # supports of every class, for every number of shots
+    n_terms: Any  # numbers of other classes, and one
+    functional: Any  # the weights of the polynomials in the score without a class
+    jackknife: Any  # whether the scores without each class are wanted
 
 
 @jit
@@ -102,13 +116,13 @@ def flush(chances, weights, n_others, n_terms, functional, room, before, sums, w
 
 
 @jit
-def total_over_lanes(sums, n, first, out):
-    """Add the sums over the lanes to ``out[first + k]``."""
-    for k in range(n):
+def total_over_lanes(sums, out):
+    """Add the sums over the lanes to `out`."""
+    for k in range(len(sums)):
         total = 0.0
         for p in range(WIDTH):
             total += sums[k, p]
-        out[first + k] += total
+        out[k] += total
 
 
 @jit
@@ -122,22 +136,7 @@ def put_without(own_class, without, out):
 
 
 @jit
-def score_rows(
-    values,
-    own,
-    own_class,
-    bounds,
-    slack,
-    tables,
-    starts,
-    own_weights,
-    n_terms,
-    functional,
-    jackknife,
-    out,
-    out_without,
-    certain,
-):
+def score_rows(values, own, own_class, slack, own_weights, plan, out, out_without, certain):
     """Score rows of one class whose samples are certainly ordered.
 
     Parameters
@@ -146,20 +145,11 @@ def score_rows(
         Distances; the columns stand class by class.
     own : float64 (n_rows, n_own)
         The sorted distances of the other samples of the class.
-    bounds : int64 (n_classes + 1,)
-        Where the columns of each class begin.
     slack : float64 (n_rows,)
         Distances that differ by more are certainly different.
-    tables : float64 (n_shots, n_items + n_classes)
-        None nearer among the drawn, at ``starts[c] + g``.
     own_weights : float64 (n_shots, n_own)
         The probability that own sample i is drawn and the nearest drawn one.
-    n_terms : int
-        Numbers of other classes, and one.
-    functional : float64 (n_functional,)
-        The weights of the polynomials in the score without a class.
-    jackknife : bool
-        Whether the scores without each class are wanted.
+    plan : Plan
     out : float64 (n_rows, n_shots, n_terms)
         Sums of polynomials.
     out_without : float64 (n_rows, n_classes)
@@ -167,6 +157,8 @@ def score_rows(
     certain : bool (n_rows,)
         Whether the row was scored.
     """
+    bounds, starts, tables = plan.bounds, plan.starts, plan.tables
+    n_terms, functional, jackknife = plan.n_terms, plan.functional, plan.jackknife
     n_own = own.shape[1]
     n_classes = len(bounds) - 1
     n_shots = len(tables)
@@ -207,6 +199,6 @@ def score_rows(
                     for p in range(width):
                         chances[other, p] = table[np.uint32(nearer[p])]
                 flush(chances, weights, n_classes - 1, n_terms, functional, room, before, sums, without)
-            total_over_lanes(sums, n_terms, 0, out[r, shot])
+            total_over_lanes(sums, out[r, shot])
         if jackknife:
             put_without(own_class, without, out_without[r])

@@ -65,7 +65,7 @@ def run_episodes(
     pool = np.empty(largest, np.int64)
     n_most = ways.max()
     drawn = np.empty((n_most, shots.max() + n_query), np.int64)
-    means = np.empty((n_most, n_features))
+    means, mean_of = np.empty((n_most, n_features)), np.arange(n_most).reshape(-1, 1)
     for e in range(len(seeds)):
         if stop[0]:
             return
@@ -90,9 +90,9 @@ def run_episodes(
             for q in range(shot, shot + n_query):
                 query = X[drawn[w, q]]
                 if prototypes:
-                    right += nearest_row(query, means, way, state) == w
+                    right += nearest_class(query, means, mean_of, way, 1, state) == w
                 if both or not prototypes:
-                    found = nearest_support(query, X, drawn, way, shot, state) == w
+                    found = nearest_class(query, X, drawn, way, shot, state) == w
                     if prototypes:
                         nearest_right += found
                     else:
@@ -102,29 +102,12 @@ def run_episodes(
 
 
 @jit
-def nearest_row(query, rows, n_rows, state):
-    """The row nearest to the query; one of the nearest at random if they tie."""
-    best, least, n_tied = 0, np.inf, 0
-    for w in range(n_rows):
-        distance = 0.0
-        for f in range(len(query)):
-            distance += (query[f] - rows[w, f]) ** 2
-        if distance < least:
-            best, least, n_tied = w, distance, 1
-        elif distance == least:
-            n_tied += 1
-            if below(n_tied, state) == 0:
-                best = w
-    return best
-
-
-@jit
-def nearest_support(query, X, drawn, way, shot, state):
+def nearest_class(query, rows, supports, way, shot, state):
     """The class, as its place in the episode, of the support nearest to the query; ties at random."""
     best, least, n_tied = 0, np.inf, 0
     for w in range(way):
         for k in range(shot):
-            support = X[drawn[w, k]]
+            support = rows[supports[w, k]]
             distance = 0.0
             for f in range(len(query)):
                 distance += (query[f] - support[f]) ** 2

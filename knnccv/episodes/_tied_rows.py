@@ -16,22 +16,11 @@ from ..sampling import tie_times
 from ._rows import flush, put_without, total_over_lanes
 from ._symmetric import WIDTH, add_polynomials, fill_share_tied, polynomial_at
 
-
-@jit
-def count_below(sorted_values, begin, end, value):
-    """The number of values between two places that are smaller."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin
+FIRST_ITEM, PAST_ITEMS = 0, 2**62  # compared with these, equal values are larger, or smaller
 
 
 @jit
-def count_to(sorted_values, items, begin, end, value, item):
+def count_nearer(sorted_values, items, begin, end, value, item):
     """The number of (value, item) between two places that are smaller than a pair."""
     low, high = begin, end
     while low < high:
@@ -44,46 +33,20 @@ def count_to(sorted_values, items, begin, end, value, item):
 
 
 @jit
-def count_up_to(sorted_values, begin, end, value):
-    """The number of values between two places that are not larger."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_values[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin
-
-
-@jit
 def score_tied_row(
-    values,
-    items,
-    tested,
-    own_class,
-    bounds,
-    average_ties,
-    tables,
-    starts,
-    own_weights,
-    shots,
-    n_terms,
-    functional,
-    jackknife,
-    out,
-    out_without,
-    out_open,
+    values, items, tested, own_class, average_ties, own_weights, plan, out, out_without, out_open
 ):
     """Score the row of sample `tested`.
 
-    ``values`` and ``items`` (n_items,) are the exact distances and the samples, class by class; ``shots``
-    (n_shots, n_classes) the numbers of supports; the other arguments are those of `score_rows`, for one
-    row. Returns whether an own sample ties with one of another class.
+    ``values`` and ``items`` (n_items,) are the exact distances and the samples, class by class; the other
+    arguments are those of `score_rows`, for one row. Returns whether an own sample ties with one of another
+    class.
 
     Samples beyond a neighbor list have infinite values. Own samples there contribute nothing to ``out``,
     and at most ``out_open`` (n_shots, n_terms): the probability that no drawn sample is in the list.
     """
+    bounds, starts, tables, shots = plan.bounds, plan.starts, plan.tables, plan.shots
+    n_terms, functional, jackknife = plan.n_terms, plan.functional, plan.jackknife
     any_tied = False
     n_classes = len(bounds) - 1
     n_others = n_classes - 1
@@ -99,9 +62,9 @@ def score_tied_row(
         order = np.argsort(part, kind="mergesort")
         ordered[bounds[c] : bounds[c + 1]] = part[order]
         placed[bounds[c] : bounds[c + 1]] = names[order]
-    first = bounds[own_class]
-    n_own = bounds[own_class + 1] - first - 1
-    own, own_items = ordered[first : first + n_own], placed[first : first + n_own]
+    start = bounds[own_class]
+    n_own = bounds[own_class + 1] - start - 1
+    own, own_items = ordered[start : start + n_own], placed[start : start + n_own]
     chances = np.zeros((n_others, WIDTH))
     weights = np.zeros(WIDTH)
     room = np.empty((max(n_terms, len(functional)), WIDTH))
@@ -125,16 +88,15 @@ def score_tied_row(
             n_tied = 0
             for other in range(n_others):
                 c = other + (other >= own_class)
+                first, last = bounds[c], bounds[c + 1]
+                low = count_nearer(ordered, placed, first, last, value, FIRST_ITEM)
+                n_equal = count_nearer(ordered, placed, first, last, value, PAST_ITEMS) - low
                 if average_ties:
-                    nearer[other] = count_below(ordered, bounds[c], bounds[c + 1], value)
-                    tied[other] = count_up_to(ordered, bounds[c], bounds[c + 1], value) - nearer[other]
-                    n_tied += min(tied[other], shots[shot, c])
+                    nearer[other], tied[other] = low, n_equal
+                    n_tied += min(n_equal, shots[shot, c])
                 else:
-                    nearer[other] = count_to(
-                        ordered, placed, bounds[c], bounds[c + 1], value, own_items[begin]
-                    )
-                    low = count_below(ordered, bounds[c], bounds[c + 1], value)
-                    any_tied |= count_up_to(ordered, bounds[c], bounds[c + 1], value) > low
+                    nearer[other] = count_nearer(ordered, placed, first, last, value, own_items[begin])
+                    any_tied |= n_equal > 0
             n_nodes = 1
             n_beside = end - begin - 1
             if n_tied:
@@ -172,7 +134,7 @@ def score_tied_row(
         if lane:
             weights[lane:] = 0.0
             flush(chances, weights, n_others, n_terms, functional, room, before, sums, without)
-        total_over_lanes(sums, n_terms, 0, out[shot])
+        total_over_lanes(sums, out[shot])
         if begin < n_own:
             sums[:] = 0.0
             weights[:] = 0.0
@@ -180,10 +142,10 @@ def score_tied_row(
                 weights[0] += own_weights[shot, i]
             for other in range(n_others):
                 c = other + (other >= own_class)
-                listed = count_below(ordered, bounds[c], bounds[c + 1], np.inf)
+                listed = count_nearer(ordered, placed, bounds[c], bounds[c + 1], np.inf, FIRST_ITEM)
                 chances[other, 0] = tables[shot, starts[c] + listed]
             add_polynomials(chances, weights, n_others, n_terms, room, sums)
-            total_over_lanes(sums, n_terms, 0, out_open[shot])
+            total_over_lanes(sums, out_open[shot])
     if jackknife:
         put_without(own_class, without, out_without)
     return any_tied
