@@ -17,7 +17,7 @@ from ._problem import Problem
 from ._quadrature import Rule, rule
 from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
-from ._strata import pool_of, refuse_short
+from ._strata import full_draws, pool_of, refuse_short
 from ._tables import BIASED, Found, Plan
 from ._truncated import bracket
 from ._walk import score_rows
@@ -70,14 +70,12 @@ class Draw:
         self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.always)
         self.open = np.zeros(problem.near.n_queries, np.bool_)
         self._highest: list[tuple[Array, Found]] = []
-        shots = gallery.n_drawn
-        drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
-        self.draws = drawn
+        self.draws = full_draws(pool)
         families = {score.family for score in scores}
         random = gallery.random or problem.ties == "random"  # otherwise there is one ranking
         integrals = random and any(score.integral for score in scores)
         reciprocals = forms_in(scores, Reciprocal)
-        degree = most_drawn(drawn, pool, gallery.n_others) + max(
+        degree = most_drawn(self.draws, pool, gallery.n_others) + max(
             [form.c for form in reciprocals], default=0
         )
         self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
@@ -89,7 +87,7 @@ class Draw:
         largest = int(pool.sizes.max())
         self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
         of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
-        self._ratios = Ratios(nodes, shots if integrals else 0, largest)
+        self._ratios = Ratios(nodes, gallery.n_drawn if integrals else 0, largest)
         self.plan = Plan(
             fair=np.bool_(problem.ties == "random"),
             by_identity=np.bool_(by_identity),

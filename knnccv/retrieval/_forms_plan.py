@@ -12,6 +12,7 @@ from ._forms import OF, AtRank, First, Reciprocal, Table
 from ._forms_walk import fill_relevant
 from ._quadrature import Rule
 from ._scores import Score, forms_in
+from ._strata import full_draws
 from ._tables import Forms, Pool, TrialForms
 
 MOST_NUMBERS = 2**23
@@ -81,10 +82,7 @@ class FormsPlan:
         asked = np.unique(codes[codes >= 0])
         if not self._varies or len(asked) == 0:
             return most
-        drawn = self._pool.sizes
-        if self._pool.shots:
-            drawn = np.where(self._pool.always, drawn, np.minimum(drawn, self._pool.shots))
-        largest = int(np.bincount(self._pool.identity, weights=drawn)[asked].max())
+        largest = int(np.bincount(self._pool.identity, weights=full_draws(self._pool))[asked].max())
         size = sum(table.values(largest).size for table in self.tables)
         return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
 

@@ -105,23 +105,16 @@ def check_problem(
         gallery = protocol.gallery(items, second)
         name, whole, drawn = protocol.name, protocol.whole, protocol.drawn
     else:
-        if query_cams is not None or gallery_cams is not None:
-            msg = (
-                "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
-                "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
-            )
-            raise ValueError(msg)
-        gallery = Gallery("all") if gallery is None else gallery
-        if not isinstance(gallery, Gallery):
-            msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
-            raise TypeError(msg)
+        gallery = _as_gallery(gallery, query_cams, gallery_cams)
         drawn = gallery.words()
     rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
     check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
     near = _without_self(near, exclude)
-    parts = [(gallery, tuple(score for score in wanted if score.family not in whole))]
-    parts.append((Gallery("all"), tuple(score for score in wanted if score.family in whole)))
+    parts = [
+        (gallery, tuple(score for score in wanted if score.family not in whole)),
+        (Gallery("all"), tuple(score for score in wanted if score.family in whole)),
+    ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)
     return Problem(
@@ -173,6 +166,21 @@ def _as_between(near: Any) -> Between:
         )
         raise TypeError(msg)
     return between_distances(near)
+
+
+def _as_gallery(gallery: Any, query_cams: Any, gallery_cams: Any) -> Gallery:
+    if query_cams is not None or gallery_cams is not None:
+        msg = (
+            "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
+            "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
+        )
+        raise ValueError(msg)
+    if gallery is None:
+        return Gallery("all")
+    if not isinstance(gallery, Gallery):
+        msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
+        raise TypeError(msg)
+    return gallery
 
 
 def _cameras(protocol: Protocol, query_cams: Any, gallery_cams: Any, near: Between) -> tuple[Array, Array]:

@@ -115,6 +115,10 @@ class Retrieval:
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     truncated : int
         Number of queries with right items that are not in their lists of the nearest; 0 without lists.
+    per_query : bool
+        Whether a gallery is drawn for every query, so that `cmc_std` is known.
+    draws : tuple of (int, int, int), or Choice
+        Sizes of strata, number of drawn items, and number of such strata; or the choice of identities.
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.

@@ -60,6 +60,14 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     )
 
 
+def full_draws(pool: Pool) -> Array:
+    """How many items of every stratum are drawn if no item is masked."""
+    if pool.shots == 0:
+        return np.asarray(pool.sizes)
+    draws: Array = np.where(pool.always, pool.sizes, np.minimum(pool.sizes, pool.shots))
+    return draws
+
+
 def refuse_short(identity: Any, size: int, drawn: int) -> None:
     """Raise ValueError: a stratum has too few items."""
     msg = (

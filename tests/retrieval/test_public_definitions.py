@@ -1,7 +1,6 @@
 """What public evaluation codes print, from the scores of `expected_retrieval`."""
 
 import numpy as np
-import plain_public as public
 import plain_retrieval as plain
 import pytest
 
@@ -35,7 +34,7 @@ def z_scores(runs, exact):
 def test_layumi_counts_queries_without_a_hit(seed):
     distances, query_ids, ids, query_cams, cams = data(seed)
     ids[:7] = -1
-    curve, mean = public.layumi(distances, query_ids, ids, query_cams, cams, 10)
+    curve, mean = plain.layumi(distances, query_ids, ids, query_cams, cams, 10)
     r = expected_retrieval(
         distances, query_ids, ids, market1501("trapezoid"), query_cams, cams, max_rank=10
     )
@@ -51,10 +50,10 @@ def test_open_reid_without_a_draw(seed):
     problem = distances, query_ids, ids, query_cams, cams
     for mask, other_cameras in ((SameIdentityAndCamera, False), (SameCamera, True)):
         exclude = mask(query_cams, cams)
-        first = public.open_reid_cmc(*problem, 8, other_cameras=other_cameras, first_only=True)
+        first = plain.open_reid_cmc(*problem, 8, other_cameras=other_cameras, first_only=True)
         r = expected_retrieval(distances, query_ids, ids, exclude=exclude, scores=("cmc",), max_rank=8)
         assert np.abs(r.cmc - first).max() < 1e-12
-        every = public.open_reid_cmc(*problem, 8, other_cameras=other_cameras)
+        every = plain.open_reid_cmc(*problem, 8, other_cameras=other_cameras)
         r = expected_retrieval(
             distances, query_ids, ids, exclude=exclude, scores=("cmc_all_shots",), max_rank=8
         )
@@ -67,7 +66,7 @@ def test_open_reid_draws_one_item_of_every_identity(other_cameras):
     problem = data(11)
     rng = np.random.default_rng(1)
     runs = [
-        public.open_reid_cmc(*problem, 6, other_cameras=other_cameras, rng=rng, repeats=2)
+        plain.open_reid_cmc(*problem, 6, other_cameras=other_cameras, rng=rng, repeats=2)
         for _ in range(200)
     ]
     distances, query_ids, ids, query_cams, cams = problem
@@ -96,9 +95,7 @@ def test_one_trial_of_sysu_matlab(shots):
     distances, query_ids, ids, query_cams, cams, cells, rng = sysu(3)
     for _ in range(5):
         permutations = permuted(cells, ids, cams, rng)
-        curve, mean = public.sysu_matlab(
-            distances, query_ids, ids, query_cams, cams, permutations, shots, 6
-        )
+        curve, mean = plain.sysu_matlab(distances, query_ids, ids, query_cams, cams, permutations, shots, 6)
         drawn = np.sort(
             np.concatenate(
                 [
@@ -122,9 +119,7 @@ def test_the_mean_over_permutations_of_sysu_matlab(shots):
     runs = []
     for _ in range(300):
         permutations = permuted(cells, ids, cams, rng)
-        curve, mean = public.sysu_matlab(
-            distances, query_ids, ids, query_cams, cams, permutations, shots, 6
-        )
+        curve, mean = plain.sysu_matlab(distances, query_ids, ids, query_cams, cams, permutations, shots, 6)
         runs.append(np.append(curve, mean))
     r = expected_retrieval(
         distances, query_ids, ids, Gallery.sysu(shots=shots), query_cams, cams, max_rank=6
@@ -164,7 +159,7 @@ def test_revisitop(seed):
     junk = same & (rng.random(same.shape) < 0.4)
     junk[0] = same[0]  # a query without a right item
     depths = (1, 5, 10, 80)
-    mean, at_depths = public.revisitop(distances, same & ~junk, junk, depths)
+    mean, at_depths = plain.revisitop(distances, same & ~junk, junk, depths)
     names = [f"precision@{k}" for k in depths]
     r = expected_retrieval(
         distances, query_ids, ids, exclude=lambda queries: junk[queries], ap="trapezoid",
@@ -185,23 +180,23 @@ def test_torchmetrics_and_oml(seed):
     names = ("ap", "precision@6", "recall@6")
     r = expected_retrieval(distances, query_ids, ids, scores=names)
     right = query_ids[:, None] == ids
-    theirs = [public.torchmetrics_ap(*pair) for pair in zip(similarities, right, strict=True)]
+    theirs = [plain.torchmetrics_ap(*pair) for pair in zip(similarities, right, strict=True)]
     assert abs(np.mean(theirs) - r["ap"].score * r.valid.mean()) < 1e-12
     assert np.abs(np.array(theirs)[r.valid] - r["ap"].per_item[r.valid]).max() < 1e-12
     for q in np.flatnonzero(r.valid):
         ranking = right[q][np.argsort(distances[q])].tolist()
         both = max(r["precision@6"].per_item[q], r["recall@6"].per_item[q])
-        assert abs(both - public.oml_precision(ranking, 6)) < 1e-12
+        assert abs(both - plain.oml_precision(ranking, 6)) < 1e-12
 
 
 def test_torchmetrics_divides_by_the_hits_in_the_top():
     """Its AP@k is no score of this library: the denominator depends on the gallery that is drawn."""
     scores = np.array([0.9, 0.8, 0.7, 0.6])
     right = np.array([True, False, True, True])
-    assert public.torchmetrics_ap(scores, right, 2) == 1.0
+    assert plain.torchmetrics_ap(scores, right, 2) == 1.0
     with pytest.raises(ValueError, match="hits in the top k, is random"):
         expected_retrieval(1 - scores[None], [1], right.astype(int), scores=("ap@2",))
-    assert public.torchmetrics_ap(scores - 0.65, right) == (1 + 2 / 3) / 2  # the last does not count
+    assert plain.torchmetrics_ap(scores - 0.65, right) == (1 + 2 / 3) / 2  # the last does not count
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -217,9 +212,9 @@ def test_tied_scores_of_sklearn_are_one_threshold(seed):
         right = ids == query_ids[q]
         for values in (distances[q], rough[q]):
             theirs = average_precision_score(right, -values)
-            assert abs(theirs - public.one_threshold_ap(values, right)) < 1e-12
-        assert abs(r["ap"].per_item[q] - public.one_threshold_ap(distances[q], right)) < 1e-12
-    thresholds = [public.one_threshold_ap(rough[q], ids == query_ids[q]) for q in np.flatnonzero(r.valid)]
+            assert abs(theirs - plain.one_threshold_ap(values, right)) < 1e-12
+        assert abs(r["ap"].per_item[q] - plain.one_threshold_ap(distances[q], right)) < 1e-12
+    thresholds = [plain.one_threshold_ap(rough[q], ids == query_ids[q]) for q in np.flatnonzero(r.valid)]
     assert np.abs(tied["ap"].per_item[r.valid] - thresholds).max() > 1e-3
 
 
