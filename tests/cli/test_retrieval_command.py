@@ -342,7 +342,6 @@ def test_distractors_in_every_gallery(answer, run, tmp_path):
     ("options", "said"),
     [
         (("--per-identity", 50), "--short all takes all items"),
-        (("--shots", 1, "--exclude", "same-identity-camera"), "after the mask, with --per-identity"),
         (("--always", "someone"), "--always names identities of the gallery, got 'someone'"),
     ],
 )
@@ -350,3 +349,11 @@ def test_hints_name_options(run, saved, options, said):
     status, _, error = run("retrieval", saved, *options)
     assert status == 2
     assert said in error
+
+
+def test_a_mask_that_cuts_strata_names_an_option(run, tmp_path):
+    path = tmp_path / "same.npz"
+    np.savez(path, distmat=D, **IDS, q_camids=CAMS[0] // 3, g_camids=CAMS[1])
+    status, _, error = run("retrieval", path, "--shots", 1, "--exclude", "same-identity-camera")
+    assert status == 2
+    assert "after the mask, with --per-identity" in error
