@@ -14,6 +14,15 @@ from .episodes import Episodes, expected_episodes, sampled_episodes
 from .kernel import compile_kernel
 from .montecarlo import monte_carlo_cv, screened_cv
 from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
+from .retrieval import (
+    AtRank,
+    First,
+    Gallery,
+    Reciprocal,
+    Table,
+    expected_retrieval,
+    sampled_retrieval,
+)
 from .variants import get_variant
 
 BUILT_IN = ("nn", "knn", "rank", "confidence", "regression")
@@ -30,7 +39,7 @@ METRICS: dict[str, dict[str, Any]] = {
 
 
 def warm() -> None:
-    """Compile the functions of the built-in variants, designs, metrics, curves and episodes.
+    """Compile the functions of the built-in variants, designs, metrics, curves, retrieval and episodes.
 
     This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories
@@ -77,6 +86,7 @@ def warm() -> None:
     loo_curve(tied, labels[2], [1, 2], "knn")
     _warm_engines()
     _warm_sources()
+    _warm_retrieval()
 
 
 def _warm_engines() -> None:
@@ -114,3 +124,27 @@ def kept_in() -> str:
     """The folder in which Numba caches the compiled driver; kernels have caches beside their sources."""
     stats = getattr(score_rows, "stats", None)  # missing while NUMBA_DISABLE_JIT is set
     return getattr(stats, "cache_path", None) or "the memory of this process only"
+
+
+def _warm_retrieval() -> None:
+    """Scores of all forms, over all kinds of galleries."""
+    ids = np.arange(12) % 3
+    distances = np.arange(36.0).reshape(3, 12) % 7 + 2 * (ids[:3, None] != ids)
+    near = Neighbors.between_lists(np.argsort(distances)[:, :6], np.sort(distances)[:, :6], n_gallery=12)
+    forms = (AtRank([1]), First([1]), Reciprocal(2), Table([[1.0]]))
+    scores = ("cmc", "ap", "ndcg@2", "map@r", "cmc_all_shots", *forms)
+    for gallery in (
+        Gallery("all"),
+        Gallery(per_identity=1),
+        Gallery(shots=2),
+        Gallery(n_identities=2),
+        Gallery(n_identities=2, shots=1),
+    ):
+        for ties in ("index", "random"):
+            for rank in ("image", "identity"):
+                expected_retrieval(distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank)
+                sampled_retrieval(
+                    distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_repeats=2
+                )
+    expected_retrieval(near, ids[:3], ids, Gallery(per_identity=1))
+    expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity", hajek=True)

@@ -24,7 +24,8 @@ examples:
   knnccv episodes features.npz --n-shot 5 --head prototype --repeats 10000
 
 The score of --head nearest is exact: there is no ± from drawing episodes. Prototypes of several supports
-are sampled, and corrected by the exact score of the nearest support in the same episodes."""
+are sampled, and corrected by the exact score of the nearest support in the same episodes. In JSON `score`
+is always that of the nearest support; `sampled` has the random episodes, of the head that it names."""
 
 
 def add_episodes(commands: Any) -> None:
@@ -76,7 +77,11 @@ def add_episodes(commands: Any) -> None:
         help="also N random episodes, to show their scatter; 0: none (default: none; 600 for prototypes)",
     )
     parser.add_argument(
-        "--n-query", type=natural, default=15, metavar="M", help="queries of a class in random episodes"
+        "--n-query",
+        type=natural,
+        default=15,
+        metavar="M",
+        help="queries of a class in random episodes (default: 15)",
     )
     parser.add_argument("--seed", type=natural, default=0, help="of the random episodes (default: 0)")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
@@ -173,7 +178,16 @@ def _data(args: argparse.Namespace) -> tuple[str, Array, Array]:
                 there = ", ".join(held.files) or "none"
                 msg = f"{args.file} has no array {wanted!r}; its arrays: {there} (see {option})"
                 raise ValueError(msg)
-        return Path(args.file).name, held[args.features], held[args.labels]
+        try:
+            return Path(args.file).name, held[args.features], held[args.labels]
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+            msg = (
+                f"{args.file} is not an .npz file of plain arrays: one holds Python objects; store text as "
+                "numpy.array(names, dtype=str)"
+            )
+            raise ValueError(msg) from error
 
 
 def _as_json(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> dict[str, Any]:
@@ -217,11 +231,13 @@ def _as_text(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> st
     sizes = np.bincount(exact.labels)
     size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     ties = {"random": "averaged over all orders", "index": "in the order of the rows"}[exact.ties]
+    sampled = runs is not None and runs.head != "nearest"
+    whose = " for the nearest support, prototypes are below" if sampled else ""
     lines = [
         f"{'Data':<11}{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {size}",
         f"{'Episodes':<11}{exact.episodes}, all of them; every class and sample is equally likely",
         f"{'Rule':<11}{exact.rule}, {exact.metric} distance, tied samples {ties}",
-        f"{'Accuracy':<11}{exact.score:.6f}  exact, error at most {exact.error_bound:.1e}",
+        f"{'Accuracy':<11}{exact.score:.6f}  exact{whose}, error at most {exact.error_bound:.1e}",
     ]
     if exact.score_without is not None:
         lines.append(f"{'':<11}standard error {exact.standard_error:.4f} for other classes (jackknife)")

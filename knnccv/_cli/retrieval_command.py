@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .options import natural, width
@@ -34,6 +38,11 @@ identities. In JSON, n_galleries is a number up to 2**53, and a string such as "
 not defined or was not requested is null."""
 
 PROTOCOLS = ("market1501", "cuhk03", "sysu-all", "sysu-indoor")
+IN_PYTHON = (
+    (r"pass always=\[(.*?)\]", r"give --always \1"),
+    (r'Gallery\(\.\.\., short="all"\)', "--short all"),
+    (r'with Gallery\(\.\.\., mask="before"\) or per_query=True', "with --per-identity"),
+)
 MASKS = ("same-identity-camera", "same-camera", "self")
 
 
@@ -131,6 +140,13 @@ def _add_protocol(group: Any) -> None:
         help="gallery items that a query never finds: those of its identity and camera, those of its "
         "camera, or itself (queries and gallery are then the same items)",
     )
+    group.add_argument(
+        "--always",
+        action="append",
+        metavar="ID",
+        help="all items of this identity, such as distractors under the identity 0, are in every gallery, "
+        "and the jackknife does not leave them out; may be given several times",
+    )
     group.add_argument("--rank", choices=("image", "identity"), help="what CMC counts (default: image)")
     group.add_argument(
         "--ap", choices=("rectangle", "trapezoid"), help="average precision (default: rectangle)"
@@ -165,6 +181,7 @@ def _add_protocol(group: Any) -> None:
 def run_retrieval(args: argparse.Namespace) -> int:
     """Print the exact scores, and what was asked for beside them."""
     check_options(args)
+    from ..inference import InferenceWarning
     from ..retrieval import sampled_retrieval
     from .compiling import Compiling
     from .retrieval_answer import Answer
@@ -175,7 +192,12 @@ def run_retrieval(args: argparse.Namespace) -> int:
     gallery, more = chosen(args, question)
     compared = runs = None
     started = time.perf_counter()
-    with Compiling("knnccv: compiling once (about 30 s)") as compiling:
+    with (
+        _in_options(),
+        Compiling("knnccv: compiling once (about a minute)") as compiling,
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always", InferenceWarning)
         exact = _expected(args, question, gallery, more)
         seconds = time.perf_counter() - started - compiling.seconds
         if other is not None:
@@ -191,11 +213,28 @@ def run_retrieval(args: argparse.Namespace) -> int:
                 n_repeats=args.repeats,
                 random_state=args.seed,
             )
-    if question.note:
-        print(f"knnccv: note: {question.note}", file=sys.stderr)
+    said = (_as_options(str(one.message)) for one in warned)
+    for note in dict.fromkeys((*([question.note] if question.note else []), *said)):
+        print(f"knnccv: note: {note}", file=sys.stderr)
     answer = Answer(question, exact, args, max(seconds, 0.0), runs, compared)
     print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
     return 0
+
+
+def _as_options(text: str) -> str:
+    """A message whose hints name the options of the command in place of arguments."""
+    for pattern, option in IN_PYTHON:
+        text = re.sub(pattern, option, text)
+    return text
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Errors whose hints name the options of the command."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(_as_options(str(error))) from error
 
 
 def check_options(args: argparse.Namespace) -> None:
@@ -251,6 +290,7 @@ def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str,
             "sysu-indoor": lambda: retrieval.Gallery.sysu("indoor-search", _shots(args)),
         }[args.protocol]()
         more: dict[str, Any] = {"query_cams": cameras[0], "gallery_cams": cameras[1]}
+        more |= _always(args, question)
         return protocol, more | ({"exclude": _mask(args, question)} if args.exclude else {})
     short = args.short or "refuse"
     if args.per_identity is not None:
@@ -263,7 +303,19 @@ def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str,
         gallery = retrieval.Gallery(shots=args.shots, strata=strata, short=short)
     else:
         gallery = retrieval.Gallery("all")
-    return gallery, {"exclude": _mask(args, question)}
+    return gallery, {"exclude": _mask(args, question)} | _always(args, question)
+
+
+def _always(args: argparse.Namespace, question: Question) -> dict[str, Any]:
+    """The identities of ``--always``, of the type of the gallery's."""
+    if args.always is None:
+        return {}
+    known = {str(name): name for name in question.gallery_ids.tolist()}
+    for name in args.always:
+        if name not in known:
+            msg = f"--always names identities of the gallery, got {name!r}, which is none of them"
+            raise ValueError(msg)
+    return {"always": [known[name] for name in dict.fromkeys(args.always)]}
 
 
 def _shots(args: argparse.Namespace) -> int:

@@ -248,6 +248,11 @@ def _archive(path: str, hint: str = "") -> Iterator[Any]:
         except (zipfile.BadZipFile, EOFError) as error:
             msg = f"{must}: {error}"
             raise ValueError(msg) from error
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+            msg = f"{must}: one holds Python objects; store text as numpy.array(names, dtype=str)"
+            raise ValueError(msg) from error
 
 
 def _matrix(path: str) -> Any:

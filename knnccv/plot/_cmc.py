@@ -130,8 +130,9 @@ def _check_result(result: Any) -> None:
     missing = [name for name in FIELDS if not hasattr(type(result), name) and not hasattr(result, name)]
     if missing:
         msg = (
-            "results must be a result of expected_retrieval, or a mapping of names to such results; "
-            f"{result!r} has no {', '.join(missing)}"
+            "results must be a result of expected_retrieval, or a mapping of names to such results, such "
+            "as {'ours': r, 'theirs': s}; "
+            f"{type(result).__name__} has no {', '.join(missing)}"
         )
         raise TypeError(msg)
 

@@ -64,6 +64,8 @@ class RetrievalDifference:
         luck = "no standard error (needs the jackknife in both)"
         if not math.isnan(error):
             luck = f"standard error {error:.2f} points over identities ({self.of})"
+        if self.error_bound > 1e-6:  # lists of the nearest
+            luck = f"error at most {100 * self.error_bound:.2g} points, {luck}"
         return (
             f"<{self.name}{at}: difference {first:+.2f} points, {luck}; "
             f"{np.count_nonzero(ones > 0)} queries better and {np.count_nonzero(ones < 0)} worse>"

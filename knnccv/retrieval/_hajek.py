@@ -38,7 +38,7 @@ def check_hajek(problem: Problem) -> None:
     reason = ""
     for gallery, _ in problem.parts:
         if not gallery.n_drawn:
-            reason = "the whole gallery is taken, so that nothing is random"
+            reason = reason or "the whole gallery is taken, so that nothing is random"
         elif not gallery.shared:
             reason = (
                 "every query has a gallery of its own; the standard deviation of the CMC is then exact, "

@@ -137,7 +137,8 @@ class JunkIdentities(Mask):
         self.identities = identities
 
     def __repr__(self) -> str:
-        return f"junk identities {', '.join(map(str, self.identities))}"
+        names = dict.fromkeys(map(str, self.identities))  # -1 and "-1" are the same in words
+        return f"{'junk identity' if len(names) == 1 else 'junk identities'} {', '.join(names)}"
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
         """Find the identities."""

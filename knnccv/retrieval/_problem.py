@@ -16,6 +16,7 @@ from ._identities import as_names, check_alike, codes_in
 from ._masks import Block, Mask, as_masks, excludes_self
 from ._protocol import Protocol
 from ._scores import MOST_RANKS, Score, parse
+from ._strata import always_drawn
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,9 @@ def check_problem(
     ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)
+    kept = int(always_drawn(always, items).sum())
+    if kept and (gallery.n_drawn or gallery.n_identities is not None):
+        drawn += f"; {kept} item{'s' * (kept > 1)} in every gallery"
     return Problem(
         near=near,
         query_ids=queries,
@@ -169,17 +173,16 @@ def _as_between(near: Any) -> Between:
 
 
 def _as_gallery(gallery: Any, query_cams: Any, gallery_cams: Any) -> Gallery:
+    gallery = Gallery("all") if gallery is None else gallery
+    if not isinstance(gallery, Gallery):
+        msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
+        raise TypeError(msg)
     if query_cams is not None or gallery_cams is not None:
         msg = (
             "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
             "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
         )
         raise ValueError(msg)
-    if gallery is None:
-        return Gallery("all")
-    if not isinstance(gallery, Gallery):
-        msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
-        raise TypeError(msg)
     return gallery
 
 

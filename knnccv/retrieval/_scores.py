@@ -38,6 +38,17 @@ REFUSED = {
     ),
 }
 
+OTHER_NAMES = {
+    r"map|mean average precision|average.precision": "'ap' here, whose mean over the queries is the mAP",
+    r"minp": "'inp' here, whose mean over the queries is mINP",
+    r"mrr": "'rr' here, whose mean over the queries is the MRR",
+    r"rank-?\d+|r-?\d+|cmc@\d+|top-?\d+|hit@\d+|success@\d+": (
+        "one point of the curve 'cmc' here, such as r.cmc[0] for rank 1"
+    ),
+    r"p@\d+": "'precision@k' here",
+    r"r@\d+": "'recall@k' here, or, as the hit rate of metric learning, one point of the curve 'cmc'",
+}
+
 
 @dataclass(frozen=True)
 class Score:
@@ -112,6 +123,9 @@ def _parse(name: str) -> Score:
             raise ValueError(msg)
     known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *offered())
     msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
+    for pattern, meant in OTHER_NAMES.items():
+        if re.fullmatch(pattern, name.lower()):
+            msg += f"; it is {meant}"
     raise ValueError(msg)
 
 

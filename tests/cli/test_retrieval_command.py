@@ -318,3 +318,42 @@ def test_luck_of_the_identities_and_another_model(answer, run, saved, tmp_path):
     plain = answer(saved, *draw, "--compare", tmp_path / "other.npz")
     assert plain["comparison"]["scores"]["ap"]["standard_error"] is None
     assert plain["scores"]["ap"]["standard_error"] is None
+
+
+def test_distractors_in_every_gallery(answer, run, tmp_path):
+    """The note of a jackknife that leaves out distractors names an option, which does what it says."""
+    rng = np.random.default_rng(2)
+    ids = np.repeat([1, 2, 3, 4], 2), np.r_[np.repeat([1, 2, 3, 4], 3), np.zeros(200, int)]
+    distances = rng.random((8, 212)) + 0.4 * (ids[0][:, None] != ids[1])
+    path = tmp_path / "distractors.npz"
+    np.savez(path, distmat=distances, q_pids=ids[0], g_pids=ids[1])
+    status, _, error = run("retrieval", path, "--per-identity", 1, "--jackknife", "--compare", path)
+    assert status == 0
+    assert error.count("knnccv: note: identity 0 has 200 of 212") == 1
+    assert "give --always 0," in error
+    found = answer(path, "--per-identity", 1, "--jackknife", "--always", 0)
+    kept = expected_retrieval(distances, *ids, Gallery(per_identity=1), always=[0], jackknife="identity")
+    assert found["cmc"] == kept.cmc.tolist()
+    assert found["scores"]["ap"]["standard_error"] == kept["ap"].standard_error
+    assert "200 items in every gallery" in found["gallery"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--per-identity", 50), "--short all takes all items"),
+        (("--always", "someone"), "--always names identities of the gallery, got 'someone'"),
+    ],
+)
+def test_hints_name_options(run, saved, options, said):
+    status, _, error = run("retrieval", saved, *options)
+    assert status == 2
+    assert said in error
+
+
+def test_a_mask_that_cuts_strata_names_an_option(run, tmp_path):
+    path = tmp_path / "same.npz"
+    np.savez(path, distmat=D, **IDS, q_camids=CAMS[0] // 3, g_camids=CAMS[1])
+    status, _, error = run("retrieval", path, "--shots", 1, "--exclude", "same-identity-camera")
+    assert status == 2
+    assert "after the mask, with --per-identity" in error
