@@ -3,24 +3,17 @@
 Person re-identification, face recognition and metric learning publish means over a few random galleries.
 `expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
 
-- `_expected` has `expected_retrieval`, `_result` what it returns; `_problem` checks their arguments.
-- `_sampled` has `sampled_retrieval`, what one random gallery scatters, and `_trials` its compiled loop.
-- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, and `_masks` the items that
-  are removed for a query.
-- `_strata` and `_identities` encode the gallery; `_scores` reads the names of scores.
-- `_forms` has the four forms of scores, `_named` those of the built-in names and of installed packages,
-  `_forms_plan` their arrays and `_forms_walk` their compiled code; `_check` has `check_score`.
-- `_blocks` runs blocks of queries in threads. `_buckets` puts wrong items between the right ones. `_alone`
-  walks along the right items of a query where nothing ties, `_walk` otherwise, where `_evaluate` adds what
-  tied ones contribute; `_ranked` does it where nothing is random. `_nearer` and `_integrals` are parts.
-- `_truncated` has the two rankings that bracket those of which only the nearest items are known.
-- `_choice` counts identities where some of them are drawn, `_identity_draw` is the walk for this case, and
-  `_identity_state` what the chosen ones add. `_exact` has scores as rational numbers.
-- `_laws` has the laws of ranks, `_quadrature` integrals with a certified error, `_ratios` tables for them.
-- `_errors` adds what scores are worth: `_jackknife` leaves out the groups of identities of
-  `_identity_groups`, `_hajek` has a variance over galleries, with `_hajek_walk`, `_hajek_laws` and
-  `_hajek_tables`. `_difference` compares two results.
-- `_tables` names the arrays of the compiled code.
+- `_expected` has `expected_retrieval`, `_sampled` the twin that draws galleries, `_result` what the first
+  returns; `_difference` compares two results. `_problem` checks the arguments.
+- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, `_masks` the items that are
+  removed for a query. `_identities` encodes identities and cameras, `_strata` the gallery.
+- `_scores` reads the scores and takes them from what was computed. `_forms` has the four forms, `_named`
+  those of names, `_forms_plan` their arrays; `_check` has `check_score`.
+- `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`. `_choice` counts random
+  identities. `_truncated` brackets lists of the nearest items by two rankings.
+- `_errors` adds what scores are worth: `_jackknife` leaves out the groups of `_identity_groups`, `_hajek`
+  has a variance over galleries.
+- `_exact` has scores as rational numbers.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
+from ._compiled.identity_state import count_others
+from ._compiled.tables import Plan, Pool
 from ._gallery import Gallery
-from ._identity_state import count_others
-from ._tables import Plan, Pool
 
 MOST_STEPS = 1e14
 

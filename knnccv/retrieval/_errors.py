@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._typing import Array
 from .._validation import check_bool
-from ._blocks import Draw
+from ._draw import Draw
 from ._hajek import check_hajek, hajek_variances
 from ._identity_groups import check_jackknife
 from ._jackknife import groups_of, scores_without

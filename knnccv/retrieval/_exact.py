@@ -18,13 +18,13 @@ import numpy as np
 
 from .._typing import Array
 from ..sampling import tie_times
-from ._blocks import Draw
 from ._choice import others_of
+from ._compiled.tables import Pool
+from ._draw import Draw
 from ._forms import AtRank, First, Reciprocal, Table
 from ._problem import Problem
 from ._result import RetrievalScore
 from ._scores import Score
-from ._tables import Pool
 
 MOST_STEPS = 100_000_000
 Law = list[int]

@@ -8,14 +8,14 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_bool
-from ._blocks import Draw
 from ._choice import draws_of
+from ._compiled.tables import Found
+from ._draw import Draw
 from ._errors import Asked, add_errors, check_asked
 from ._exact import add_exact
 from ._problem import check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
 from ._scores import errors_of, values_of
-from ._tables import Found
 from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ._compiled.forms import fill_relevant
+from ._compiled.quadrature import Rule
+from ._compiled.tables import Forms, Pool, TrialForms
 from ._forms import OF, AtRank, First, Reciprocal, Table
-from ._forms_walk import fill_relevant
-from ._quadrature import Rule
 from ._scores import Score, forms_in
 from ._strata import full_draws
-from ._tables import Forms, Pool, TrialForms
 
 MOST_NUMBERS = 2**23
 

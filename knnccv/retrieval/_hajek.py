@@ -14,13 +14,13 @@ import numpy as np
 
 from .._parallel import for_each, n_workers
 from .._typing import Array
-from ._blocks import Draw
-from ._hajek_tables import MAP_R, NDCG, PRECISION, R_PRECISION, RECALL, Wanted, tables_of
-from ._hajek_walk import effect_rows
+from ._compiled.hajek_tables import MAP_R, NDCG, PRECISION, R_PRECISION, RECALL, Wanted, tables_of
+from ._compiled.hajek_walk import effect_rows
+from ._compiled.tables import RECIPROCAL
+from ._draw import Draw
 from ._jackknife import ROWS
 from ._problem import Problem
 from ._scores import column_of
-from ._tables import RECIPROCAL
 
 AT_RANKS = {
     "precision": PRECISION,

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ._blocks import Draw
+from ._draw import Draw
 from ._identity_groups import IdentityGroups, draw_groups
 from ._scores import values_of
 

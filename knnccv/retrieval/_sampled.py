@@ -10,12 +10,12 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ._blocks import Draw
+from ._compiled.tables import Trials
+from ._compiled.trials import choose_identities, draw_gallery, trial_rows
+from ._draw import Draw
 from ._forms import AtRank, First
 from ._problem import Problem, check_problem, weights_of
 from ._scores import Score, column_of, forms_in
-from ._tables import Trials
-from ._trials import choose_identities, draw_gallery, trial_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,9 +11,9 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer, check_real
+from ._compiled.tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
 from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
 from ._named import AT_RANK, at_rank, average_within, load, offered
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
 
 PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
 CURVES = ("cmc", "cmc_all_shots")

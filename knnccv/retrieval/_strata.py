@@ -8,9 +8,9 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import rectangular
+from ._compiled.tables import Pool
 from ._gallery import Gallery
 from ._identities import as_names
-from ._tables import Pool
 
 
 def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any) -> Pool:

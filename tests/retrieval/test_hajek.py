@@ -8,7 +8,7 @@ import pytest
 
 from knnccv import Neighbors
 from knnccv.retrieval import Gallery, cuhk03, expected_retrieval, sampled_retrieval
-from knnccv.retrieval._blocks import Draw
+from knnccv.retrieval._draw import Draw
 from knnccv.retrieval._hajek import item_effects
 from knnccv.retrieval._problem import check_problem
 

@@ -1,15 +1,15 @@
-"""What an own item contributes to scores that are given as forms, in compiled code."""
+"""What an own item contributes to scores that are given as forms."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._bounds import NEGLIGIBLE, tail
-from ._contributions import EVERY, FIRST, add_cumulative, add_reciprocals, add_tables
-from ._laws import fill_ahead_law, fill_others_law, fill_own_law
-from ._query import own_strata
-from ._ties import mix_ties, times_of_group
+from ...kernel import jit
+from .bounds import NEGLIGIBLE, tail
+from .contributions import EVERY, FIRST, add_cumulative, add_reciprocals, add_tables
+from .laws import fill_ahead_law, fill_others_law, fill_own_law
+from .query import own_strata
+from .ties import mix_ties, times_of_group
 
 
 @jit

@@ -1,13 +1,13 @@
-"""Random galleries and their scores, in compiled code."""
+"""Random galleries and their scores."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._forms_walk import add_of_trial
-from ._query import own_items
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from ...kernel import jit
+from .forms import add_of_trial
+from .query import own_items
+from .tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 
 @jit

@@ -1,12 +1,12 @@
-"""Expected scores at one group of own items that are equally near, in compiled code."""
+"""Expected scores at one group of own items that are equally near."""
 
 from __future__ import annotations
 
-from ..kernel import jit
-from ._bounds import NEGLIGIBLE, least, tail
-from ._contributions import add_cumulative, add_integrals, add_ranked, weigh
-from ._laws import fill_ahead_law, fill_next_law, fill_others_law, fill_own_law
-from ._ties import mix_ties, times_of_group
+from ...kernel import jit
+from .bounds import NEGLIGIBLE, least, tail
+from .contributions import add_cumulative, add_integrals, add_ranked, weigh
+from .laws import fill_ahead_law, fill_next_law, fill_others_law, fill_own_law
+from .ties import mix_ties, times_of_group
 
 
 @jit

@@ -1,10 +1,10 @@
-"""Wrong items in the order of a query's own ones, without sorting them, in compiled code."""
+"""Wrong items in the order of a query's own ones, without sorting them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ...kernel import jit
 
 
 @jit

@@ -1,4 +1,4 @@
-"""What each gallery item adds to the expected scores if it is drawn, in compiled code.
+"""What each gallery item adds to the expected scores if it is drawn.
 
 A right item i adds E_i to the score of its query. If item j of another stratum is drawn, E_i changes in one
 of two ways, according to whether j is nearer than i. Sums of both changes over the right items so far are
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import jit
-from ._bounds import tail
-from ._hajek_laws import fill_all_but_one, fill_own, multiply
-from ._hajek_tables import fill_basis, fill_gains
-from ._query import fill_draws, n_drawn, own_items, own_strata
+from ...kernel import jit
+from .bounds import tail
+from .hajek_laws import fill_all_but_one, fill_own, multiply
+from .hajek_tables import fill_basis, fill_gains
+from .query import fill_draws, n_drawn, own_items, own_strata
 
 NEGLIGIBLE = 1e-20
 

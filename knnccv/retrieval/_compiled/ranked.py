@@ -1,12 +1,12 @@
-"""Scores where nothing is random: every gallery item is drawn and no items tie, in compiled code."""
+"""Scores where nothing is random: every gallery item is drawn and no items tie."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._forms_walk import add_terms
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from ...kernel import jit
+from .forms import add_terms
+from .tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 
 @jit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ..sampling import fill_binomial, fill_hypergeometric
+from ...kernel import jit
+from ...sampling import fill_binomial, fill_hypergeometric
 
 
 @jit

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._bounds import NEGLIGIBLE, inverse_power, least, tail
-from ._contributions import add_cumulative, add_ranked, polynomial
-from ._laws import fill_ahead_law, fill_next_law, fill_others_law, none_left
-from ._nearer import identities_ahead, multiply, power
-from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
+from ...kernel import jit
+from .bounds import NEGLIGIBLE, inverse_power, least, tail
+from .contributions import add_cumulative, add_ranked, polynomial
+from .laws import fill_ahead_law, fill_next_law, fill_others_law, none_left
+from .nearer import identities_ahead, multiply, power
+from .tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
 
 
 @jit

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kernel import jit
-from ._laws import none_left
+from ...kernel import jit
+from .laws import none_left
 
 
 @jit

@@ -106,7 +106,7 @@ class Nearer(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """Scores that are given as forms, for `_forms_walk`; `AtRank` and `First` need no more than `Found`."""
+    """Scores that are given as forms, for `forms`; `AtRank` and `First` need no more than `Found`."""
 
     active: Any
     every: Any  # length of `Found.shots`

@@ -1,10 +1,10 @@
-"""Bounds of P(W < length), by which laws too unlikely to count are left out, in compiled code."""
+"""Bounds of P(W < length), by which laws too unlikely to count are left out."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ...kernel import jit
 
 NEGLIGIBLE = 1e-17
 """What is less is left out, and its bound is added to the error."""

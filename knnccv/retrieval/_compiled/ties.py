@@ -1,4 +1,4 @@
-"""Fair ties: items at an own item's distance are nearer with the same probability, in compiled code.
+"""Fair ties: items at an own item's distance are nearer with the same probability.
 
 This probability is the own item's time, uniform on [0, 1]. Expected scores are polynomials in it.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ..sampling import fill_binomial, tie_times
-from ._laws import none_left
-from ._nearer import replace
+from ...kernel import jit
+from ...sampling import fill_binomial, tie_times
+from .laws import none_left
+from .nearer import replace
 
 
 @jit

@@ -1,4 +1,4 @@
-"""What the chosen ones of random identities add before a right item, in compiled code.
+"""What the chosen ones of random identities add before a right item.
 
 Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if
 j of the first c are chosen, the next one is with probability ``(n_chosen - j) / (n_others - c)``. State j
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import jit
-from ..sampling import fill_binomial
-from ._laws import add_to, fill_law, none_left
-from ._ties import fill_tied_factor, none_of_tied
+from ...kernel import jit
+from ...sampling import fill_binomial
+from .laws import add_to, fill_law, none_left
+from .ties import fill_tied_factor, none_of_tied
 
 LEAST = 1e-30
 """States of a smaller probability are dropped: far less than the rounding that every bound contains."""

@@ -1,4 +1,4 @@
-"""The walk along a query's own items: expected scores of one query after the other, in compiled code.
+"""The walk along a query's own items: expected scores of one query after the other.
 
 Before each own item the wrong items that are nearer multiply the generating function of their number, at
 every node of the quadrature, by a stored ratio. Where they are more than their strata, the product over the
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._alone import walk_alone
-from ._bounds import inverse_power
-from ._buckets import bucket, group_starts
-from ._evaluate import evaluate
-from ._forms_walk import evaluate_forms
-from ._nearer import advance, identities_ahead, touch
-from ._query import fill_draws, n_drawn, own_items, own_strata
-from ._ranked import add_ranks, rank_forms
-from ._tables import Nearer, Scratch
+from ...kernel import jit
+from .alone import walk_alone
+from .bounds import inverse_power
+from .buckets import bucket, group_starts
+from .evaluate import evaluate
+from .forms import evaluate_forms
+from .nearer import advance, identities_ahead, touch
+from .query import fill_draws, n_drawn, own_items, own_strata
+from .ranked import add_ranks, rank_forms
+from .tables import Nearer, Scratch
 
 
 @jit

@@ -1,10 +1,10 @@
-"""One query: its own items and strata, and what the mask leaves to be drawn, in compiled code."""
+"""One query: its own items and strata, and what the mask leaves to be drawn."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ...kernel import jit
 
 
 @jit

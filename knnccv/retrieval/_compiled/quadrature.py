@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
-from ..kernel import jit
-from ..sampling import fill_hypergeometric
+from ..._typing import Array
+from ...kernel import jit
+from ...sampling import fill_hypergeometric
 
 STEP, MOST, POWERS = 8, 160, (1, 2, 3, 4, 5)
 

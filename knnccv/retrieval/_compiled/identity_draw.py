@@ -1,4 +1,4 @@
-"""Galleries of random identities: the walk along the right items of a query, in compiled code.
+"""Galleries of random identities: the walk along the right items of a query.
 
 Identities of which all nearer items are passed stay in one state; at every right item, the other ones with
 nearer items are added to a copy of it.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ._bounds import tail
-from ._buckets import bucket, group_starts
-from ._contributions import add_cumulative, add_ranked, add_reciprocals, add_tables
-from ._forms_walk import law_length
-from ._identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
-from ._laws import fill_own_law
-from ._query import fill_draws, n_drawn, own_items, own_strata
-from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
-from ._ties import times_of_group
+from ...kernel import jit
+from .bounds import tail
+from .buckets import bucket, group_starts
+from .contributions import add_cumulative, add_ranked, add_reciprocals, add_tables
+from .forms import law_length
+from .identity_state import Nearer, Room, add_identity, copy_state, new_state, pass_item, sum_states
+from .laws import fill_own_law
+from .query import fill_draws, n_drawn, own_items, own_strata
+from .tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
+from .ties import times_of_group
 
 NEGLIGIBLE = 1e-18
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
-from ..sampling import fill_hypergeometric
+from ...kernel import jit
+from ...sampling import fill_hypergeometric
 
 
 @jit

@@ -9,18 +9,18 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from ._choice import most_drawn, others_of, refuse_few, refuse_long
+from ._compiled.identity_draw import score_rows_of_chosen
+from ._compiled.quadrature import Rule, rule
+from ._compiled.ratios import Ratios, survey
+from ._compiled.tables import BIASED, Found, Plan
+from ._compiled.walk import score_rows
 from ._forms import First, Reciprocal
 from ._forms_plan import FormsPlan
 from ._gallery import Gallery
-from ._identity_draw import score_rows_of_chosen
 from ._problem import Problem
-from ._quadrature import Rule, rule
-from ._ratios import Ratios, survey
 from ._scores import Score, forms_in, persistences
 from ._strata import full_draws, pool_of, refuse_short
-from ._tables import BIASED, Found, Plan
 from ._truncated import bracket
-from ._walk import score_rows
 
 CUT = (
     "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number "

@@ -1,4 +1,4 @@
-"""What one own item adds to the scores, given the laws of the items before it, in compiled code.
+"""What one own item adds to the scores, given the laws of the items before it.
 
 Scores that are means of ``1 / (c + W)`` are integrals over the generating function of W, others are sums
 over its law.
@@ -6,8 +6,8 @@ over its law.
 
 from __future__ import annotations
 
-from ..kernel import jit
-from ._tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from ...kernel import jit
+from .tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 EVERY, FIRST = 0, 1
 

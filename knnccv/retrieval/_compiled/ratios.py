@@ -6,9 +6,9 @@ import threading
 
 import numpy as np
 
-from .._typing import Array
-from ..kernel import jit
-from ._quadrature import fill_ratios
+from ..._typing import Array
+from ...kernel import jit
+from .quadrature import fill_ratios
 
 
 class Ratios:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
-from ..kernel import jit
-from ..sampling import fill_hypergeometric
-from ._tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
+from ..._typing import Array
+from ...kernel import jit
+from ...sampling import fill_hypergeometric
+from .tables import AP, BIASED, INVERSE, RECIPROCAL, TRAPEZOID
 
 PRECISION, RECALL, NDCG, R_PRECISION, MAP_R = 0, 1, 2, 3, 4
 
