@@ -11,13 +11,13 @@ import numpy as np
 
 from .._training_set_count import magnitude
 from .._version import __version__
-from ..retrieval._result import SHOWN_RANKS
 from .score_answer import SAFE_INTEGER
 
 if TYPE_CHECKING:
     from ..retrieval import Retrieval, SampledRetrieval
     from .retrieval_data import Question
 
+SHOWN_RANKS = (1, 5, 10, 20)
 MEAN_OF = 10
 TIES = {"random": "averaged over all orders", "index": "in the order of the gallery"}
 
