@@ -66,13 +66,14 @@ def evaluate_forms(
                 time,
             )  # fmt: skip
         has_others, has_ahead = False, False
-        for i in members:
-            s = pool.stratum[i]
+        for s in family:
+            if tied[s] == 0:
+                continue
             mine, mine_too = fill_own_law(
                 mine, mine_too, family, sizes, counts, tied, draws, s, time, scratch.law, scratch.part,
                 scratch.chosen,
             )  # fmt: skip
-            weight = share * draws[s] / sizes[s]
+            weight = tied[s] * (share * draws[s] / sizes[s])
             if len(forms.of) > 0:
                 _add_reciprocals(
                     mine, relevant, weight, at_once, of_identities, plan, forms, found.forms[q]

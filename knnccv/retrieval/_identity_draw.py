@@ -144,6 +144,7 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
         times, shares = np.zeros(1), np.ones(1)
         if n_equal > 0 or len(members) > 1:
             times, shares = tie_times(degree + 1, 1.0)
+            found.rounding[q] += 2.3e-16 * len(times) * min(len(family), len(members))
         for v in range(len(times)):
             time, share = times[v], shares[v]
             if n_equal > 0 or v == 0:
@@ -158,13 +159,14 @@ def _walk(own, starts, events, items, code, n_chosen, n_others, sizes, draws, po
                 sum_states(state.identities, state.span, of_identities)
                 sum_states(state.ranks, state.span, ranks)
                 sum_states(state.ahead, state.span, ahead)
-            for i in members:
-                s = pool.stratum[i]
+            for s in family:
+                if nearer.tied[s] == 0:
+                    continue
                 mine, mine_too = fill_own_law(
                     mine, mine_too, family, sizes, nearer.counts, nearer.tied, draws, s, time, room.piece,
                     room.part, room.share,
                 )  # fmt: skip
-                weight = share * draws[s] / sizes[s]
+                weight = nearer.tied[s] * (share * draws[s] / sizes[s])
                 if plan.integrals:
                     _integrate(mine, relevant, weight, images, of_identities, plan, found.single[q])
                 if forms.active and len(forms.of) > 0:
