@@ -6,10 +6,13 @@ over its law.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...kernel import jit
 from .tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
 
 EVERY, FIRST = 0, 1
+FEW = 4
 
 
 @jit
@@ -77,16 +80,30 @@ def add_cumulative(weight, law, curve):
 
 @jit
 def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
-    """The law of the rank, A + W + 1, and the scores that look at the first R ranks."""
+    """The law of the rank, A + W + 1, and the scores that look at the first R ranks.
+
+    The terms of many right items are added up before they are added to the result: long sums are less exact.
+    """
+    few = relevant <= FEW
+    total, times = (ranks, weight) if few else (np.zeros(len(ranks)), 1.0)
+    within, average = 0.0, 0.0
     for a in range(relevant):
         if mine[a] > 0.0:
             for b in range(min(len(others), len(ranks) - a)):
-                ranks[a + b] += weight * mine[a] * others[b]
+                total[a + b] += times * mine[a] * others[b]
             if map_r:
+                precise, averaged = 0.0, 0.0
                 for b in range(relevant - a):
-                    both = weight * mine[a] * others[b] / relevant
-                    single[R_PRECISION] += both
-                    single[MAP_R] += both * (1 + a) / (1 + a + b)
+                    precise += others[b]
+                    averaged += others[b] * (1 + a) / (1 + a + b)
+                within += mine[a] * precise
+                average += mine[a] * averaged
+    if not few:
+        for r in range(len(ranks)):
+            ranks[r] += weight * total[r]
+    if map_r:
+        single[R_PRECISION] += weight * within / relevant
+        single[MAP_R] += weight * average / relevant
 
 
 @jit

@@ -27,6 +27,8 @@ def evaluate(members, equal, nearer, pool, plan, scratch, found, q):
     relevant, length = found.relevant[q], scratch.length
     fair = len(equal) > 0 or len(members) > 1
     times, shares = times_of_group(members, equal, family, tied, draws)
+    if fair:
+        found.rounding[q] += 2.3e-16 * len(times) * min(len(family), len(members))
     limit, ahead_limit = 1.0, 1.0
     if length > 0:
         limit = least(tail(means[0], length), images, scratch.inverse, len(plan.weights))
@@ -50,8 +52,9 @@ def evaluate(members, equal, nearer, pool, plan, scratch, found, q):
         if plan.integrals:
             weigh(at_once, plan, scratch)
         has_others, has_ahead = False, False  # laws that are computed when they are needed
-        for i in members:
-            s = pool.stratum[i]
+        for s in family:  # the own items of a stratum have the same law
+            if tied[s] == 0:
+                continue
             if fair:
                 mine, mine_too = fill_own_law(
                     mine, mine_too, family, sizes, counts, tied, draws, s, time, law, part, chosen
@@ -60,7 +63,7 @@ def evaluate(members, equal, nearer, pool, plan, scratch, found, q):
                 mine, mine_too = fill_next_law(
                     mine, mine_too, family, sizes, counts, draws, s, law, scratch.kept, scratch.known
                 )
-            weight = share * draws[s] / sizes[s]
+            weight = tied[s] * (share * draws[s] / sizes[s])
             if plan.integrals:
                 single = found.single[q]
                 add_integrals(mine, relevant, weight, at_once, of_identities, plan, single, scratch)

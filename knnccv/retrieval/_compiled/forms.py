@@ -63,13 +63,14 @@ def evaluate_forms(members, equal, nearer, pool, plan, forms, scratch, found, q)
             at_once[:], of_identities[:] = images, identities
             mix_ties(equal, time, left, at_once, of_identities, nearer, pool, plan, scratch.chosen)
         has_others, has_ahead = False, False
-        for i in members:
-            s = pool.stratum[i]
+        for s in family:
+            if tied[s] == 0:
+                continue
             mine, mine_too = fill_own_law(
                 mine, mine_too, family, sizes, counts, tied, draws, s, time, scratch.law, scratch.part,
                 scratch.chosen,
             )  # fmt: skip
-            weight = share * draws[s] / sizes[s]
+            weight = tied[s] * (share * draws[s] / sizes[s])
             if len(forms.of) > 0:
                 add_reciprocals(mine, relevant, weight, at_once, of_identities, plan, forms, found.forms[q])
             if length > 0 and weight * limit < NEGLIGIBLE:

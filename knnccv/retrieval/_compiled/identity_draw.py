@@ -128,6 +128,8 @@ def _walk(
         for i in members:
             nearer.tied[pool.stratum[i]] += 1
         times, shares = times_of_group(members, equal[:n_equal], family, nearer.tied, draws)
+        if n_equal > 0 or len(members) > 1:
+            found.rounding[q] += 2.3e-16 * len(times) * min(len(family), len(members))
         for v in range(len(times)):
             time, share = times[v], shares[v]
             if n_equal > 0 or v == 0:
@@ -142,13 +144,14 @@ def _walk(
                 sum_states(state.identities, state.span, of_identities)
                 sum_states(state.ranks, state.span, ranks)
                 sum_states(state.ahead, state.span, ahead)
-            for i in members:
-                s = pool.stratum[i]
+            for s in family:
+                if nearer.tied[s] == 0:
+                    continue
                 mine, mine_too = fill_own_law(
                     mine, mine_too, family, sizes, nearer.counts, nearer.tied, draws, s, time, room.piece,
                     room.part, room.share,
                 )  # fmt: skip
-                weight = share * draws[s] / sizes[s]
+                weight = nearer.tied[s] * (share * draws[s] / sizes[s])
                 if plan.integrals:
                     _integrate(mine, relevant, weight, images, of_identities, plan, found.single[q])
                 if forms.active and len(forms.of) > 0:

@@ -13,10 +13,19 @@ def fill_law(law, size, nearer, tied, drawn, time, part, chosen):
     """Fill ``law[b]``, b = 0 .. drawn: P(b of the `drawn` of `size` items are nearer).
 
     `nearer` items are nearer, and each of `tied` items is with probability `time`. `part` and `chosen` are
-    scratch. O(drawn) without ties.
+    scratch. O(drawn) without ties, or if all items are drawn.
     """
     for b in range(drawn + 1):
         law[b] = 0.0
+    if drawn == size and tied == 0:
+        law[nearer] = 1.0
+        return
+    if drawn == size:
+        share = chosen[: tied + 1]
+        fill_binomial(share, time)
+        for more in range(tied + 1):
+            law[nearer + more] = share[more]
+        return
     if tied == 0 and drawn == 1:
         law[0], law[1] = (size - nearer) / size, nearer / size
         return
