@@ -117,9 +117,12 @@ def described_episodes(
         raise TypeError(msg)
     data = X if hasattr(X, "tocsr") else np.asarray(X)
     n_items = data.shape[0] if data.ndim else 0
+    precomputed = isinstance(metric, str) and metric == "precomputed"
+    if precomputed and data.shape != (n_items, n_items):
+        msg = f"distances must have shape (n_items, n_items), got {data.shape}"
+        raise ValueError(msg)
     labels = encode_labels(y, n_items)
     names = {name: code for code, name in enumerate(labels.classes.tolist())}
-    precomputed = isinstance(metric, str) and metric == "precomputed"
     scores, bounds = [], []
     for description in descriptions:
         if not isinstance(description, Mapping):

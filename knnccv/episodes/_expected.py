@@ -66,7 +66,7 @@ def expected_episodes(
         samples of what the others could add to the score.
     all_ways : bool, optional
         Whether to compute the scores of all numbers of ways, from 2 to the number of classes, which takes
-        about twice as long for 20 classes. Default: for up to 100 classes.
+        about twice as long for 20 classes. Default: for up to 100 classes, and not with votes.
     jackknife : {None, "class"}, default None
         "class": also the scores without each class, whose spread is the luck of having these classes. The
         largest number of ways must be less than the number of classes. Votes then take as many times as
@@ -85,7 +85,7 @@ def expected_episodes(
     ------
     ValueError, TypeError
         If an argument is not allowed; a class has no more samples than the shots; there are fewer classes
-        than ways; neighbor lists are too short for `tol`, or approximate; votes would take too long, or
+        than ways, or more sets of them than double precision can count (1e300); neighbor lists are too short for `tol`, or approximate; votes would take too long, or
         `n_neighbors` exceeds the supports of an episode; or the bound of rounding exceeds `tol`.
 
     Notes
@@ -124,7 +124,7 @@ def expected_episodes(
         )
         raise ValueError(msg)
     warn_label_leakage(neighbors, episodes.fewest_supports(episodes.ways[0]))
-    all_ways = choose_all_ways(all_ways, n_classes) if n_neighbors == 1 else all_ways is True
+    all_ways = choose_all_ways(all_ways, n_classes, by_default=n_neighbors == 1)
     problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
     if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
         raise ValueError(too_short(neighbors))

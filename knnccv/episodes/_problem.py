@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ MANY_CLASSES = 100
 """All numbers of ways cost (n_classes - 1)^2 per pair of samples of a class, so by default not beyond."""
 MOST_CLASSES = 1000
 """Beyond, a binomial coefficient of all ways overflows."""
+MOST_SETS = 10**300
+"""Beyond, numbers of sets of classes overflow double precision."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,17 @@ class Problem:
 
     @classmethod
     def of(cls, labels: EncodedLabels, episodes: Episodes, *, all_ways: bool, jackknife: bool) -> Problem:
-        """Sort the samples by class and fill the tables."""
+        """Sort the samples by class and fill the tables.
+
+        Raises
+        ------
+        ValueError
+            If the sets of classes are too many for double precision.
+        """
         counts = labels.counts
         n_classes = len(counts)
+        n_terms = n_classes if all_ways else episodes.ways[-1]
+        _check_sets(n_classes, n_terms)
         order = np.argsort(labels.codes, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(counts)])
         starts = bounds[:-1] + np.arange(n_classes)
@@ -65,7 +76,6 @@ class Problem:
         tables = np.empty((len(shots), len(labels.codes) + n_classes))
         for row, table in zip(shots, tables, strict=True):
             fill_none_nearer(counts, starts, row, table)
-        n_terms = n_classes if all_ways else episodes.ways[-1]
         return cls(labels, episodes, order, bounds, starts, shots, tables, n_terms, jackknife)
 
     def own_weights(self, own_class: int) -> Array:
@@ -113,8 +123,8 @@ def check_ties(ties: Any) -> None:
         raise ValueError(msg)
 
 
-def choose_all_ways(all_ways: Any, n_classes: int) -> bool:
-    """Whether all ways are computed; by default where there are few classes.
+def choose_all_ways(all_ways: Any, n_classes: int, *, by_default: bool) -> bool:
+    """Whether all ways are computed; `by_default` only where there are few classes.
 
     Raises
     ------
@@ -122,7 +132,7 @@ def choose_all_ways(all_ways: Any, n_classes: int) -> bool:
         If `all_ways` is neither None nor a bool, or is True for too many classes.
     """
     if all_ways is None:
-        return n_classes <= MANY_CLASSES
+        return by_default and n_classes <= MANY_CLASSES
     if not isinstance(all_ways, (bool, np.bool_)):
         msg = f"all_ways must be True, False or None, got {all_ways!r}"
         raise TypeError(msg)
@@ -130,3 +140,15 @@ def choose_all_ways(all_ways: Any, n_classes: int) -> bool:
         msg = f"all_ways=True serves up to {MOST_CLASSES} classes, got {n_classes}; give all_ways=False"
         raise ValueError(msg)
     return bool(all_ways)
+
+
+def _check_sets(n_classes: int, n_way: int) -> None:
+    """Raise ValueError if a query's class can be drawn with too many sets of other classes."""
+    others = n_classes - 1
+    if comb(others, min(n_way - 1, others // 2)) > MOST_SETS:
+        most = next(k for k in range(others) if comb(others, k) > MOST_SETS)
+        msg = (
+            f"n_way must be at most {most} for {n_classes} classes, since the numbers of sets of classes "
+            f"overflow double precision beyond, got {n_way}"
+        )
+        raise ValueError(msg)

@@ -44,7 +44,9 @@ class EpisodeScore:
         With ``jackknife="class"``: the score without each class.
     standard_error : float
         With ``jackknife="class"``: the standard error of the score as an estimate for other classes of the
-        same kind. NaN without.
+        same kind, with other samples. Its square is on average not less than the variance of the score, if
+        the classes are independent draws. For an interval take Student's t with n_classes - 1 degrees of
+        freedom. NaN without.
     episodes : Episodes
         What is drawn.
     n_neighbors : int

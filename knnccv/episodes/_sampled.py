@@ -127,14 +127,16 @@ def sampled_episodes(
     episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
         What an episode draws.
     n_episodes : int, default 600
-        At least 2.
+        At least 2, or 3 with a control variate, whose slope is estimated.
     n_query : int, default 15
         Queries of every class of an episode; every class needs `n_shot` + `n_query` samples.
     head : {"nearest", "prototype"}, default "nearest"
         The class of the nearest support, or of the nearest mean of a class's supports.
     control_variate : bool, default False
         With ``head="prototype"``: correct the mean by the nearest support in the same episodes, whose exact
-        mean is known. The standard error shrinks by the square root of ``1 - r2``.
+        mean is known. This multiplies the standard error by about the square root of ``1 - r2``. The slope
+        of the correction is estimated from the same episodes: with few of them, 10 say, the standard error
+        is somewhat too small.
     metric : {"euclidean", "cosine"}, default "euclidean"
         "cosine" scales all samples to length 1; prototypes are means of the scaled samples.
     random_state : int, numpy Generator or None
@@ -173,7 +175,6 @@ def sampled_episodes(
         )
         msg += "integer or several"
         raise ValueError(msg)
-    n_episodes = check_integer("n_episodes", n_episodes, 2)
     n_query = check_integer("n_query", n_query, 1)
     check_choice("head", head, HEADS)
     check_choice("metric", metric, METRICS)
@@ -183,6 +184,7 @@ def sampled_episodes(
             "expected_episodes(X, y, episodes).score"
         )
         raise ValueError(msg)
+    n_episodes = check_integer("n_episodes", n_episodes, 3 if control_variate else 2)
     check_pool(n_jobs, None, progress=False)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):
@@ -243,7 +245,7 @@ def _controlled(accuracies: Array, nearest: Array, exact: float) -> tuple[float,
     r2 = slope * covariance / total if total > 0 else 0.0
     score = accuracies.mean() - slope * (nearest.mean() - exact)
     n = len(accuracies)
-    error = math.sqrt(max(1 - r2, 0.0) * total / max(n - 2, 1))
+    error = math.sqrt(max(1 - r2, 0.0) * total / (n - 2))
     return float(score), error, float(r2)
 
 

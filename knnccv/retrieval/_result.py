@@ -190,7 +190,7 @@ class Retrieval:
         ------
         ValueError
             If one gallery serves all queries: their luck is then correlated, and the formula that takes
-            them for independent gives too little. Or if nothing is drawn.
+            them for independent is wrong, as a rule too small. Or if nothing is drawn.
         """
         check_integer("n_repeats", n_repeats, 1)
         if not self.per_query:

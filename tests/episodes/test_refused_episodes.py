@@ -141,11 +141,21 @@ ASKING = {
         "needs more classes than ways",
     ),
     "all-ways": ({"all_ways": "yes", "episodes": Episodes(2)}, TypeError, "all_ways must be True, False"),
+    "all-ways-votes": (
+        {"all_ways": 1, "episodes": Episodes(2), "n_neighbors": 2},
+        TypeError,
+        "all_ways must be True, False or None, got 1",
+    ),
     "exact": ({"exact": 1}, TypeError, "exact must be True or False"),
     "jobs": ({"n_jobs": 0}, ValueError, "n_jobs"),
 }
 SAMPLING = {
     "few": ({"n_episodes": 1}, ValueError, "n_episodes must be at least 2, got 1"),
+    "few-for-a-slope": (
+        {"n_episodes": 2, "head": "prototype", "control_variate": True},
+        ValueError,
+        "n_episodes must be at least 3, got 2",
+    ),
     "queries-0": ({"n_query": 0}, ValueError, "n_query must be at least 1, got 0"),
     "queries-many": (
         {"n_query": 15},
@@ -221,6 +231,30 @@ def test_bad_descriptions(case):
 def test_descriptions_need_rows():
     with pytest.raises(TypeError, match="X must be an array"):
         described_episodes(Neighbors.from_data(X), Y, [{0: 1, 1: 1}])
+
+
+def test_descriptions_need_all_distances():
+    with pytest.raises(ValueError, match=r"distances must have shape \(n_items, n_items\), got \(15, 9\)"):
+        described_episodes(D[:, :9], Y, [{1: 1, 2: 1}], metric="precomputed")
+
+
+@pytest.mark.parametrize("n_way", [400, 1100])
+def test_sets_of_classes_beyond_double_precision_are_refused(n_way):
+    y = np.arange(2200) % 1100
+    with pytest.raises(ValueError, match=rf"n_way must be at most 3\d\d for 1100 classes, .* got {n_way}"):
+        expected_episodes(np.arange(2200.0)[:, None], y, Episodes(n_way, 1), all_ways=False)
+
+
+def test_the_largest_number_of_sets_of_classes():
+    y = np.arange(2200) % 1100
+    X = np.zeros((2200, 1))  # all supports tie, so that a class is right with the probability 1 / n_way
+    found = expected_episodes(X, y, Episodes(300, 1), all_ways=False, n_jobs=1)
+    assert found.score == pytest.approx(1 / 300, rel=1e-11)
+
+
+def test_all_ways_of_votes_by_a_numpy_bool():
+    found = expected_episodes(X, Y, Episodes(2, 2), 2, all_ways=np.True_, n_jobs=1)
+    assert list(found.ways) == [2, 3]
 
 
 def test_many_classes_are_not_all_ways():

@@ -82,7 +82,7 @@ def add_cumulative(weight, law, curve):
 def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
     """The law of the rank, A + W + 1, and the scores that look at the first R ranks.
 
-    The terms of many right items are added up before they are added to the result: long sums are less exact.
+    The terms of many right items are added up before they are added to the result, which is more exact.
     """
     few = relevant <= FEW
     total, times = (ranks, weight) if few else (np.zeros(len(ranks)), 1.0)
