@@ -23,8 +23,9 @@ def evaluate(
     """Add what a group of own items contributes to the scores of query q.
 
     Fair ties: each own item has a uniform time, and every item that ties with it is nearer with this
-    probability, which is the same for all own items of a stratum. The scores are polynomials in the time, of a degree of at most the number of tied items
-    that are drawn, and Gauss-Legendre nodes integrate them exactly.
+    probability, which is the same for all own items of a stratum. The scores are polynomials in the time,
+    of a degree of at most the number of tied items that are drawn, and Gauss-Legendre nodes integrate them
+    exactly.
     """
     relevant = found.relevant[q]
     fair = len(equal) > 0 or len(members) > 1
@@ -163,7 +164,7 @@ def add_first(weight, law, curve):
 def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
     """The law of the rank, A + W + 1, and the scores that look at the first R ranks.
 
-    The terms of many right items are added up before they are added to the result: long sums are less exact.
+    The terms of many right items are added up before they are added to the result, as long sums are inexact.
     """
     few = relevant <= FEW
     total, times = (ranks, weight) if few else (np.zeros(len(ranks)), 1.0)
