@@ -8,7 +8,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ._choice import most_drawn, others_of, refuse_few, refuse_long
+from ._choice import most_drawn, others_of, refuse_always, refuse_few, refuse_long
 from ._forms import First, Reciprocal
 from ._forms_plan import FormsPlan
 from ._gallery import Gallery
@@ -63,6 +63,7 @@ class Draw:
         self._masks = problem.masks
         self.open = np.zeros(problem.near.n_queries, np.bool_)  # with right items that are not listed
         self.highest: list[tuple[Array, Found]] = []
+        refuse_always(problem.codes, problem.identities, pool, gallery)
         shots = gallery.n_drawn
         drawn = np.where(pool.always | (shots == 0), pool.sizes, np.minimum(pool.sizes, shots or 1))
         self.draws = drawn

@@ -164,7 +164,7 @@ def add_first(weight, law, curve):
 def add_ranked(mine, relevant, weight, others, map_r, ranks, single):
     """The law of the rank, A + W + 1, and the scores that look at the first R ranks.
 
-    The terms of many right items are added up before they are added to the result, as long sums are inexact.
+    The terms of many right items are added up before they are added to the result; long sums are inexact.
     """
     few = relevant <= FEW
     total, times = (ranks, weight) if few else (np.zeros(len(ranks)), 1.0)
