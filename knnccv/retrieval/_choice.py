@@ -106,7 +106,8 @@ def refuse_always(codes: Array, identities: Array, pool: Pool, gallery: Gallery)
     if len(at):
         msg = (
             f"identity {identities[codes[at[0]]]} of query {at[0]} has items in always: it would have "
-            "right items in galleries that are drawn without its identity, unlike other queries. Draw anew for every query, Gallery(..., per_query=True)"
+            "right items in galleries that are drawn without its identity, unlike other queries. Draw "
+            "anew for every query, Gallery(..., per_query=True)"
         )
         raise ValueError(msg)
 
