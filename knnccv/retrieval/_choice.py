@@ -96,6 +96,22 @@ def refuse_few(
         raise ValueError(msg)
 
 
+def refuse_always(codes: Array, identities: Array, pool: Pool, gallery: Gallery) -> None:
+    """Raise ValueError if shared galleries that are drawn without a query's identity have its items."""
+    if gallery.n_identities is None or not gallery.shared:
+        return
+    sure = np.zeros(len(identities), np.bool_)
+    sure[pool.identity[pool.always]] = True
+    at = np.flatnonzero((codes >= 0) & sure[codes])
+    if len(at):
+        msg = (
+            f"identity {identities[codes[at[0]]]} of query {at[0]} has items in always: it would have "
+            "right items in galleries that are drawn without its identity, unlike other queries. Draw "
+            "anew for every query, Gallery(..., per_query=True)"
+        )
+        raise ValueError(msg)
+
+
 def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
     """Raise ValueError if the walk takes too many steps."""
     if gallery.n_identities is None:

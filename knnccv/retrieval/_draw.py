@@ -8,7 +8,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ._choice import most_drawn, others_of, refuse_few, refuse_long
+from ._choice import most_drawn, others_of, refuse_always, refuse_few, refuse_long
 from ._compiled.identity_draw import score_rows_of_chosen
 from ._compiled.quadrature import Rule, rule
 from ._compiled.ratios import Ratios, survey
@@ -70,6 +70,7 @@ class Draw:
         self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.always)
         self.open = np.zeros(problem.near.n_queries, np.bool_)
         self._highest: list[tuple[Array, Found]] = []
+        refuse_always(problem.codes, problem.identities, pool, gallery)
         self.draws = full_draws(pool)
         families = {score.family for score in scores}
         random = gallery.random or problem.ties == "random"  # otherwise there is one ranking

@@ -117,7 +117,8 @@ def expected_retrieval(
     ------
     ValueError, TypeError
         If an argument is not as above; the mask cuts a stratum of a gallery that all queries share; a
-        stratum has fewer items than are drawn, or a query fewer identities; a distance is not finite; no
+        stratum has fewer items than are drawn, or a query fewer identities; right items of a query are in
+        `always` where shared galleries have random identities; a distance is not finite; no
         query has a right item; the matrix seems to hold similarities; a jackknife has scored queries of
         fewer than 3 identities; `hajek` is asked for where galleries are not random, not shared by the
         queries, or ties are fair; or `exact` needs more than 100 million steps.

@@ -138,6 +138,10 @@ def check(seed):
         "exclude": lambda rows: masked[rows], "scores": tuple(scores), "rank": rank, "ap": ap,
         "max_rank": 4, "ties": ties, "always": sure, "exact": True, "n_jobs": 1,
     }  # fmt: skip
+    if gallery.shared and np.isin(queries, ids[sure]).any():
+        with pytest.raises(ValueError, match="has items in always"):
+            expected_retrieval(distances, queries, ids, gallery, **arguments)
+        return
     if all(value is None for value in expected["ap"]):
         with pytest.raises(ValueError, match="no query has a right item"):
             expected_retrieval(distances, queries, ids, gallery, **arguments)
@@ -272,6 +276,19 @@ def test_the_number_of_galleries():
     assert r.n_galleries == 1
     r = expected_retrieval(distances, [0], ids, Gallery(n_identities=9, short="all"))
     assert r.n_galleries == 1
+
+
+@pytest.mark.parametrize("always", [[0], [True, *[False] * 5]])
+@pytest.mark.parametrize("function", [expected_retrieval, sampled_retrieval])
+def test_right_items_in_all_shared_galleries(always, function):
+    """Galleries without the query's identity would have right items, which the mean does not count."""
+    distances, ids = np.arange(6.0)[None], [0, 0, 1, 1, 2, 2]
+    shared = Gallery(n_identities=2, shots=1, short="all")
+    with pytest.raises(ValueError, match=r"identity 0 of query 0 has items in always.*per_query=True"):
+        function(distances, [0], ids, shared, always=always)
+    anew = Gallery(n_identities=2, shots=1, short="all", per_query=True)
+    function(distances, [0], ids, anew, always=always)
+    function(np.repeat(distances, 2, axis=0), [1, 2], ids, shared, always=always)
 
 
 def test_threads_and_blocks(monkeypatch):
