@@ -131,7 +131,7 @@ def _warm_retrieval() -> None:
     ids = np.arange(12) % 3
     distances = np.arange(36.0).reshape(3, 12) % 7 + 2 * (ids[:3, None] != ids)
     near = Neighbors.between_lists(np.argsort(distances)[:, :6], np.sort(distances)[:, :6], n_gallery=12)
-    forms = (AtRank([1]), First([1]), Reciprocal(2), Table([[1.0]]))
+    forms = (AtRank([1]), First([1]), Reciprocal(2), Table(np.ones((1, 1))))
     scores = ("cmc", "ap", "ndcg@2", "map@r", "cmc_all_shots", *forms)
     for gallery in (
         Gallery("all"),
