@@ -26,8 +26,9 @@ def evaluate(members, equal, nearer, pool, plan, scratch, found, q):
     strata, touched = nearer.strata[: nearer.lengths[0]], nearer.identities[: nearer.lengths[1]]
     relevant, length = found.relevant[q], scratch.length
     fair = len(equal) > 0 or len(members) > 1
-    times, shares = times_of_group(members, equal, family, tied, draws)
-    if fair:
+    times, shares = scratch.law, scratch.part
+    if fair:  # nothing is allocated for other items, which are most
+        times, shares = times_of_group(members, equal, family, tied, draws)
         found.rounding[q] += 2.3e-16 * len(times) * min(len(family), len(members))
     limit, ahead_limit = 1.0, 1.0
     if length > 0:
@@ -43,8 +44,8 @@ def evaluate(members, equal, nearer, pool, plan, scratch, found, q):
     at_once, of_identities, left = images, identities, none
     if len(equal) > 0:
         at_once, of_identities = images.copy(), identities.copy()
-    for v in range(len(times)):
-        time, share = times[v], shares[v]
+    for v in range(len(times) if fair else 1):
+        time, share = (times[v], shares[v]) if fair else (0.0, 1.0)
         if len(equal) > 0:
             left = none.copy()
             at_once[:], of_identities[:] = images, identities
