@@ -85,8 +85,9 @@ def expected_episodes(
     ------
     ValueError, TypeError
         If an argument is not allowed; a class has no more samples than the shots; there are fewer classes
-        than ways, or more sets of them than double precision can count (1e300); neighbor lists are too short for `tol`, or approximate; votes would take too long, or
-        `n_neighbors` exceeds the supports of an episode; or the bound of rounding exceeds `tol`.
+        than ways, or more sets of them than double precision can count (1e300); neighbor lists are too
+        short for `tol`, or approximate; votes would take too long, or `n_neighbors` exceeds the supports of
+        an episode; or the bound of rounding exceeds `tol`.
 
     Notes
     -----
