@@ -21,7 +21,8 @@ def summary(scores, errors, n_units):
     off = np.abs(scores - scores.mean(axis=0))
     ratio = (errors**2).mean(axis=0) / scores.var(axis=0, ddof=1)
     held = [100 * (off < q * errors).mean(axis=0) for q in (1.96, stats.t.ppf(0.975, n_units - 1))]
-    return f"{np.round(ratio, 2)} of the variance, holds in {np.round(held[0])} %, with t {np.round(held[1])} %"
+    normal, student = np.round(held)
+    return f"{np.round(ratio, 2)} of the variance, holds in {normal} %, with t {student} %"
 
 
 def episodes(n_classes, n_shot, n_each, unequal, n_sets):
@@ -58,7 +59,10 @@ def people(rng, n_ids, unequal, cameras):
     q_cams = rng.integers(1, 3 if cameras else 7, len(q_pids))
     g_cams = rng.integers(3 if cameras else 1, 7, len(g_pids))
     sides = [
-        person[ids] + 0.7 * view[ids, cams] + shift[cams] + blur[ids, None] * rng.normal(size=(len(ids), 16))
+        person[ids]
+        + 0.7 * view[ids, cams]
+        + shift[cams]
+        + blur[ids, None] * rng.normal(size=(len(ids), 16))
         for ids, cams in ((q_pids, q_cams), (g_pids, g_cams))
     ]
     return sides, q_pids, g_pids, q_cams, g_cams
@@ -86,8 +90,12 @@ def retrieval(draw, *, average="query", unequal=True, mask=False, cameras=None, 
         apart = [one.difference(two, name) for name in ("cmc", "ap")]
         scores = [one["cmc"], one["ap"]]
         found.append(
-            [[np.ravel(s.score)[0] for s in scores], [np.ravel(s.standard_error)[0] for s in scores]]
-            + [[np.ravel(d.difference)[0] for d in apart], [np.ravel(d.standard_error)[0] for d in apart]]
+            [
+                [np.ravel(s.score)[0] for s in scores],
+                [np.ravel(s.standard_error)[0] for s in scores],
+                [np.ravel(d.difference)[0] for d in apart],
+                [np.ravel(d.standard_error)[0] for d in apart],
+            ]
         )
         independent.append(one["ap"].per_item[one.valid].var(ddof=1) / one.valid.sum())
     parts = np.array(found).swapaxes(0, 1)

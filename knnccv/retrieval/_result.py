@@ -58,7 +58,7 @@ class RetrievalScore:
         These groups: ``groups.identities``, and in ``groups.groups`` the group of each.
     standard_error : float, or ndarray of shape (max_rank,) for "cmc"
         With ``jackknife="identity"``: the jackknife standard error of the score as an estimate for other
-        identities of the same kind. NaN without.
+        identities of the same kind, as many of them and seen by the same cameras. NaN without.
     """
 
     name: str

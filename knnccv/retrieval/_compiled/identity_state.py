@@ -206,7 +206,8 @@ def _mix_ties(s, time, nearer, pool, plan, room):
         room.left[kind] *= stays
     if plan.integrals:
         factor = np.empty(len(plan.nodes))
-        fill_tied_factor(factor, np.empty_like(factor), share, size, before, drawn, plan)
+        row = 0 if drawn == size else plan.rows[size] + before
+        fill_tied_factor(factor, np.empty_like(factor), share, plan.ratios, row, drawn == size)
         for kind in range(n_kinds):
             room.images[kind] *= factor
 

@@ -40,14 +40,24 @@ def none_of_tied(share, size, nearer, drawn):
 
 
 @jit
-def fill_tied_factor(factor, step, share, size, nearer, drawn, plan):
-    """Fill in the generating function over the former, in this case; `step` is scratch."""
+def fill_tied_factor(factor, step, share, ratios, row, whole):
+    """Fill in the generating function over the former, in this case; `step` is scratch.
+
+    Parameters
+    ----------
+    ratios : ndarray
+        As in `Plan`, which is not passed on: that would take longer than the arithmetic.
+    row : int
+        The row of the next item.
+    whole : bool
+        Whether the whole stratum is drawn, so that all items have this row.
+    """
     factor[:] = share[0]
     step[:] = 1.0
     for more in range(len(share) - 1):
-        row = 0 if drawn == size else plan.rows[size] + nearer + more
+        ratio = ratios[row if whole else row + more]
         for k in range(len(step)):
-            step[k] *= plan.ratios[row, k]
+            step[k] *= ratio[k]
             factor[k] += share[more + 1] * step[k]
 
 
@@ -60,7 +70,8 @@ def mix_ties(equal, time, none, images, ahead, nearer, pool, plan, chosen):
         share = chosen[: nearer.tied[s] + 1]
         fill_binomial(share, time)
         if plan.integrals:
-            fill_tied_factor(factor, step, share, size, count, drawn, plan)
+            row = 0 if drawn == size else plan.rows[size] + count
+            fill_tied_factor(factor, step, share, plan.ratios, row, drawn == size)
             images *= factor
         j = pool.identity[s]
         if plan.by_identity and none[j] > 0.0:
