@@ -437,6 +437,7 @@ complete_cv(X, y, "nn", KFold(5), **arguments | {"metric": "euclidean"})
 complete_cv(X[:10], y[:10], *rule, n_jobs=1)
 before = limits()
 # When the work is well under way.
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
 begun = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
 begun.start()
 try:
