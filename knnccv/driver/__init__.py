@@ -33,7 +33,7 @@ from __future__ import annotations
 from ._alike_samples import one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
-from ._forecast import SlowComputationWarning, announce_profile, of_many
+from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
 from ._half_scores import TOLERANCE, depth_for_halves, score_halves, search_block, within_half
 from ._halves import (
     FEWEST_GROUPS,
@@ -69,6 +69,7 @@ __all__ = [
     "TieReport",
     "all_lists",
     "announce_profile",
+    "callers_level",
     "check_request",
     "complete_cv",
     "depth_for_halves",

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer
+from ..driver import callers_level
 from ..inference import InferenceWarning, jackknife_error
 
 N_GROUPS = 50
@@ -140,4 +141,4 @@ def _warn_of_distractors(identities: Array, counts: Array, only: Array) -> None:
             f"identity; if these are distractors of many identities, pass always=[{name.item()!r}], which "
             "keeps them in every gallery"
         )
-        warnings.warn(msg, InferenceWarning, stacklevel=7)
+        warnings.warn(msg, InferenceWarning, stacklevel=callers_level())
