@@ -18,6 +18,7 @@ _HOME = {
     "Design": "designs",
     "Influence": "driver",
     "InferenceWarning": "inference",
+    "ItemValues": "valuation",
     "KFold": "designs",
     "LeaveGroupsOut": "designs",
     "LeaveOut": "designs",
@@ -38,6 +39,7 @@ _HOME = {
     "compare_all": "inference",
     "complete_cv": "driver",
     "get_variant": "variants",
+    "item_values": "valuation",
     "loo_curve": "curves",
     "loo_identity": "curves",
     "monte_carlo_cv": "montecarlo",
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors
+    from .valuation import ItemValues, item_values
     from .variants import get_variant, register, registered_variants, unregister, variant_names
 
 

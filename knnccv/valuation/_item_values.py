@@ -1,0 +1,176 @@
+"""`item_values`: what each sample is worth to a nearest-neighbor rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._labels import EncodedLabels, encode_labels
+from .._typing import Array
+from .._validation import check_choice, check_integer, rectangular
+from ..driver import TIES, complete_cv
+from ..neighbors import Neighbors, as_neighbors
+from ._result import ItemValues
+from ._shapley import shapley_values, shapley_values_of_tests
+
+METHODS = ("shapley", "influence")
+FULL_DEPTH = 20_000
+DEPTH = 1000
+
+
+def item_values(
+    X: Any,
+    y: Any,
+    method: str = "shapley",
+    *,
+    n_neighbors: int = 5,
+    X_test: Any = None,
+    y_test: Any = None,
+    cv: Any = None,
+    depth: int | None = None,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str = "random",
+    n_jobs: int | None = None,
+) -> ItemValues:
+    """What every sample is worth to the K-nearest-neighbor rule.
+
+    Parameters
+    ----------
+    X : array of shape (n_items, n_features), or Neighbors
+        Samples, or their neighbors.
+    y : array of shape (n_items,)
+        Class labels.
+    method : {"shapley", "influence"}, default "shapley"
+        "shapley": the mean, over all orders in which samples may join the training set, of what a sample
+        adds to the share of right ones among the K nearest. "influence": the change of the exact
+        cross-validation score of the vote without the sample (`CompleteCV.influence`).
+    n_neighbors : int, default 5
+        K.
+    X_test : array of shape (n_tests, n_features), optional
+        Samples that are tested; "shapley" only. Default: every sample of X is tested on all others.
+    y_test : array of shape (n_tests,), optional
+        Their labels, required with `X_test`.
+    cv : Design, int or scikit-learn splitter, optional
+        With "influence": as for `complete_cv`.
+    depth : int, optional
+        With "shapley" and without `X_test`: the number of nearest samples that are ordered; those behind
+        count as if they were in random order, which `error_bound` covers. Default: all for up to 20,000
+        samples, then 1,000. Given lists are used as far as they go.
+    metric, metric_params
+        As for `complete_cv`.
+    ties : {"random", "index"}, default "random"
+        Equally distant samples: the mean over all their orders, or in the order of the rows.
+    n_jobs : int, optional
+        Threads. Default: all processors. Results are the same to the last bit for any number.
+
+    Returns
+    -------
+    ItemValues
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not as above.
+
+    Notes
+    -----
+    KNN-Shapley values: Jia et al. 2019, "Efficient Task-Specific Data Valuation for Nearest Neighbor
+    Algorithms", Theorem 1, as a sum: with f(t) = 1 / max(t, K) and m_t = 1 if the sample at position t has
+    the tested class, the one at position t is worth f(t) m_t - sum over s > t of m_s (f(s - 1) - f(s)). The
+    values of one tested sample's training set sum to the share of right ones among its K nearest.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> values = knnccv.item_values(wine.X, wine.y, n_neighbors=5)
+    >>> len(values), values.least_valuable(3).shape
+    (178, (3,))
+    """
+    check_choice("method", method, METHODS)
+    check_choice("ties", ties, TIES)
+    k = check_integer("n_neighbors", n_neighbors, 1)
+    if (X_test is None) != (y_test is None):
+        missing = "y_test" if y_test is None else "X_test"
+        msg = f"X_test and y_test belong together, but {missing} is missing"
+        raise ValueError(msg)
+    if method == "influence":
+        _refuse(method, X_test=X_test, depth=depth)
+        return _influence(X, y, k, cv, metric, metric_params, ties, n_jobs)
+    _refuse(method, cv=cv)
+    if X_test is not None:
+        _refuse("shapley, with X_test", depth=depth)
+        return _of_tests(X, y, X_test, y_test, k, metric, metric_params, ties, n_jobs)
+    near = as_neighbors(X, metric, metric_params)
+    labels = encode_labels(y, near.n_items)
+    if depth is None:
+        wanted = near.max_depth if near.n_items <= FULL_DEPTH else min(DEPTH, near.max_depth)
+    else:
+        wanted = min(check_integer("depth", depth, 1, near.n_items - 1), near.max_depth)
+    found = shapley_values(near, labels, k, wanted, ties, n_jobs)
+    return ItemValues(
+        found.values,
+        method,
+        np.asarray(y),
+        f"K = {k}, every sample tested on all others",
+        np.inf if near.approximate else found.error_bound,
+        not near.approximate,
+    )
+
+
+def _influence(
+    X: Any, y: Any, k: int, cv: Any, metric: Any, metric_params: Any, ties: str, n_jobs: int | None
+) -> ItemValues:
+    options = {} if cv is None else {"cv": cv}
+    result = complete_cv(
+        X, y, "knn", n_neighbors=k, metric=metric, metric_params=metric_params, ties=ties, n_jobs=n_jobs,
+        **options,
+    )  # fmt: skip
+    found = result.influence(n_jobs=n_jobs)
+    rule = f"K = {k}, {result.design}"
+    certified = bool(np.isfinite(found.error_bound))
+    return ItemValues(found.total, "influence", found.labels, rule, found.error_bound, certified)
+
+
+def _of_tests(
+    X: Any, y: Any, X_test: Any, y_test: Any, k: int, metric: Any, metric_params: Any, ties: str,
+    n_jobs: int | None,
+) -> ItemValues:  # fmt: skip
+    if isinstance(X, Neighbors):
+        msg = f"X is {X!r}, the neighbors of samples among themselves; with X_test pass their features"
+        raise TypeError(msg)
+    first, second = rectangular(X_test, "X_test must be numbers"), rectangular(X, "X must be numbers")
+    for name, data in (("X_test", first), ("X", second)):
+        if data.ndim != 2:
+            msg = f"{name} must have shape (n_samples, n_features), got {data.shape}"
+            raise ValueError(msg)
+    if first.shape[1] != second.shape[1]:
+        msg = f"X_test and X must have the same features, got {first.shape[1]} and {second.shape[1]}"
+        raise ValueError(msg)
+    near = Neighbors.from_data(np.concatenate([first, second]), metric, metric_params=metric_params)
+    labels = encode_labels(y, len(second))
+    targets = _codes_of(encode_labels(y_test, len(first)), labels)
+    found = shapley_values_of_tests(near, labels, targets, k, ties, n_jobs)
+    rule = f"K = {k}, {len(first)} other samples tested"
+    return ItemValues(found.values, "shapley", np.asarray(y), rule, found.error_bound)
+
+
+def _codes_of(tests: EncodedLabels, labels: EncodedLabels) -> Array:
+    """The tested samples' classes as codes of the training samples; all must occur there."""
+    known = np.isin(tests.classes, labels.classes)
+    if not known.all():
+        unknown = ", ".join(map(repr, tests.classes[~known].tolist()[:5]))
+        msg = f"y_test holds labels that do not occur in y: {unknown}"
+        raise ValueError(msg)
+    codes: Array = np.searchsorted(labels.classes, tests.classes)[tests.codes]
+    return codes
+
+
+def _refuse(method: str, **arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            msg = f"method {method} does not use {name}, got {value!r}"
+            raise ValueError(msg)
