@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -130,6 +131,12 @@ class Gallery:
     def shared(self) -> bool:
         """Whether one random gallery serves all queries."""
         return self.random and not self.per_query and self.mask is None
+
+    def with_per_query(self, per_query: bool) -> Gallery:
+        """A copy that draws for every query, or once for all of them."""
+        other = copy(self)
+        other.per_query = per_query
+        return other
 
     def words(self) -> str:
         """The draw in words."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from .._validation import check_integer, check_random_state
+from .._validation import check_bool, check_integer, check_random_state
 from ._compiled.tables import Trials
 from ._compiled.trials import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
@@ -75,6 +75,7 @@ def sampled_retrieval(
     always: Any = None,
     average: str = "query",
     n_repeats: int = 200,
+    per_query: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> SampledRetrieval:
@@ -95,6 +96,8 @@ def sampled_retrieval(
         As in `expected_retrieval`.
     n_repeats : int, default 200
         Number of trials. The standard deviation has a relative error of about ``1 / sqrt(2 n_repeats)``.
+    per_query : bool, optional
+        Whether a trial draws a gallery for every query, or one for all of them. Default: as `gallery` does.
     random_state : None, int or numpy Generator, default 0
         Seed. The trials are the same to the last bit for any number of threads.
 
@@ -128,15 +131,20 @@ def sampled_retrieval(
         rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=1e-6, always=always, average=average,
         n_jobs=n_jobs,
     )  # fmt: skip
+    parts, drawn = problem.parts, problem.drawn
+    if per_query is not None:
+        check_bool("per_query", per_query)
+        parts = [(one.with_per_query(per_query), some) for one, some in parts]
+        drawn = parts[0][0].words()
     n_trials = check_integer("n_repeats", n_repeats, 2)
     rng = check_random_state(random_state)
     trials: dict[str, Array] = {}
-    for part in problem.parts:
+    for part in parts:
         trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
     return SampledRetrieval(
         {score.name: trials[score.name] for score in problem.scores},
         problem.protocol,
-        problem.drawn,
+        drawn,
         problem.mask,
     )
 

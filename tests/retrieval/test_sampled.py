@@ -64,3 +64,20 @@ def test_the_deviation_of_a_trial_of_sysu():
     )  # fmt: skip
     deviation = np.append(s.std("cmc"), [s.std("ap"), s.std("inp")])
     assert np.abs(np.std(trials, axis=0, ddof=1) / deviation - 1).max() < 0.15
+
+
+def test_galleries_of_each_query_or_of_all():
+    """The luck of queries that share a gallery is correlated; drawn apart it is not."""
+    rng = np.random.default_rng(4)
+    ids = np.repeat(np.arange(4), 5)
+    query_ids = np.repeat(np.arange(4), 10)
+    distances = np.tile(rng.random((4, 20)), (1, 10)).reshape(40, 20)  # ten equal queries of each identity
+    for gallery in (Gallery(per_identity=1), Gallery(shots=1)):
+        arguments = distances, query_ids, ids, gallery
+        apart = sampled_retrieval(*arguments, scores=("ap",), per_query=True, n_repeats=400)
+        shared = sampled_retrieval(*arguments, scores=("ap",), per_query=False, n_repeats=400)
+        assert "anew for every query" in apart.gallery
+        assert "one gallery for all queries" in shared.gallery
+        assert 2 < shared.std("ap") / apart.std("ap") < 5
+    with pytest.raises(TypeError, match="per_query"):
+        sampled_retrieval(*arguments, per_query=1)
