@@ -201,5 +201,5 @@ def test_rows_that_are_mixed_to_one_number(monkeypatch):
 
     table = np.arange(20.0).reshape(10, 2).repeat(5, axis=0)
     assert distinct_rows(table).max() == 9
-    monkeypatch.setattr(_distinct_rows, "_mixed", lambda table: np.zeros(len(table), np.uint64))
+    monkeypatch.setattr(_distinct_rows, "mixed", lambda table: np.zeros(len(table), np.uint64))
     assert distinct_rows(table).max() == 9

@@ -245,6 +245,7 @@ def test_sets_of_classes_beyond_double_precision_are_refused(n_way):
         expected_episodes(np.arange(2200.0)[:, None], y, Episodes(n_way, 1), all_ways=False)
 
 
+@pytest.mark.slow
 def test_the_largest_number_of_sets_of_classes():
     y = np.arange(2200) % 1100
     X = np.zeros((2200, 1))  # all supports tie, so that a class is right with the probability 1 / n_way

@@ -46,7 +46,13 @@ def test_all_items_at_one_distance(n, n_right):
     assert abs(r["right ones first"].score - float(ahead if n > n_right else 1)) < 1e-12
 
 
-@pytest.mark.parametrize("gallery", [Gallery(per_identity=40), Gallery(n_identities=3, per_identity=40)])
+@pytest.mark.parametrize(
+    "gallery",
+    [
+        Gallery(per_identity=40),
+        pytest.param(Gallery(n_identities=3, per_identity=40), marks=pytest.mark.slow),
+    ],
+)
 def test_drawn_items_at_one_distance(gallery):
     ids = np.repeat(np.arange(3), 60)
     r = expected_retrieval(

@@ -167,7 +167,7 @@ def data(seed=0, n_queries=30, n_gallery=90, n_ids=12):
     return distances, query_ids, ids, rng.integers(1, 4, n_queries), rng.integers(1, 4, n_gallery)
 
 
-@pytest.mark.parametrize("rank", ["image", "identity"])
+@pytest.mark.parametrize("rank", ["image", pytest.param("identity", marks=pytest.mark.slow)])
 def test_the_mean_of_the_trials(rank):
     distances, query_ids, ids, query_cams, cams = data()
     options = {
