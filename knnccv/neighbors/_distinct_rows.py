@@ -62,8 +62,8 @@ def _words(table: Array) -> Array:
 
 def mixed(table: Array) -> Array:
     """A number of 64 bits for every row: equal for equal rows, and nearly always different otherwise."""
-    mixed = np.zeros(len(table), np.uint64)
+    numbers = np.zeros(len(table), np.uint64)
     for column in _words(table).T:
-        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
+        numbers = (numbers ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        numbers ^= numbers >> np.uint64(29)
+    return numbers
