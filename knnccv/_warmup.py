@@ -146,5 +146,6 @@ def _warm_retrieval() -> None:
                 sampled_retrieval(
                     distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_repeats=2
                 )
+    expected_retrieval(distances, ids[:3], ids)
     expected_retrieval(near, ids[:3], ids, Gallery(per_identity=1))
     expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity", hajek=True)

@@ -13,7 +13,7 @@ from ._compiled.identity_draw import score_rows_of_chosen
 from ._compiled.quadrature import Rule, rule
 from ._compiled.ratios import Ratios, survey
 from ._compiled.tables import BIASED, Found, Plan
-from ._compiled.walk import score_rows
+from ._compiled.walk import rank_rows, score_rows, walk_rows
 from ._forms import First, Reciprocal
 from ._forms_plan import FormsPlan
 from ._gallery import Gallery
@@ -164,7 +164,11 @@ class Draw:
         values, masked, codes, plan, without = block
         forms = self.forms.for_block(masked, codes)
         if self.gallery.n_identities is None:
-            score_rows(values, masked, codes, self.pool, plan, forms, found)
+            if plan.fair or forms.active:
+                score_rows(values, masked, codes, self.pool, plan, forms, found)
+            else:
+                score = walk_rows if self.pool.shots else rank_rows
+                score(values, masked, codes, self.pool, plan, found)
             return
         if without is not None:
             refuse_few(None, masked, codes, self.pool, self.gallery, without)

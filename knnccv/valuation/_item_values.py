@@ -84,6 +84,7 @@ def item_values(
 
     Examples
     --------
+    >>> import knnccv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> values = knnccv.item_values(wine.X, wine.y, n_neighbors=5)

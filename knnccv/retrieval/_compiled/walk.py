@@ -22,34 +22,70 @@ from .tables import Nearer, Scratch
 
 
 @jit
+def rank_rows(distances, masked, codes, pool, plan, found):
+    """As `score_rows` for whole galleries and ties in their order, without forms; it compiles faster."""
+    sizes, draws = np.empty(len(pool.sizes), np.int64), np.empty(len(pool.sizes), np.int64)
+    for q in range(len(distances)):
+        own, _, events, items, _ = _prepare(
+            distances[q], masked[q], codes[q], sizes, draws, pool, plan, q, found
+        )
+        if len(own) > 0:
+            add_ranks(own, events, items, pool, plan, q, found)
+
+
+@jit
+def walk_rows(distances, masked, codes, pool, plan, found):
+    """As `score_rows` for random galleries and ties in their order, without forms; it compiles faster."""
+    sizes, draws = np.empty(len(pool.sizes), np.int64), np.empty(len(pool.sizes), np.int64)
+    for q in range(len(distances)):
+        own, _, events, items, _ = _prepare(
+            distances[q], masked[q], codes[q], sizes, draws, pool, plan, q, found
+        )
+        if len(own) > 0:
+            family, relevant = own_strata(codes[q], pool), found.relevant[q]
+            walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
+
+
+@jit
 def score_rows(distances, masked, codes, pool, plan, forms, found):
     """Fill in the results of the queries of one block; `codes` has their identities, or -1."""
-    n_strata = len(pool.sizes)
-    sizes, draws = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
+    sizes, draws = np.empty(len(pool.sizes), np.int64), np.empty(len(pool.sizes), np.int64)
     for q in range(len(distances)):
-        row, out, code = distances[q], masked[q], codes[q]
-        found.relevant[q] = 0
-        if code < 0:
-            continue
-        own = own_items(row, out, code, pool)
+        own, starts, events, items, tied = _prepare(
+            distances[q], masked[q], codes[q], sizes, draws, pool, plan, q, found
+        )
         if len(own) == 0:
             continue
-        family = own_strata(code, pool)
-        fill_draws(sizes, draws, out, pool)
-        starts = group_starts(row[own], plan.fair)
-        events, items, tied, found.ties[q] = bucket(
-            row, out, code, own, starts, pool, plan.fair, found.means[q]
-        )
-        found.relevant[q] = relevant = n_drawn(family, draws)
-        found.rounding[q] = 2.3e-16 * (60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * n_strata)
+        family = own_strata(codes[q], pool)
         if pool.shots == 0 and not tied:
             add_ranks(own, events, items, pool, plan, q, found)
             if forms.active:
                 rank_forms(own, events, items, pool, plan, q, found, forms)
         elif not tied and not forms.active:
-            walk_alone(own, events, items, family, relevant, sizes, draws, pool, plan, q, found)
+            walk_alone(own, events, items, family, found.relevant[q], sizes, draws, pool, plan, q, found)
         else:
             _walk(own, starts, events, items, family, sizes, draws, pool, plan, forms, found, q)
+
+
+@jit
+def _prepare(row, out, code, sizes, draws, pool, plan, q, found):
+    """The query's own items, none if it has no right one, their groups, and the wrong items among them."""
+    nothing = np.empty(0, np.int64)
+    found.relevant[q] = 0
+    if code < 0:
+        return nothing, nothing, nothing, np.empty(0, np.int32), False
+    own = own_items(row, out, code, pool)
+    if len(own) == 0:
+        return nothing, nothing, nothing, np.empty(0, np.int32), False
+    fill_draws(sizes, draws, out, pool)
+    starts = group_starts(row[own], plan.fair)
+    events, items, tied, found.ties[q] = bucket(
+        row, out, code, own, starts, pool, plan.fair, found.means[q]
+    )
+    found.relevant[q] = relevant = n_drawn(own_strata(code, pool), draws)
+    n_terms = 60 + 2 * len(items) + 8 * len(own) + 4 * relevant + 4 * len(sizes)
+    found.rounding[q] = 2.3e-16 * n_terms
+    return own, starts, events, items, tied
 
 
 @jit
