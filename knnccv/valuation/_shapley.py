@@ -31,19 +31,15 @@ def shapley_values(
 ) -> Values:
     """Values of the samples where every one is tested on all others."""
     average_ties = ties == "random"
-    n = near.n_items
     near.search_all(min(depth, near.max_depth), n_jobs=n_jobs)
-    sums = _Sums(labels, n_neighbors, average_ties)
+    sums = _Sums(near, near.n_items, depth, labels, n_neighbors, average_ties)
 
     def add(stripe: int, rows: Array) -> None:
         lists = near.search(rows, depth)
         lengths = usable_lengths(lists, near, average_ties)
         sums.add(stripe, lists.items, lists.values, lengths, labels.codes[rows], rows)
 
-    size = near.rows_at_once(depth)
-    blocks = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
-    sums.run(add, blocks, n_jobs)
-    return sums.result(n)
+    return sums.over_rows(add, n_jobs)
 
 
 def shapley_values_of_tests(
@@ -52,7 +48,7 @@ def shapley_values_of_tests(
     """Values of training samples, the last of `near`, where the first ones are tested."""
     n_tests, n_train = len(targets), len(labels.codes)
     depth = near.n_items - 1
-    sums = _Sums(labels, n_neighbors, ties == "random")
+    sums = _Sums(near, n_tests, depth, labels, n_neighbors, ties == "random")
 
     def add(stripe: int, rows: Array) -> None:
         lists = near.search(rows, depth)
@@ -62,52 +58,54 @@ def shapley_values_of_tests(
         lengths, nowhere = np.full(len(rows), n_train), np.full(len(rows), -1)
         sums.add(stripe, items, values, lengths, targets[rows], nowhere)
 
-    size = near.rows_at_once(depth)
-    blocks = [np.arange(start, min(start + size, n_tests)) for start in range(0, n_tests, size)]
-    sums.run(add, blocks, n_jobs)
-    return sums.result(n_tests)
+    return sums.over_rows(add, n_jobs)
 
 
 class _Sums:
     """Sums over tested samples in stripes, each filled by one thread in a fixed order."""
 
-    def __init__(self, labels: EncodedLabels, n_neighbors: int, average_ties: bool) -> None:
+    def __init__(
+        self,
+        near: Neighbors,
+        n_rows: int,
+        depth: int,
+        labels: EncodedLabels,
+        n_neighbors: int,
+        average_ties: bool,
+    ) -> None:
+        size = near.rows_at_once(depth)
+        self._blocks = [np.arange(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+        n_stripes = min(STRIPES, len(self._blocks))
+        self._n_rows = n_rows
         self._labels = labels
-        self._sizes = np.bincount(labels.codes, minlength=len(labels.classes))
         self._n_neighbors = n_neighbors
         self._average_ties = average_ties
         self._harmonic = harmonic_sums(len(labels.codes), n_neighbors)
-        self._listed = np.zeros((0, 0))
-        self._beyond = np.zeros((0, 0, 0))
-        self._bounds = np.zeros(0)
-
-    def run(self, add: Callable[[int, Array], None], blocks: list[Array], n_jobs: int | None) -> None:
-        """Call ``add(stripe, rows)`` for every block."""
-        n_stripes = max(min(STRIPES, len(blocks)), 1)
-        self._listed = np.zeros((n_stripes, len(self._labels.codes)))
-        self._beyond = np.zeros((n_stripes, 2, len(self._sizes)))
+        self._listed = np.zeros((n_stripes, len(labels.codes)))
+        self._beyond = np.zeros((n_stripes, 2, len(labels.classes)))
         self._bounds = np.zeros(n_stripes)
 
+    def over_rows(self, add: Callable[[int, Array], None], n_jobs: int | None) -> Values:
+        """Call ``add(stripe, rows)`` for every block, and take the means over the tested samples."""
+        n_stripes = len(self._bounds)
+
         def fill(stripe: int) -> None:
-            for rows in blocks[stripe::n_stripes]:
+            for rows in self._blocks[stripe::n_stripes]:
                 add(stripe, rows)
 
         for_each(fill, range(n_stripes), n_jobs)
+        worth = np.empty(len(self._labels.classes))
+        add_beyond(self._beyond[:, 0].sum(axis=0), self._beyond[:, 1].sum(axis=0), worth)
+        values = (self._listed.sum(axis=0) + worth[self._labels.codes]) / self._n_rows
+        return Values(values, float(self._bounds.sum()) / self._n_rows + ROUNDING)
 
     def add(
         self, stripe: int, items: Array, values: Array, lengths: Array, targets: Array, itself: Array
     ) -> None:
         """Add a block of tested samples."""
+        codes, _, counts = self._labels
+        own_beyond, other_beyond = self._beyond[stripe]
         self._bounds[stripe] += add_values(
-            items, values, lengths, targets, itself, self._labels.codes, self._sizes, self._harmonic,
-            self._n_neighbors, self._average_ties, self._listed[stripe], self._beyond[stripe, 0],
-            self._beyond[stripe, 1],
+            items, values, lengths, targets, itself, codes, counts, self._harmonic, self._n_neighbors,
+            self._average_ties, self._listed[stripe], own_beyond, other_beyond,
         )  # fmt: skip
-
-    def result(self, n_rows: int) -> Values:
-        """Means over the tested samples."""
-        worth = np.empty(len(self._sizes))
-        add_beyond(self._beyond[:, 0].sum(axis=0), self._beyond[:, 1].sum(axis=0), worth)
-        values = (self._listed.sum(axis=0) + worth[self._labels.codes]) / n_rows
-        bound = float(self._bounds.sum()) / n_rows
-        return Values(values, bound + ROUNDING)
