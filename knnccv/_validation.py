@@ -218,3 +218,15 @@ def refuse_fitted(name: str, value: Any) -> None:
             f"{RIGHT_WAY}"
         )
         raise TypeError(msg)
+
+
+def lowest(values: Array, n: Any) -> Array:
+    """Indices of the n lowest values, or of all if there are fewer, as int64; equal ones in their order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If n is not a positive integer.
+    """
+    n = check_integer("n", n, 1)
+    return np.argsort(values, kind="stable")[:n].astype(np.int64)

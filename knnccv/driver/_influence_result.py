@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .._formatting import data_frame
 from .._typing import Array
-from .._validation import check_integer
+from .._validation import lowest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,9 +72,8 @@ class Influence:
         TypeError, ValueError
             If n is not a positive integer.
         """
-        n = check_integer("n", n, 1)
         gain = self.total if self.is_loss else -self.total
-        return np.argsort(-gain, kind="stable")[:n].astype(np.int64)
+        return lowest(-gain, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label and the three changes, as a pandas DataFrame.

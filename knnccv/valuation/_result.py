@@ -9,7 +9,7 @@ import numpy as np
 
 from .._formatting import data_frame
 from .._typing import Array
-from .._validation import check_integer
+from .._validation import lowest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +66,7 @@ class ItemValues:
         TypeError, ValueError
             If n is not a positive integer.
         """
-        n = check_integer("n", n, 1)
-        return np.argsort(self.values, kind="stable")[:n].astype(np.int64)
+        return lowest(self.values, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label and value, as a pandas DataFrame.

@@ -234,3 +234,14 @@ def one_threshold_ap(distances, right):
 def oml_precision(ranking, depth):
     """Precision of OpenMetricLearning: right items among the first, over the most that are possible."""
     return sum(ranking[:depth]) / min(depth, sum(ranking))
+
+
+def random_problem(seed, n_queries, n_gallery, n_ids, levels, nearer):
+    """Distances, identities and cameras; right items are `nearer`, and a number of `levels` makes ties."""
+    rng = np.random.default_rng(seed)
+    query_ids, ids = rng.integers(0, n_ids, n_queries), rng.integers(0, n_ids, n_gallery)
+    right = query_ids[:, None] == ids
+    distances = rng.random((n_queries, n_gallery)) + 0.6 - nearer * right
+    if levels:
+        distances = np.round(distances * levels) / levels
+    return distances, query_ids, ids, rng.integers(0, 4, n_queries), rng.integers(0, 4, n_gallery)

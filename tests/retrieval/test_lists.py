@@ -6,6 +6,7 @@ import tracemalloc
 import naive_retrieval as naive
 import numpy as np
 import pytest
+from plain_retrieval import random_problem
 
 from knnccv import Neighbors
 from knnccv.neighbors import Between
@@ -25,13 +26,7 @@ SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "m
 
 
 def data(seed=0, n_queries=30, n_gallery=60, n_ids=7, levels=None):
-    rng = np.random.default_rng(seed)
-    query_ids, ids = rng.integers(0, n_ids, n_queries), rng.integers(0, n_ids, n_gallery)
-    right = query_ids[:, None] == ids
-    distances = rng.random((n_queries, n_gallery)) + 0.6 - 0.3 * right
-    if levels:
-        distances = np.round(distances * levels) / levels
-    return distances, query_ids, ids, rng.integers(0, 4, n_queries), rng.integers(0, 4, n_gallery)
+    return random_problem(seed, n_queries, n_gallery, n_ids, levels, nearer=0.3)
 
 
 def nearest(distances, depth):

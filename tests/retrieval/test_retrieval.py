@@ -3,6 +3,7 @@
 import numpy as np
 import plain_retrieval as plain
 import pytest
+from plain_retrieval import random_problem
 from scipy.stats import hypergeom
 
 from knnccv import Neighbors
@@ -21,13 +22,7 @@ SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "m
 
 
 def data(seed=0, n_queries=150, n_gallery=220, n_ids=15, levels=None):
-    rng = np.random.default_rng(seed)
-    query_ids, ids = rng.integers(0, n_ids, n_queries), rng.integers(0, n_ids, n_gallery)
-    right = query_ids[:, None] == ids
-    distances = rng.random((n_queries, n_gallery)) + 0.6 - 0.4 * right
-    if levels:
-        distances = np.round(distances * levels) / levels
-    return distances, query_ids, ids, rng.integers(0, 4, n_queries), rng.integers(0, 4, n_gallery)
+    return random_problem(seed, n_queries, n_gallery, n_ids, levels, nearer=0.4)
 
 
 def convolved(row, query_id, ids, shots):
