@@ -30,7 +30,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 
 from __future__ import annotations
 
-from ._alike_samples import one_of_alike
+from ._alike_samples import alike_samples, one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
@@ -48,6 +48,7 @@ from ._influence_result import Influence
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
+from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._target import HalvesRequest, score_range_of, target_of
@@ -60,6 +61,7 @@ __all__ = [
     "MOST_UNDECIDED",
     "TIES",
     "TOLERANCE",
+    "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
     "Influence",
@@ -67,8 +69,10 @@ __all__ = [
     "SlowComputationWarning",
     "SplitSpread",
     "TieReport",
+    "alike_samples",
     "all_lists",
     "announce_profile",
+    "block_scorer",
     "callers_level",
     "check_request",
     "complete_cv",
