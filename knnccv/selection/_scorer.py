@@ -156,7 +156,7 @@ class ColumnScorer:
         row_bytes = 8 * self.n_items
         height = min(max(FAST_BYTES // row_bytes, 1), self.n_items)
         abreast = max(FAST_BYTES // (row_bytes * height), 1)
-        group = max(abreast, len(kept) // 4 + 1)
+        group = max(abreast, len(kept) // 4 + 1, 8)  # each group computes the shared sums again
 
         def score(piece: tuple[int, int]) -> None:
             start, first = piece
