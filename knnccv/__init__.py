@@ -52,12 +52,23 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warmup",
 }
-_MODULES = ("datasets", "episodes", "hvdm", "plot", "retrieval", "rib", "rivals", "sklearn", "testing")
+_MODULES = (
+    "datasets",
+    "episodes",
+    "hvdm",
+    "plot",
+    "retrieval",
+    "rib",
+    "rivals",
+    "selection",
+    "sklearn",
+    "testing",
+)
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, sklearn, testing
+    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, selection, sklearn, testing
     from ._warmup import warm
     from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (

@@ -33,7 +33,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 
 from __future__ import annotations
 
-from ._alike_samples import one_of_alike
+from ._alike_samples import alike_samples, one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
@@ -52,6 +52,7 @@ from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weigh
 from ._result import CompleteCV
 from ._rows import score_rows, usable_lengths
 from ._sampled_result import SampledCV
+from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._target import HalvesRequest, score_range_of, target_of
@@ -64,6 +65,7 @@ __all__ = [
     "MOST_UNDECIDED",
     "TIES",
     "TOLERANCE",
+    "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
     "Influence",
@@ -72,8 +74,10 @@ __all__ = [
     "SlowComputationWarning",
     "SplitSpread",
     "TieReport",
+    "alike_samples",
     "all_lists",
     "announce_profile",
+    "block_scorer",
     "callers_level",
     "check_request",
     "complete_cv",
