@@ -15,7 +15,7 @@ DEPTH = 48  # of the lists that are looked at first
 
 
 def inverse(distances):
-    """scikit-learn's weights="distance": 1/d; neighbors at distance 0 alone have weight, if there are any."""
+    """scikit-learn's weights="distance": 1/d; those at distance 0 alone, if there are any."""
     with np.errstate(divide="ignore"):
         weights = 1.0 / distances
     infinite = np.isinf(weights)
@@ -49,7 +49,7 @@ class Sorted:
         return cls(np.take_along_axis(items, order, 1), np.take_along_axis(D, order, 1))
 
     def nearest(self, train, test, k, depth=DEPTH):
-        """The k nearest of `train` for each of `test`, tied ones in the order of `train`, with distances."""
+        """The k nearest of `train` for each of `test`, tied ones as in `train`, with distances."""
         depth = min(depth, self.items.shape[1])
         place = np.full(len(self.items), -1)
         place[train] = np.arange(len(train))
