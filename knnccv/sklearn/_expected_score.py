@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_bool, check_choice, check_integer, check_random_state, check_tol
+from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
+from ._draws import Draws, as_generator
 from ._estimators import InexactError, as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, Expectation, ScoreRequest
@@ -30,6 +31,7 @@ def expected_score(
     groups: Any = None,
     method: str = "exact",
     n_repeats: int = 20,
+    n_draws: int = 1000,
     random_state: Any = None,
     transductive: bool = False,
     average: str = "folds",
@@ -44,10 +46,11 @@ def expected_score(
     Parameters
     ----------
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
-        With weights "uniform" and any metric; or with weights "distance" and ``n_neighbors=1``, or 2 for a
-        classifier if no differently labeled samples tie in distance. Earlier steps of a pipeline must be
-        stateless (like Normalizer, Binarizer, FunctionTransformer); otherwise see `transductive`. For other
-        estimators see `method`.
+        With any metric. With weights "distance" or a function of the distances, the score is exact where
+        all sets of the nearest training samples can be counted: always for leave-one-out, for
+        ``n_neighbors=1``, and usually for few neighbors; otherwise see `method`. Earlier steps of a
+        pipeline must be stateless (like Normalizer, Binarizer, FunctionTransformer); otherwise see
+        `transductive`. For other estimators see `method`.
     X : array or sparse matrix of shape (n_items, n_features)
         The samples; square if ``metric="precomputed"``.
     y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
@@ -71,11 +74,16 @@ def expected_score(
         For the splitters that use them.
     method : {"exact", "mc", "auto"}, default "exact"
         "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats` reseeded
-        copies of the splitter, for any estimator and scoring. "auto": "exact" if possible, otherwise "mc".
+        copies of the splitter, for any estimator and scoring. "auto": "exact" if possible. If weights are
+        what prevents it, the score is estimated from `n_draws` training sets for each sample, drawn for
+        this sample alone, whose error is far smaller than that of as many splits. Otherwise "mc".
     n_repeats : int, default 20
         Number of runs of "mc".
+    n_draws : int, default 1000
+        Number of training sets that "auto" draws for a sample; `std_error` falls with its square root, or
+        faster.
     random_state : int, numpy Generator or RandomState, or None
-        Seed of the runs of "mc".
+        Seed of the draws of "auto" and the runs of "mc".
     transductive : bool, default False
         Fit the earlier steps of a pipeline once, to all samples, without labels. This is a different
         experiment, in which the features of the tested samples are known in advance. Steps that use
@@ -135,6 +143,7 @@ def expected_score(
     check_choice("average", average, AVERAGES)
     check_tol(tol)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_draws = check_integer("n_draws", n_draws, 2)
     transductive = check_bool("transductive", transductive)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
@@ -152,7 +161,7 @@ def expected_score(
     prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
     request = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
-    runs = _Runs(n_repeats, random_state)
+    runs = _Runs(n_repeats, random_state, n_draws)
     regression = is_regressor(estimator)
     if scorings is None:
         return _score(request, regression, method, runs)
@@ -165,22 +174,17 @@ def expected_score(
 
 @dataclass(frozen=True)
 class _Runs:
-    """The number of runs of scikit-learn, and their seed."""
+    """The number of runs of scikit-learn, the seed, and the number of draws for each sample."""
 
     n_repeats: int
     random_state: Any
+    n_draws: int
 
     def shared(self) -> _Runs:
         """Fix the seed, so that several scorings get the same splits."""
         if isinstance(self.random_state, (int, np.integer)):
             return self
-        return replace(self, random_state=int(self.generator().integers(2**31 - 1)))
-
-    def generator(self) -> np.random.Generator:
-        """Create a generator from every random state that scikit-learn allows."""
-        if isinstance(self.random_state, np.random.RandomState):
-            return np.random.default_rng(self.random_state.randint(2**31 - 1, size=4))
-        return check_random_state(self.random_state)
+        return replace(self, random_state=int(as_generator(self.random_state).integers(2**31 - 1)))
 
 
 def _score(
@@ -189,8 +193,9 @@ def _score(
     """Compute the expected score by the `method`; `which` names the scoring if there are several."""
     why_not = "method='mc' was requested"
     if method != "mc":
+        draws = Draws(runs.n_draws, runs.random_state) if method == "auto" else None
         try:
-            return _exact(request, exact_score(request, regression))
+            return _result(request, exact_score(replace(request, draws=draws), regression))
         except InexactError as error:
             why_not = str(error)
         if method == "exact":
@@ -202,28 +207,29 @@ def _score(
     return _sampled(request, runs, why_not)
 
 
-def _exact(request: ScoreRequest, found: Expectation) -> ExpectedScore:
+def _result(request: ScoreRequest, found: Expectation) -> ExpectedScore:
     result = ExpectedScore(
         score=found.score,
-        std_error=0.0,
-        exact=True,
-        error_bound=found.error_bound,
+        std_error=found.std_error,
+        exact=not found.n_draws,
+        error_bound=None if found.n_draws else found.error_bound,
         deterministic=found.deterministic,
         average=request.average,
         ties=found.ties,
         design=request.splitter,
         explanation=request.note + found.how,
         result=found.result,
+        n_draws=found.n_draws,
     )
     object.__setattr__(result, "_parts", found.parts)
     return result
 
 
 def _sampled(request: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:
-    rng = runs.generator()
+    rng = as_generator(runs.random_state)
     fixed = run_if_fixed(request)
     if fixed is not None:
-        return _exact(request, fixed)
+        return _result(request, fixed)
     score, error = sample(request, runs.n_repeats, rng)
     number = f"{runs.n_repeats} run{'s' if runs.n_repeats > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {request.splitter}, as {why_not}"

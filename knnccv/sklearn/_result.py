@@ -23,9 +23,9 @@ class ExpectedScore(ScoredHalves):
     Attributes
     ----------
     score : float
-        The expectation; if `exact` is False, the mean of a few runs.
+        The expectation; if `exact` is False, an estimate from random training sets or runs.
     std_error : float
-        Standard error of the mean of the runs (the luck of the split): 0 if `score` is exact, NaN for a
+        Standard error of the estimate (the luck of the draws or splits): 0 if `score` is exact, NaN for a
         single run. The luck of the data is `standard_error`.
     exact : bool
         Whether `score` is the expectation, up to `error_bound`.
@@ -46,6 +46,8 @@ class ExpectedScore(ScoredHalves):
         The number of averaged runs of scikit-learn; 0 if `exact`.
     result : CompleteCV, tuple of CompleteCV, or None
         The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
+    n_draws : int
+        The number of training sets that were drawn for every sample with too many of them; 0 if none were.
     """
 
     score: float
@@ -59,6 +61,7 @@ class ExpectedScore(ScoredHalves):
     explanation: str
     n_repeats: int = 0
     result: Any = None
+    n_draws: int = 0
     _parts: ClassVar[WeightedSum | None] = None  # for the halves; set by expected_score
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,11 +143,15 @@ class ExpectedScore(ScoredHalves):
         if self._parts is not None:
             return self._parts
         if not self.exact:
+            what = (
+                f"an estimate from drawn training sets, n_draws={self.n_draws}"
+                if self.n_draws
+                else f"the mean of sampled runs, n_repeats={self.n_repeats}"
+            )
             msg = (
                 "a standard error or an interval for the population (the luck of the data) needs an exact "
-                f"score, but this is the mean of sampled runs, n_repeats={self.n_repeats}: take "
-                "method='exact' where it is possible, or knnccv.complete_cv; std_error is the luck of the "
-                "split"
+                f"score, but this is {what}: take method='exact' where it is possible, or "
+                "knnccv.complete_cv; std_error is the luck of the split"
             )
         elif self.result is None:
             msg = (
