@@ -185,7 +185,11 @@ def settled_outcome(cells, walk, j, rule):
         c += 1
     if safe:
         return _score(leader, rule.own, rule.classes, rule.losses)
-    if len(rule.losses) == 0 and leader != rule.own and _is_ahead(cells, walk, j, rule, leader, rule.own, k):
+    if (
+        len(rule.losses) == 0
+        and leader != rule.own
+        and _is_ahead(cells, walk, j, rule, leader, rule.own, k)
+    ):
         return 0.0
     return np.nan
 

@@ -12,10 +12,14 @@ from knnccv._typing import Array
 from knnccv._validation import as_reals, check_integer, check_real
 from knnccv.kernel import Task
 
-from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, INVERSE, RANKS, SIGNED, SOFTMAX, UNIFORM
+from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, RANKS, SIGNED, SOFTMAX, UNIFORM
 
 TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
+MAX_STEPS = 100_000
+"""The default of `max_steps`: a tenth of a second at most."""
+MAX_EXPONENT = 600.0
+"""Of softmax weights, relative to the nearest sample's."""
 LARGEST = 1e100  # so that no sum or product of weights overflows
 SHOWN = "'" + "', '".join(FORMS) + "'"
 
@@ -161,13 +165,17 @@ def check_given_weights(weights: Any, shape: tuple[int, int]) -> Array:
     return found
 
 
+def is_signed(parameters: Mapping[str, Any]) -> bool:
+    """Return True if the weights have a meaning for distances below 0."""
+    form = form_of(parameters["weights"])
+    return form in SIGNED and (form != SOFTMAX or parameters.get("normalize", True))
+
+
 def check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError for negative distances, where the weights have no meaning for them."""
-    form = form_of(parameters["weights"])
-    if form in SIGNED or not (distances < 0).any():
+    if is_signed(parameters) or not (distances < 0).any():
         return
-    what = "weights='inverse'" if form == INVERSE else "a kernel"
-    msg = f"{what} needs distances of at least 0, got {distances[distances < 0][0]}"
+    msg = f"{_show(form_of(parameters['weights']))} needs distances of at least 0, got {distances[distances < 0][0]}"
     raise ValueError(msg)
 
 

@@ -15,22 +15,22 @@ from knnccv.kernel import Tables, Task, Variant, jit, read_as
 from ._cells import cells_by_class, classes_of
 from ._loss import check_loss, largest_loss, loss_table, score_of
 from ._outcomes import MARGIN, Rule, next_cells, reach_of, reach_of_ranks, vote_outcome
-from ._weight_functions import FUNCTION, RANKS, SIGNED, SOFTMAX, depends_on_pair, fill_weights, pair_weight
+from ._weight_functions import FUNCTION, RANKS, SOFTMAX, depends_on_pair, fill_weights, pair_weight
 from ._weight_parameters import (
+    MAX_EXPONENT,
+    MAX_STEPS,
     TEMPERATURE,
     check_distances,
     check_given_weights,
     check_weights,
     class_factors,
+    is_signed,
     n_nearest_of,
     rank_weights,
     scale_of,
     settled_form,
 )
 from ._weighted_tree import tree_score
-
-MAX_STEPS = 100_000
-MAX_EXPONENT = 600.0  # of softmax weights, relative to the nearest sample's
 
 
 class WeightedFields(NamedTuple):
@@ -139,17 +139,13 @@ def weighted_decide(items, distances, labels, target, constraints):
     n = min(fields.n_votes, len(items))
     n_ranks = len(constraints.weights) - constraints.n_classes
     weights = np.empty(n)
-    fill_weights(
-        fields.form, distances, n, constraints.numbers[0], constraints.weights[:n_ranks], weights
-    )
+    fill_weights(fields.form, distances, n, constraints.numbers[0], constraints.weights[:n_ranks], weights)
     votes = np.zeros(constraints.n_classes)
     for t in range(n):
         c = labels.classes[items[t]]
         votes[c] += weights[t] * constraints.weights[n_ranks + c]
     own = labels.classes[target]
-    return vote_outcome(
-        votes, own, np.arange(constraints.n_classes), constraints.table, fields.random == 1
-    )
+    return vote_outcome(votes, own, np.arange(constraints.n_classes), constraints.table, fields.random == 1)
 
 
 class Weighted(Variant):
@@ -252,7 +248,7 @@ class Weighted(Variant):
                 int(parameters["n_neighbors"]),
                 int(parameters["vote_ties"] == "random"),
                 int(parameters["max_steps"]),
-                int(form in SIGNED),
+                int(is_signed(parameters)),
             ),
             (scale_of(parameters),),
             np.concatenate([ranks, factors]),
