@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "BootstrapScore": "bootstrap",
     "Comparison": "inference",
     "Comparisons": "inference",
     "CompleteCV": "driver",
@@ -35,6 +36,7 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "bootstrap_score": "bootstrap",
     "compare": "inference",
     "compare_all": "inference",
     "complete_cv": "driver",
@@ -58,6 +60,7 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 if TYPE_CHECKING:
     from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, sklearn, testing
     from ._warmup import warm
+    from .bootstrap import BootstrapScore, bootstrap_score
     from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (
         Design,

@@ -47,7 +47,7 @@ from ._halves import (
 from ._influence_result import Influence
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
-from ._rows import score_rows, usable_lengths
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._target import HalvesRequest, score_range_of, target_of
@@ -58,6 +58,7 @@ __all__ = [
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "MOST_UNDECIDED",
+    "SCORE_ROWS",
     "TIES",
     "TOLERANCE",
     "CompleteCV",
