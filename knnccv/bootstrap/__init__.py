@@ -5,8 +5,9 @@ all of them is computed along the neighbor order of the tested sample. Nothing i
 
 - `_bootstrap_score` is the public function, `_result` its result.
 - `_out_of_bag` goes over the samples: lists are deepened until the tolerance holds.
-- `_kernels` has the compiled scores of one sample, for votes and for means of targets; `_weights` the
-  probabilities of the position of the K-th nearest draw.
+- `_kernels` has the compiled scores of one sample, for votes and for means of targets, `_share_kernels` those
+  that need no distribution of all votes; `_weights` the probabilities of the position of the K-th nearest
+  draw.
 - `_resubstitution` scores every sample on all samples, itself among them.
 """
 

@@ -14,10 +14,8 @@ import numpy as np
 
 from ..kernel import ZERO, jit, read_as
 from ..voting import (
-    ANY_RIGHT,
     PLURALITY,
     UNKNOWN,
-    VOTE_SHARE,
     VoteDistributions,
     VotingRule,
     is_mixed,
@@ -30,7 +28,6 @@ from ._weights import fill_poisson, log_end_weights, pair_moments
 class BootstrapFields(NamedTuple):
     """The integers that `bootstrap_votes` reads."""
 
-    kind: int
     n_tie_nodes: int
 
 
@@ -47,11 +44,10 @@ def bootstrap_votes(order, labels, target, constraints):
     n_draws = constraints.n_train[0]
     n_samples = constraints.counts[0] - constraints.held_out
     fields = read_as(BootstrapFields, constraints.integers)
-    rule = VotingRule(fields.kind, fields.n_tie_nodes, constraints.numbers, constraints.table)
+    rule = VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers, constraints.table)
     own_class = classes[target]
-    two_classes = rule.kind in (ANY_RIGHT, VOTE_SHARE)  # only right or wrong counts
-    plain = rule.kind == PLURALITY and len(rule.losses) == 0 and rule.n_tie_nodes == 0
-    others, last_row = n_classes, n_classes + 1
+    plain = len(rule.losses) == 0 and rule.n_tie_nodes == 0
+    last_row = n_classes + 1
     rate = n_draws / n_samples
     rows = np.zeros((n_classes + 2, 1, k + 1))
     rows[:, 0, 0] = 1.0
@@ -74,8 +70,6 @@ def bootstrap_votes(order, labels, target, constraints):
             end = start + 1
         for i in range(start, end):
             c = classes[items[i]]
-            if two_classes and c != own_class:
-                c = others
             if max_votes[c] == 0:
                 max_votes[c] = k
                 if c != own_class:
@@ -84,8 +78,6 @@ def bootstrap_votes(order, labels, target, constraints):
             members[c] += 1
         if end == start + 1:
             c = classes[items[start]]
-            if two_classes and c != own_class:
-                c = others
             weights = constraints.weights[start * k : (start + 1) * k]
             rows[last_row, 0, 0] = 0.0
             for v in range(1, k + 1):

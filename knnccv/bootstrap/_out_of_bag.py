@@ -11,8 +11,9 @@ from .._typing import Array, Kernel
 from ..driver import SCORE_ROWS, ScoringProblem, score_rows, usable_lengths
 from ..kernel import Constraints, Tables, Task, compile_driver, compile_kernel, constraints_for
 from ..neighbors import Neighbors
-from ..voting import ANY_RIGHT, BRIER, PLURALITY, VOTE_SHARE, tie_quadrature
+from ..voting import BRIER, VOTE_SHARE, tie_quadrature
 from ._kernels import BootstrapFields, bootstrap_regression, bootstrap_votes
+from ._share_kernels import ShareFields, bootstrap_rank, bootstrap_shares, log_vote_weights
 from ._weights import moment_weights, undecided, vote_weights
 
 RULES = ("nn", "knn", "rank", "confidence", "regression")
@@ -71,31 +72,31 @@ def blocks_of(near: Neighbors, rows: Array, depth: int) -> list[Array]:
 
 
 def _kernel(problem: ScoringProblem) -> Kernel:
-    return bootstrap_regression if problem.variant.name == "regression" else bootstrap_votes
+    special = {"regression": bootstrap_regression, "confidence": bootstrap_shares, "rank": bootstrap_rank}
+    return special.get(problem.variant.name, bootstrap_votes)
 
 
 def _constraints(
     problem: ScoringProblem, n_draws: int, n_items: int, depth: int, n_nearest: int
 ) -> Constraints:
-    """What the kernel reads: the votes' rule, and the weights of all positions of the lists."""
+    """What the kernel reads: the rule, and the weights of all positions of the lists."""
     parameters: dict[str, Any] = problem.parameters
     task = Task((n_draws,), (n_items,), False, held_out=1, n_classes=len(problem.labels.classes))
-    if problem.variant.name == "regression":
-        weights = moment_weights(n_draws, n_items - 1, depth, n_nearest)
-        return constraints_for(task, Tables(weights=weights), n_nearest=n_nearest)
-    kind = {
-        "nn": PLURALITY,
-        "knn": PLURALITY,
-        "rank": ANY_RIGHT,
-        "confidence": BRIER if parameters.get("score") == "brier" else VOTE_SHARE,
-    }[problem.variant.name]
-    smallest = parameters.get("vote_ties", "smallest") == "smallest"
-    n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest or kind != PLURALITY, float)
-    loss = parameters.get("loss")
-    tables = Tables(
-        BootstrapFields(kind, n_tie_nodes),
-        numbers=tie_nodes,
-        weights=vote_weights(n_draws, n_items - 1, depth, n_nearest),
-        table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
-    )
-    return constraints_for(task, tables, n_nearest=n_nearest, fields=BootstrapFields)
+    positions = n_draws, n_items - 1, depth, n_nearest
+    name = problem.variant.name
+    if name in ("regression", "confidence"):
+        kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
+        tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
+    elif name == "rank":
+        tables = Tables(weights=log_vote_weights(*positions))
+    else:
+        smallest = parameters.get("vote_ties", "smallest") == "smallest"
+        n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
+        loss = parameters.get("loss")
+        tables = Tables(
+            BootstrapFields(n_tie_nodes),
+            numbers=tie_nodes,
+            weights=vote_weights(*positions),
+            table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
+        )
+    return constraints_for(task, tables, n_nearest=n_nearest)
