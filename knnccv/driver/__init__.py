@@ -50,7 +50,7 @@ from ._halves import (
 from ._influence_result import Influence
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
-from ._rows import score_rows, usable_lengths
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._sampled_result import SampledCV
 from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
@@ -63,6 +63,7 @@ __all__ = [
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "MOST_UNDECIDED",
+    "SCORE_ROWS",
     "TIES",
     "TOLERANCE",
     "BlockScorer",
