@@ -30,7 +30,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 
 from __future__ import annotations
 
-from ._alike_samples import one_of_alike
+from ._alike_samples import alike_samples, one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
@@ -57,6 +57,7 @@ from ._light_kernels import belong_together, first_kernel
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
+from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._target import HalvesRequest, score_range_of, target_of
@@ -73,6 +74,7 @@ __all__ = [
     "TIES",
     "TOLERANCE",
     "WITHOUT_LAST_OF",
+    "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
     "Influence",
@@ -80,9 +82,11 @@ __all__ = [
     "SlowComputationWarning",
     "SplitSpread",
     "TieReport",
+    "alike_samples",
     "all_lists",
     "announce_profile",
     "belong_together",
+    "block_scorer",
     "callers_level",
     "changes_at_once",
     "changes_one_by_one",
