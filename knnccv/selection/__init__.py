@@ -9,8 +9,8 @@ was chosen for its score. Results call it the inner score, and estimate the whol
 - `_scorer` scores many choices of columns at once, with the compiled passes of `_sums`.
 - `_honest` repeats a search within every training set.
 - `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
-  `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and the
-  pool without each of them, by the kernels of `_condense_laws` on the lists of `_condense_lists`.
+  `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
+  the pool without each of them, by the kernels of `_condense_laws` on the lists of `_condense_lists`.
 - `_condense_estimator` has `Condense`, which is loaded when it is first used, too.
 - `_estimators` has `FeatureSelector` and `FeatureWeights`. They need scikit-learn and are loaded when they
   are first used.

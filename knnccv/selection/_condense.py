@@ -70,10 +70,10 @@ def condense(
         The rule, as in `complete_cv`; not "regression".
     cv : design or int, optional
         How training sets are drawn from the pool. Default: `Subsample` of a tenth of all samples, of twice
-        the number of classes or of the number of neighbors that decide, whichever is largest. Whole numbers stay the same while the pool shrinks: of two
-        pools the better one has the better training sets of this size, and the search ends at the latest
-        when one more sample is left. Fractions and folds are shares of the pool, so that its training sets
-        shrink with it. `LeaveGroupsOut` is refused.
+        the number of classes or of the number of neighbors that decide, whichever is largest. Whole numbers
+        stay the same while the pool shrinks: the better of two pools has the better training sets of this
+        size, and the search ends when one sample more is left, or earlier. Fractions and folds are shares
+        of the pool, so that its training sets shrink with it. `LeaveGroupsOut` is refused.
     metric, metric_params
         As in `complete_cv`.
     ties : {"random", "index"}, optional
@@ -243,4 +243,3 @@ def check_step(step: Any) -> float:
         msg = f"step must be in (0, 1], got {step}"
         raise ValueError(msg)
     return share
-

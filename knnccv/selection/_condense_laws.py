@@ -1,7 +1,8 @@
-"""The training sets that are drawn from a pool of samples, and the kernels that score a sample over them."""
+"""The training sets that are drawn from a pool of samples, and the kernels that score samples over them."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,11 @@ from ..kernel import (
 from ..neighbors import NeighborLists
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 
-OWNER = "condense"
+
+@functools.cache
+def _compiled(kernel: Kernel) -> Kernel:
+    """The kernel, compiled and checked once."""
+    return compile_kernel(kernel, "condense")
 
 
 def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...]:
@@ -118,7 +123,7 @@ class Law:
             part = lists if len(left) == len(rows) else lists.cut(left, lists.items.shape[1])
             found = np.zeros(len(left))
             compile_driver(score_rows, SCORE_ROWS)(
-                compile_kernel(kernel, OWNER),
+                _compiled(kernel),
                 part.items,
                 part.values,
                 part.lengths,
@@ -155,8 +160,7 @@ class Law:
             if served.all():
                 break
             fill = compile_driver(changes_one_by_one, CHANGES_ONE_BY_ONE)
-            compiled = compile_kernel(kernel, OWNER)
-            fill(compiled, *given, self.constraints, self.constraints, self.removed, *sums)
+            fill(_compiled(kernel), *given, self.constraints, self.constraints, self.removed, *sums)
         return bases, changes
 
     def _kernels(self) -> Iterator[Kernel]:

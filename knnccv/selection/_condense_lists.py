@@ -1,4 +1,4 @@
-"""Neighbor lists within a shrinking pool: every sample's nearest candidates, searched again when few are left."""
+"""The nearest candidates of every sample in a shrinking pool; searched again when few are left."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class CondensedCV(RandomRuns):
         return (
             f"<CondensedCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
             f"{self.measure} of the prototypes of {len(self.scores)} random "
-            f"run{'s' if len(self.scores) > 1 else ''} of {self.outer}, {100 * self.reduction:.1f} % of the "
-            f"samples removed; with all samples {self.score_of_all:.6g}; inner score {self.inner_score:.6g}, "
-            "optimistic>"
+            f"run{'s' if len(self.scores) > 1 else ''} of {self.outer}, {100 * self.reduction:.1f} % of "
+            f"the samples removed; with all samples {self.score_of_all:.6g}; inner score "
+            f"{self.inner_score:.6g}, optimistic>"
         )

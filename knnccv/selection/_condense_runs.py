@@ -169,7 +169,7 @@ class _Samples:
 def score_known_set(
     problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
 ) -> Array:
-    """The scores of the samples `test` by the samples `train`, float64 (n_test,); means over tied orders."""
+    """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
     task = problem.known_training_set_task(len(train))
     k = min(problem.variant.n_nearest(**problem.parameters), len(train))
     kernel = compile_kernel(problem.variant.kernel_for(task), "condensed_cv")

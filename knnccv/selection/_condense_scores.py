@@ -1,14 +1,15 @@
-"""The exact score of a pool of candidates, and the score without each of them, in one pass over the lists."""
+"""The exact score of a pool of candidates, and the score without each of them, in one pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import types
 
-from .._parallel import WorkerPool
+from .._parallel import for_each
 from .._typing import Array
 from ..driver import ScoringProblem
 from ..kernel import compile_driver, jit
@@ -17,7 +18,7 @@ from ..sampling import fixed_tail
 from ._condense_laws import Law, kinds_within, laws_of
 from ._condense_lists import SPARE, PoolLists
 
-BLOCK = 256
+BLOCK = 2048
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class PoolScorer:
         self._pool = kept
 
     def nearest(self, kept: Array, n: int) -> Array:
-        """The `n` nearest listed candidates of every sample, int32 (n_items, n), -1 where there are fewer."""
+        """The n nearest listed candidates of every sample, int32 (n_items, n); -1 where there are fewer."""
         lists = self._lists.of(np.arange(len(kept)), kept, n)
         width = min(n, lists.items.shape[1])
         near = np.full((len(kept), n), -1, np.int32)
@@ -129,22 +130,22 @@ class PoolScorer:
         rows = np.arange(n_items)
         needed = most = _first_depth(inside, self._tol)
         wanted = 0
-        with WorkerPool(block, n_jobs=self._n_jobs) as workers:
-            while len(rows):
-                again = []
-                for some, (lists, scores, part_bases, changes, part_own, tail) in workers.map(
-                    rows, BLOCK, most
-                ):
-                    done = tail <= self._tol / 2
-                    done |= self._lists.ends(some) & (lists.lengths < most)
-                    again.append(some[~done])
-                    at = some[done]
-                    per_item[at], tails[at] = scores[done], tail[done]
-                    bases[:, at], own[:, at] = part_bases[:, done], part_own[:, done]
-                    add = compile_driver(add_changes, ADD_CHANGES)
-                    add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
-                rows = np.concatenate(again)
-                most, wanted = self._next_depth(rows, kept, needed, most, wanted)
+        while len(rows):
+            again = []
+            blocks, found = block.all_blocks(rows, most, self._n_jobs)
+            for some, (lists, scores, part_bases, changes, part_own, tail) in zip(
+                blocks, found, strict=True
+            ):
+                done = tail <= self._tol / 2
+                done |= self._lists.ends(some) & (lists.lengths < most)
+                again.append(some[~done])
+                at = some[done]
+                per_item[at], tails[at] = scores[done], tail[done]
+                bases[:, at], own[:, at] = part_bases[:, done], part_own[:, done]
+                add = compile_driver(add_changes, ADD_CHANGES)
+                add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
+            rows = np.concatenate(again)
+            most, wanted = self._next_depth(rows, kept, needed, most, wanted)
         weights = self._weights
         without = np.full(n_items, np.nan)
         for part, base, alone in zip(parts, bases, own, strict=True):
@@ -153,9 +154,7 @@ class PoolScorer:
         bound = float(weights @ tails) * problem.largest
         return PoolScore(float(weights @ per_item), per_item, without, bound)
 
-    def _next_depth(
-        self, rows: Array, kept: Array, needed: int, most: int, wanted: int
-    ) -> tuple[int, int]:
+    def _next_depth(self, rows: Array, kept: Array, needed: int, most: int, wanted: int) -> tuple[int, int]:
         """Read more of the lists of these rows, or search deeper ones for those that have no more."""
         if not len(rows):
             return most, wanted
@@ -197,6 +196,17 @@ class _Block:
     ) -> None:
         self._scorer, self._kept = scorer, kept
         self._inside, self._outside, self._parts = inside, outside, parts
+
+    def all_blocks(self, rows: Array, most: int, n_jobs: int | None) -> tuple[list[Array], list[Any]]:
+        """Blocks of the rows, and the results of each."""
+        blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+        found: list[Any] = [None] * len(blocks)
+
+        def fill(place: int) -> None:
+            found[place] = self(blocks[place], most)
+
+        for_each(fill, range(len(blocks)), n_jobs)
+        return blocks, found
 
     def __call__(self, rows: Array, most: int) -> tuple[NeighborLists, Array, Array, Array, Array, Array]:
         """Lists, scores, scores without an unlisted candidate, changes, scores without itself, tails."""

@@ -1,4 +1,4 @@
-"""The search of `condense`: batches of the least valuable samples are removed while the score does not fall."""
+"""The search of `condense`: the least valuable samples are removed while the score does not fall."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kernel import compile_driver, jit
 from ._condense_scores import PoolScore, PoolScorer
 
 SAME = 1e-10
-"""Scores that differ by less are equal: sums of many terms, in which rounding and ends of lists hide more."""
+"""Scores that differ by less are equal, since rounding and the ends of lists change them."""
 BATCH = 0.05
 """The largest share of the pool that is removed at once."""
 APART = 3
