@@ -74,6 +74,14 @@ def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, 
     return kinds
 
 
+def try_kinds(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...] | None:
+    """`kinds_within`, or None if the design cannot draw training sets from such a pool."""
+    try:
+        return kinds_within(problem, counts)
+    except ValueError:
+        return None
+
+
 def _task(problem: ScoringProblem, kind: TrainingSets, held_out: int) -> Task:
     return Task(
         kind.n_train,

@@ -15,7 +15,7 @@ from ..driver import ScoringProblem
 from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import fixed_tail
-from ._condense_laws import Law, kinds_within, laws_of
+from ._condense_laws import Law, kinds_within, laws_of, try_kinds
 from ._condense_lists import SPARE, PoolLists
 
 BLOCK = 2048
@@ -100,6 +100,11 @@ class PoolScorer:
         """Declare that all later pools are parts of this one, a bool array of shape (n_items,)."""
         self._pool = kept
 
+    def allows(self, kept: Array) -> bool:
+        """Return True if the design can draw training sets from the pool."""
+        codes, n_classes = self._codes[kept], len(self._problem.labels.classes)
+        return try_kinds(self._problem, np.bincount(codes, minlength=n_classes)) is not None
+
     def nearest(self, kept: Array, n: int) -> Array:
         """The n nearest listed candidates of every sample, int32 (n_items, n); -1 where there are fewer."""
         lists = self._lists.of(np.arange(len(kept)), kept, n)
@@ -173,9 +178,8 @@ class PoolScorer:
         for c in range(len(counts)) if stratified else [int(codes[kept].max())]:
             fewer = counts.copy()
             fewer[c] -= 1
-            try:
-                kinds = kinds_within(problem, fewer)
-            except ValueError:
+            kinds = try_kinds(problem, fewer)
+            if kinds is None:
                 continue
             removed = c if stratified else -1
             owners = codes - c if stratified else np.zeros(len(codes), np.int64)

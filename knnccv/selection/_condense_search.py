@@ -124,8 +124,8 @@ def remove_while_score_holds(
             break
         chosen = batch[:n].copy()
         kept[chosen] = False
-        trial = scorer.score(kept)
-        if sign * trial.score < best - limits.tol - SAME:
+        trial = scorer.score(kept) if scorer.allows(kept) else None
+        if trial is None or sign * trial.score < best - limits.tol - SAME:
             kept[chosen] = True
             if n == 1:
                 break
