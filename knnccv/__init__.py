@@ -24,6 +24,7 @@ _HOME = {
     "LeaveOut": "designs",
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
+    "SampledCV": "driver",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
     "SplitSpread": "driver",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from .driver import (
         CompleteCV,
         Influence,
+        SampledCV,
         SlowComputationWarning,
         SplitSpread,
         TieReport,

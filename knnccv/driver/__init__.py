@@ -13,6 +13,9 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_halves` draws halves of the samples and warns, `_half_scores` scores them from lists that `_keep_halves`
   filters; `_target` has what a score estimates, in words.
 - `_exact` and `_rational` compute with rational numbers.
+- `_method` chooses between exact kernels and `_decoupled`, which estimates the scores from training sets
+  that `_draws` draws for each sample, by the random numbers of `_random_stream`; `_sampling` checks the
+  arguments, `_sampled_result` has the `SampledCV`.
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
 - `_further_results` has methods of `CompleteCV` that would make its file too long.
@@ -57,6 +60,7 @@ from ._light_kernels import belong_together, first_kernel
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
+from ._sampled_result import SampledCV
 from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
@@ -78,6 +82,7 @@ __all__ = [
     "CompleteCV",
     "HalvesRequest",
     "Influence",
+    "SampledCV",
     "ScoringProblem",
     "SlowComputationWarning",
     "SplitSpread",
