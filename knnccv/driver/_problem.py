@@ -184,6 +184,7 @@ def validate_problem(
     else:
         labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
+        settings = dict(rule.for_classes(labels.classes, labels.counts, **settings))
     # Checked here, since the message of the design would be less helpful.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
     training_sets = () if stratified and rule.target == "values" else design.training_sets(labels)
