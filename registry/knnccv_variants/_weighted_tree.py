@@ -3,7 +3,7 @@
 The walk is a tree. At every cell of the neighbor list (`Cells`) it branches by the number of samples of the
 cell that are in the training set; the probability of a branch is a product of hypergeometric factors. A
 branch ends where the K nearest are known, and before if no later sample can change the outcome
-(`settled_outcome`), so that few branches are left where the classes are well separated.
+(`settled_votes`, `settled_order`), so that few branches are left where the classes are well separated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from knnccv._typing import Array
 from knnccv.kernel import jit
 from knnccv.sampling import fill_hypergeometric
 
-from ._outcomes import outcome_of, settled_outcome
+from ._outcomes import UNSETTLED, outcome_of, settled_order, settled_votes
+from ._weight_functions import RANKS
 
 NEGLIGIBLE = 1e-14
 """The total probability of the branches that a walk leaves out. `rounding_allowance` covers it: for two
@@ -56,78 +57,106 @@ def new_walk(n_cells):
 
 
 @jit
-def tree_score(cells, available, n_train, rule, n_nearest, budget):
-    """The expected outcome over all training sets, or NaN after `budget` steps.
+def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
+    """The expected outcome over all training sets; NaN if it would take more than `max_steps`.
 
-    `available` and `n_train` are, for every stratum, the numbers of samples and of training samples.
+    A step looks at one neighbor of one training set. `available` and `n_train` are, for every stratum, the
+    numbers of samples and of training samples. Branches with many of the nearest samples come first. They
+    have large probabilities and few branches of their own, so that the share that is done bounds the time
+    that is needed, roughly: hopeless walks end early.
     """
     n_cells = len(cells.kind)
     walk = new_walk(n_cells)
-    taken, chosen, probability = walk.taken, walk.chosen, walk.probability
-    most = np.zeros(n_cells, np.int64)
+    taken, chosen, probability, path, on_path = (
+        walk.taken, walk.chosen, walk.probability, walk.path, walk.on_path,
+    )  # fmt: skip
+    kind, first, stratum = cells.kind, cells.first, cells.stratum
+    by_bound = rule.by_pair or rule.form == RANKS
+    least = np.zeros(n_cells, np.int64)
     drawn = np.zeros(len(n_train), np.int64)
     start_of_law = np.zeros(n_cells + 1, np.int64)
     for j in range(n_cells):
         start_of_law[j + 1] = start_of_law[j] + cells.count[j] + 1
     laws = np.zeros(start_of_law[n_cells])
     slack = NEGLIGIBLE
-    total = lost = 0.0  # Neumaier's summation
+    total = lost = done = 0.0  # total and lost: Neumaier's summation
     steps = 0
+    checkpoint = max_steps // 32
     j = 0
     while True:
         steps += 1
-        if steps > budget:
-            return np.nan
+        if steps > checkpoint:
+            if steps > max_steps or done * max_steps < steps:
+                return np.nan
+            checkpoint *= 2
         ended = j == n_cells
-        if ended or cells.first[j] == j:
+        if ended or first[j] == j:
             share = probability[j]
+            outcome = 0.0
             if chosen[j] >= n_nearest:
-                outcome, more = _mean_outcome(cells, walk, j, rule, budget - steps)
+                outcome, more = _mean_outcome(cells, walk, j, rule, max_steps - steps)
                 steps += more
                 ended = True
-            elif ended:
-                outcome = 0.0
-            elif share <= slack:
-                slack -= share
-                outcome = 0.0
-                ended = True
-            else:
-                outcome = settled_outcome(cells, walk, j, rule)
-                ended = outcome == outcome
-            if ended:
                 if outcome != outcome:
                     return np.nan
+            elif not ended and share <= slack:
+                slack -= share
+                ended = True
+            elif not ended and on_path[j] > 0:
+                e = on_path[j]
+                steps += chosen[j]
+                if rule.by_pair and _others_have_no_weight(rule.pair_weights, path[0], j):
+                    for i in range(e):
+                        walk.used[i] = taken[path[i]]
+                    outcome = outcome_of(kind, cells.distance, path, walk.used, e, rule)
+                    ended = True
+                elif len(rule.scores) > 0 and rule.pair_weights[path[0]] < np.inf:
+                    if by_bound:
+                        winner = settled_votes(kind, path, taken, e, j, chosen[j], rule)
+                    else:
+                        winner = settled_order(kind, path, taken, e, j, chosen[j], rule)
+                    ended = winner != UNSETTLED
+                    if winner >= 0:
+                        outcome = rule.scores[winner]
+            if ended:
+                done += share
                 part = share * outcome
                 new = total + part
                 lost += (total - new) + part if abs(total) >= abs(part) else (part - new) + total
                 total = new
         if ended:
             j -= 1
-            while j >= 0 and taken[j] == most[j]:
-                drawn[cells.stratum[j]] -= taken[j]
+            while j >= 0 and taken[j] == least[j]:
+                drawn[stratum[j]] -= taken[j]
                 taken[j] = 0
                 j -= 1
             if j < 0:
                 return total + lost
-            taken[j] += 1
-            drawn[cells.stratum[j]] += 1
+            taken[j] -= 1
+            drawn[stratum[j]] -= 1
         else:
-            s = cells.stratum[j]
-            alone = cells.end[j] == cells.first[j] + 1
-            limit = n_nearest - chosen[j] if alone else cells.count[j]
-            least, most[j] = _fill_law(
-                laws, start_of_law[j], cells.count[j], n_train[s] - drawn[s], available[s] - cells.before[j],
-                limit,
-            )  # fmt: skip
-            taken[j] = least
-            drawn[s] += least
-        walk.on_path[j + 1] = walk.on_path[j]
+            s = stratum[j]
+            count = cells.count[j]
+            limit = n_nearest - chosen[j] if cells.end[j] == first[j] + 1 else count
+            left = available[s] - cells.before[j]
+            least[j], most = _fill_law(laws, start_of_law[j], count, n_train[s] - drawn[s], left, limit)
+            taken[j] = most
+            drawn[s] += most
+        on_path[j + 1] = on_path[j]
         if taken[j] > 0:
-            walk.path[walk.on_path[j]] = j
-            walk.on_path[j + 1] += 1
+            path[on_path[j]] = j
+            on_path[j + 1] += 1
         chosen[j + 1] = chosen[j] + taken[j]
         probability[j + 1] = probability[j] * laws[start_of_law[j] + taken[j]]
         j += 1
+
+
+@jit
+def _others_have_no_weight(pair_weights, nearest, j):
+    """Return True if samples from cell j on have no weight, as `nearest` is the nearest training sample's."""
+    return pair_weights[nearest] > 0 and (
+        pair_weights[j] == 0 or pair_weights[nearest] == np.inf > pair_weights[j]
+    )
 
 
 @jit
@@ -152,11 +181,11 @@ def _fill_law(laws, start, count, n_train, available, limit):
 
 
 @jit
-def _mean_outcome(cells, walk, j, rule, budget):
+def _mean_outcome(cells, walk, j, rule, max_steps):
     """The mean outcome over the orders of the last tied group, and the number of steps that it took.
 
     The walk has chosen K samples or more before cell j. Of those in the last group, a random subset is
-    among the K nearest: its numbers of samples of each cell have a multivariate hypergeometric distribution.
+    among the K nearest: the numbers of samples of its cells have a multivariate hypergeometric distribution.
     """
     e = walk.on_path[j]
     group = cells.first[walk.path[e - 1]]
@@ -168,7 +197,7 @@ def _mean_outcome(cells, walk, j, rule, budget):
     if e == q + 1:
         walk.used[q] = wanted
     if e == q + 1 or marked == wanted:
-        return outcome_of(cells, walk, e, rule), 1
+        return outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule), 1 + marked
     # An odometer over the cells of the group; the last one takes what is left.
     marked_left = np.empty(e - q, np.int64)
     wanted_left = np.empty(e - q, np.int64)
@@ -180,7 +209,7 @@ def _mean_outcome(cells, walk, j, rule, budget):
     fresh = True
     while i >= q:
         steps += 1
-        if steps > budget:
+        if steps > max_steps:
             return np.nan, steps
         size = walk.taken[walk.path[i]]
         rest = marked_left[i - q] - size
@@ -194,7 +223,7 @@ def _mean_outcome(cells, walk, j, rule, budget):
             continue
         ways = weight[i - q] * _choose(size, walk.used[i])
         if i == e - 1:
-            total += ways * outcome_of(cells, walk, e, rule)
+            total += ways * outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule)
             i -= 1
             fresh = False
             continue

@@ -64,10 +64,8 @@ def _score(order, distances, labels, target, constraints, stratified):
         return 0.0
     classes, places = classes_of(order.items, labels, constraints.n_classes)
     own = places[own_class]
-    if own < 0:
-        if len(constraints.table) == 0:
-            return 0.0
-        own = own_class - constraints.n_classes
+    if own < 0 and len(constraints.table) == 0:
+        return 0.0
     if len(classes) == 1:
         return score_of(constraints.table, own_class, classes[0], 1.0)
     scale = constraints.numbers[0]
@@ -86,7 +84,7 @@ def _score(order, distances, labels, target, constraints, stratified):
     for s in range(len(available)):
         stratum = classes[s] if stratified else 0
         available[s], n_train[s] = constraints.counts[stratum], constraints.n_train[stratum]
-        if s == own or not stratified:
+        if not stratified or s == own:
             available[s] -= constraints.held_out
     n_ranks = len(constraints.weights) - constraints.n_classes
     ranks = constraints.weights[:n_ranks]
@@ -106,11 +104,16 @@ def _score(order, distances, labels, target, constraints, stratified):
         reach = reach_of_ranks(ranks, k)
     else:
         reach = np.zeros((0, 0))
+    scores = np.empty(n_listed)
+    for c in range(n_listed):
+        scores[c] = score_of(constraints.table, own_class, classes[c], 1.0)
     rule = Rule(
-        form, scale, ranks, by_pair, pair_weights, k, fields.random == 1, own, classes, factors,
-        constraints.table, np.zeros(n_listed), labels.values, target, following, reach,
-        0.0 if _whole(pair_weights) and _whole(ranks) and _whole(factors) else MARGIN,
+        form, scale, ranks, by_pair, pair_weights, k,
         np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
+        scores, factors, np.zeros(n_listed), own if len(constraints.table) == 0 else -1,
+        fields.random == 1, following, reach,
+        0.0 if _whole(pair_weights) and _whole(ranks) and _whole(factors) else MARGIN,
+        labels.values, target,
     )  # fmt: skip
     return tree_score(cells, available, n_train, rule, constraints.n_nearest, fields.max_steps)
 
@@ -144,8 +147,10 @@ def weighted_decide(items, distances, labels, target, constraints):
     for t in range(n):
         c = labels.classes[items[t]]
         votes[c] += weights[t] * constraints.weights[n_ranks + c]
-    own = labels.classes[target]
-    return vote_outcome(votes, own, np.arange(constraints.n_classes), constraints.table, fields.random == 1)
+    scores = np.empty(constraints.n_classes)
+    for c in range(constraints.n_classes):
+        scores[c] = score_of(constraints.table, labels.classes[target], c, 1.0)
+    return vote_outcome(votes, scores, fields.random == 1)
 
 
 class Weighted(Variant):

@@ -77,11 +77,11 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
     if by_pair:
         for j in range(depth):
             pair_weights[j] = pair_weight(form, distances[j], distances[0], scale)
-    no_classes, no_numbers, no_table = np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
+    none, no_table = np.empty(0), np.empty((0, 0))
     rule = Rule(
-        form, scale, no_numbers, by_pair, pair_weights, k, False, 0, no_classes, no_numbers, no_table,
-        no_numbers, values, target, np.empty((0, 0), np.int64), no_table, 0.0,
+        form, scale, none, by_pair, pair_weights, k,
         np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
+        none, none, none, -1, False, np.empty((0, 0), np.int64), no_table, 0.0, values, target,
     )  # fmt: skip
     available = np.full(1, constraints.counts[0] - constraints.held_out)
     return tree_score(cells, available, constraints.n_train, rule, constraints.n_nearest, fields.max_steps)

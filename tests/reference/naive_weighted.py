@@ -5,7 +5,7 @@ Hechenbichler and Schliep (2004), scikit-learn's ``weights="distance"``, DINO's 
 """
 
 import math
-from itertools import chain, groupby
+from itertools import chain
 
 import naive
 
@@ -61,7 +61,7 @@ def squared_error(weights, targets, own, normalize=True):
     return sum((p - t) ** 2 for p, t in zip(predicted, own, strict=True))
 
 
-def per_item(distances, listed, score, n_nearest, ties="random"):
+def per_item(distances, listed, score, n_nearest, ties="random", average="item"):
     """Return the mean score of every sample over its training sets and tie orders; None if never tested.
 
     `listed` is a design of naive. ``score(x, order)`` scores sample x from its `n_nearest` nearest samples.
@@ -69,6 +69,7 @@ def per_item(distances, listed, score, n_nearest, ties="random"):
     n_items = len(distances)
     sums, counts = [0.0] * n_items, [0.0] * n_items
     for training, x, weight in naive.classifications(listed):
+        each = float(weight) if average == "pooled" else 1.0
         _, groups = naive.neighbor_order(distances[x], x)
         kept = [[j for j in group if j in training] for group in groups]
         kept = [group for group in kept if group]
@@ -76,11 +77,13 @@ def per_item(distances, listed, score, n_nearest, ties="random"):
             orders = [list(chain.from_iterable(kept))[:n_nearest]]
         else:
             orders = naive.random_beginnings(kept, n_nearest)
-        sums[x] += float(weight) * sum(score(x, order) for order in orders) / len(orders)
-        counts[x] += float(weight)
+        sums[x] += each * sum(score(x, order) for order in orders) / len(orders)
+        counts[x] += each
     return [s / c if c else None for s, c in zip(sums, counts, strict=True)]
 
 
-def groups_of(distances_row, order):
-    """Return the lengths of the tied groups of an order."""
-    return [len(list(group)) for _, group in groupby(order, key=lambda j: distances_row[j])]
+def mean_score(distances, y, listed, score, n_nearest, ties, average):
+    """Return the mean of `per_item` under an average of naive."""
+    found = per_item(distances, listed, score, n_nearest, ties, average)
+    weights = naive.item_weights(y, listed, average)
+    return sum(float(w) * s for w, s in zip(weights, found, strict=True) if s is not None)
