@@ -213,18 +213,3 @@ def test_the_whole_study_keeps_its_blocks(tmp_path, monkeypatch):
 def test_processes_give_the_same(tmp_path):
     blocks = [replace(SMALL, size=2), replace(SMALL, first=2, size=2)]
     assert run_all(blocks, tmp_path, n_jobs=2) == run_all(blocks, None)
-
-
-@pytest.mark.slow
-def test_the_quick_study(quick):
-    found, folder = quick("coverage")
-    assert not found.failures
-    claims = [line for line in found.lines if line.holds is not None]
-    assert len(claims) == 6
-    assert {line.verdict for line in claims} == {"holds"}
-    assert {path.name for path in folder.iterdir()} == {
-        "coverage.md",
-        "coverage.csv",
-        "coverage-coverage.png",
-    }
-    assert _blocks.SEED == 20
