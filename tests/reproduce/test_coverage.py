@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knnccv import LeaveOut, Neighbors
-from knnccv.reproduce.coverage import __main__, _blocks, _cells, _report, _rivals, _summary
+from knnccv.reproduce.coverage import __main__, _cells, _report, _rivals, _summary
 from knnccv.reproduce.coverage._blocks import Block, run_all, run_block
 from knnccv.reproduce.coverage._populations import POPULATIONS, gaussians
 from knnccv.reproduce.coverage._scenes import SCENES, pvalues
