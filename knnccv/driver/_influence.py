@@ -196,8 +196,8 @@ def influence(
         removals = tuple(_removals(problem, reduced))
         joint: list[JointRemoval | MixedRemoval] = [*joint_removals(problem, reduced)]
         if any(removal.at_once is not None for removal in removals):
-            tasks, weights = zip(*((each.task, each.weights) for each in removals), strict=True)
-            joint = [*mixed_removals(problem, tasks, weights)]
+            by_size = [each.weights for each in removals]
+            joint = [*mixed_removals(problem, [each.task for each in removals], by_size)]
         remover = BlockRemover(
             neighbors,
             problem.kernel_labels(),

@@ -282,8 +282,8 @@ class Variant(ABC):
     ) -> tuple[Kernel, Tables] | None:
         """A `removal_kernel` for the mean score over training sets of several sizes, or None.
 
-        The tasks differ in ``n_train`` alone and are not stratified; ``shares`` are their weights and sum to
-        1. The constraints have the ``n_train`` of the first task.
+        The tasks differ in ``n_train`` alone and are not stratified. The ``shares`` are their weights, with
+        the sum 1. The constraints have the ``n_train`` of the first task.
         """
         return None
 
