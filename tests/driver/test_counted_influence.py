@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from knnccv import KFold, LeaveOut, Subsample, complete_cv
-from knnccv.driver._problem import AVERAGES
+
+AVERAGES = ("pooled", "item", "class")
 
 
 def problem(seed):
