@@ -106,8 +106,8 @@ class BootstrapScore:
     def score_632_plus(self) -> float:
         """The .632+ estimate, which gives the out-of-bag score the more weight the more the rule overfits.
 
-        The weight is 0.632 / (1 - 0.368 R) with R = `overfitting_rate`, and the out-of-bag error is not
-        above that without information (eq. 32).
+        The weight is 0.632 / (1 - 0.368 R) with R = `overfitting_rate`. Where the out-of-bag error is above
+        that without information, the correction of the .632 estimate takes the latter in its place (eq. 32).
         """
         apparent, left_out, uninformed = map(
             self._error, (self.resubstitution, self.oob, self.no_information)

@@ -25,7 +25,7 @@ from ..designs import (
 )
 from ..kernel import Constraints, Labels, Task, Variant, constraints_for
 from ..variants import get_variant
-from ._priors import by_class, check_average, check_labels_of, class_shares
+from ._priors import check_average, check_labels_of, class_shares
 
 TIES = ("index", "random")
 
