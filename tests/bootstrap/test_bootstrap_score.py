@@ -79,7 +79,7 @@ def test_the_rate_is_clipped():
     worse = bootstrap_score(np.arange(20.0)[:, None], np.arange(20) % 2, "nn")
     assert 1 - worse.oob > 1 - worse.no_information  # neighbors have the other label
     assert worse.overfitting_rate == 1
-    # Efron & Tibshirani 1997, eq. 32 with R' = 1, an apparent error of 0 and gamma = 1/2; .632 is not clipped.
+    # Efron & Tibshirani 1997, eq. 32 with R' = 1, an apparent error of 0 and gamma = 1/2.
     assert worse.score_632_plus == pytest.approx(1 - 0.632 * (1 - worse.oob) - 0.5 * 0.368)
     better = bootstrap_score(np.arange(20.0)[:, None], np.zeros(20, int), n_neighbors=3)
     assert better.overfitting_rate == 0
@@ -200,7 +200,7 @@ def test_rules_of_others_are_refused():
     class Other(type(get_variant("nn"))):
         name = "other"
 
-    with pytest.raises(ValueError, match="bootstrap_score knows the rules 'nn', .* got 'other'"):
+    with pytest.raises(ValueError, match=r"bootstrap_score knows the rules 'nn', .* got 'other'"):
         bootstrap_score(X, Y, Other)
 
 
