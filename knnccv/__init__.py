@@ -26,6 +26,7 @@ _HOME = {
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
     "RebalancedLeaveOneOut": "designs",
+    "SampledCV": "driver",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
     "SplitSpread": "driver",
@@ -54,12 +55,23 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warmup",
 }
-_MODULES = ("datasets", "episodes", "hvdm", "plot", "retrieval", "rib", "rivals", "sklearn", "testing")
+_MODULES = (
+    "datasets",
+    "episodes",
+    "hvdm",
+    "plot",
+    "retrieval",
+    "rib",
+    "rivals",
+    "selection",
+    "sklearn",
+    "testing",
+)
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, sklearn, testing
+    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, selection, sklearn, testing
     from ._warmup import warm
     from .bootstrap import BootstrapScore, bootstrap_score
     from .curves import Surface, loo_curve, loo_identity, surface
@@ -77,6 +89,7 @@ if TYPE_CHECKING:
     from .driver import (
         CompleteCV,
         Influence,
+        SampledCV,
         SlowComputationWarning,
         SplitSpread,
         TieReport,

@@ -82,8 +82,8 @@ def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
         raise ValueError(msg)
     if chosen == "leave_out" and args.stratify and args.leave_out != 1:
         msg = (
-            f"--leave-out {args.leave_out} cannot be stratified, only --leave-out 1 (one sample of every class "
-            "together); use --per-class or --train-size with --stratify"
+            f"--leave-out {args.leave_out} cannot be stratified, only --leave-out 1 (one sample of every "
+            "class together); use --per-class or --train-size with --stratify"
         )
         raise ValueError(msg)
     if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):

@@ -23,7 +23,7 @@ from ..designs import (
     TrainingSets,
     as_design,
 )
-from ..kernel import Constraints, Labels, Task, Variant, constraints_for
+from ..kernel import Constraints, Labels, Task, Variant, constraints_for, distance_kernels
 from ..variants import get_variant
 from ._priors import check_average, check_labels_of, class_shares
 
@@ -156,8 +156,11 @@ def validate_problem(
     ties: str | None,
     average: Any,
     parameters: Mapping[str, Any],
+    method: str | None = None,
 ) -> ScoringProblem:
     """Check all arguments that define a problem.
+
+    The rule needs kernels that see no distances, unless the `method` of `complete_cv` is given.
 
     Raises
     ------
@@ -166,12 +169,13 @@ def validate_problem(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
+    tie_rules = rule.tie_rules if rule.kernels() or distance_kernels(rule) else TIES
     if ties is None:
-        ties = "random" if "random" in rule.tie_rules else "index"
+        ties = "random" if "random" in tie_rules else "index"
     check_choice("ties", ties, TIES)
     average = check_average(average)
-    if ties not in rule.tie_rules:
-        allowed = " or ".join(repr(name) for name in rule.tie_rules)
+    if ties not in tie_rules:
+        allowed = " or ".join(repr(name) for name in tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
         raise ValueError(msg)
     design = as_design(cv, folds=KFold if rule.target == "values" else StratifiedKFold)
@@ -182,6 +186,7 @@ def validate_problem(
     else:
         labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
+        settings = dict(rule.for_classes(labels.classes, labels.counts, **settings))
     check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
@@ -204,10 +209,24 @@ def validate_problem(
         targets,
     )
     for task in (task for kind in training_sets for task in problem.tasks_to_check(kind)):
-        _check_kernel(rule, task, cv)
+        if not _has_other_way(rule, task, method):
+            _check_kernel(rule, task, cv)
         rule.check(task, **settings)
     rule.check_targets(values, **settings)
     return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
+
+
+def _has_other_way(rule: Variant, task: Task, method: str | None) -> bool:
+    """Return True if `complete_cv` can score the rule by this method without `Variant.kernel_for`."""
+    by_distance = rule.distance_kernel_for(task) is not None
+    match method:
+        case "exact":
+            return by_distance
+        case "auto":
+            return by_distance or rule.decision() is not None
+        case "sampled":
+            return rule.decision() is not None or bool(rule.kernels())
+    return False
 
 
 def _check_tested(average: Any, weights: Any, labels: EncodedLabels, design: Design) -> None:

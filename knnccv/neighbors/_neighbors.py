@@ -314,6 +314,12 @@ class Neighbors(FromPairs):
         """
         return self._engine(depth, prepare=True).search(np.ascontiguousarray(rows), depth)
 
+    def distances_of(self, lists: NeighborLists) -> Array:
+        """The distances of lists, float64; entries beyond the end of a list may be anything."""
+        with np.errstate(all="ignore"):
+            found = self._source.to_distance(lists.values)
+        return np.require(found, np.float64, ("C", "W"))
+
     def room(self, depth: int) -> NeighborLists | None:
         """Empty lists of all samples, to be filled and passed to `store`; None if they are not needed.
 
