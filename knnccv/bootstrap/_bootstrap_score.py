@@ -81,8 +81,8 @@ def bootstrap_score(
     -----
     Given that the tested sample is left out, the draws fall on the other N - 1 samples independently and
     with equal probabilities. Of the K nearest draws, those before the sample of the K-th are independent
-    and uniform on the samples before it. So the vote of the K nearest is multinomial, and the score is a sum
-    over the position of the K-th draw, with positive terms.
+    and uniform on the samples before it. So the vote of the K nearest is multinomial, and the score is a
+    sum over the position of the K-th draw, with positive terms.
 
     Efron & Tibshirani, "Improvements on Cross-Validation: The .632+ Bootstrap Method", Journal of the
     American Statistical Association 92, 1997, eq. 17 (leave-one-out bootstrap), 24 (.632) and 27 to 32
