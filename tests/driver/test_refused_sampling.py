@@ -5,8 +5,18 @@ import pytest
 from decide_rules import Nearness, Prepared
 from problems import blobs
 
-from knnccv import KFold, LeaveGroupsOut, Subsample, complete_cv, monte_carlo_cv, register, surface
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+    register,
+    surface,
+    unregister,
+)
 from knnccv.kernel import Variant, jit
+from knnccv.testing import check_variant
 
 X, Y = blobs(0, 24, 2)
 
@@ -138,3 +148,23 @@ def test_a_rule_needs_a_kernel_or_a_function():
 
     with pytest.raises(TypeError, match="neither a fixed nor a stratified kernel, and no function decide"):
         complete_cv(X, Y, Empty, KFold(3))
+
+
+def test_a_registered_rule_has_its_name():
+    try:
+        register(Nearness)
+        found = complete_cv(X, Y, "nearness", KFold(3), n_draws=4)
+        assert found.score == complete_cv(X, Y, Nearness(), KFold(3), n_draws=4).score
+        with pytest.raises(
+            ValueError, match="has no kernel without distances: there is nothing to compare"
+        ):
+            check_variant("nearness", len)
+    finally:
+        unregister("nearness")
+
+
+@pytest.mark.parametrize("state", [3, None, np.random.default_rng(0)])
+def test_random_states(state):
+    first = complete_cv(X, Y, Nearness, KFold(3), n_draws=4, random_state=state)
+    second = complete_cv(X, Y, Nearness, KFold(3), n_draws=4, random_state=state)
+    assert (first.score == second.score) == (state == 3)
