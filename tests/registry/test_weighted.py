@@ -199,3 +199,69 @@ def test_neighbors_of_one_class_are_one_node():
     found = complete_cv(X, y, "weighted", KFold(10), n_neighbors=50, weights="softmax", temperature=5.0)
     assert found.score == 1
     assert found.certified
+
+
+def halving(distances):
+    """A weight that halves with every half unit."""
+    return np.exp2(-2 * distances)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_functions_of_distances_are_sampled(seed):
+    case = problems.problem(seed)
+    distances, y = case.distances.tolist(), np.unique(case.y, return_inverse=True)[1].tolist()
+    n_items = len(y)
+    k = 2
+    found = complete_cv(
+        case.distances, y, "weighted", Subsample(3), metric="precomputed", n_neighbors=k, weights=halving
+    )
+
+    def score(x, order):
+        weights = [0.5 ** (2 * distances[x][j]) for j in order]
+        return naive_weighted.score_votes(weights, [y[j] for j in order], y[x], max(y) + 1)
+
+    listed = naive.subsample(n_items, 3)
+    expected = naive_weighted.mean_score(distances, y, listed, score, k, "random", "pooled")
+    assert not found.certified
+    assert abs(found.score - expected) <= 5 * found.std_error + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        (lambda d: -d - 1, ValueError, "must return numbers from 0 to 1e\\+100, got -"),
+        (lambda d: d * np.nan, ValueError, "must return numbers from 0 to 1e\\+100, got nan"),
+        (lambda d: d + np.inf, ValueError, "must return numbers from 0 to 1e\\+100, got inf"),
+        (
+            lambda d: d[:, 0],
+            ValueError,
+            "must return an array of shape \\(\\d+, 3\\)",
+        ),
+        (lambda d: d[:1], ValueError, "must return an array of shape \\(\\d+, 3\\)"),
+        (lambda _: 1.0, ValueError, "got shape \\(\\)"),
+        (lambda _: None, ValueError, "got shape \\(\\)"),
+        (lambda d: d.astype(str), TypeError, "must return real numbers"),
+    ],
+)
+def test_bad_functions(weights, error, message):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), np.repeat([0, 1], 6)
+    with pytest.raises(error, match=message):
+        complete_cv(X, y, "weighted", KFold(3), n_neighbors=3, weights=weights, n_jobs=1)
+
+
+@pytest.mark.parametrize("weights", ["inverse", "gaussian"])
+def test_distances_below_0_are_refused(weights):
+    rng = np.random.default_rng(0)
+    distances, y = rng.normal(size=(12, 12)), np.tile([0, 1], 6)
+    with pytest.raises(ValueError, match="needs distances of at least 0, got -"):
+        complete_cv(
+            distances,
+            y,
+            "weighted",
+            KFold(3),
+            n_neighbors=3,
+            weights=weights,
+            metric="precomputed",
+            n_jobs=1,
+        )
