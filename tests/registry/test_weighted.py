@@ -182,13 +182,13 @@ def test_a_walk_that_takes_too_long_is_sampled():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     full = complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, method="exact")
-    short = complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=500, n_draws=2000)
+    short = complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=3000, n_draws=2000)
     exact = short.per_item_std_error == 0
     assert 0 < exact.sum() < 40
     np.testing.assert_array_equal(short.per_item[exact], full.per_item[exact])
     assert abs(short.score - full.score) < 5 * short.std_error
     with pytest.raises(ValueError, match="they would take too long"):
-        complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=500, method="exact")
+        complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=3000, method="exact")
 
 
 def test_neighbors_of_one_class_are_one_node():
