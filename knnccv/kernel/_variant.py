@@ -254,6 +254,10 @@ class Variant(ABC):
         """
         return None
 
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """Return True if `prepare_distances` has something to do; by default if the class defines it."""
+        return type(self).prepare_distances is not Variant.prepare_distances
+
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
         """A kernel that compiles faster than `kernel_for`'s, or None.
 
