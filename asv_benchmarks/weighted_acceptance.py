@@ -51,8 +51,8 @@ WINE_SHARE = 0.5
 
 
 def halving(distances):
-    """A function as users write them: a weight that halves with every five units."""
-    return np.exp2(-distances / 5.0)
+    """A function as users write them: a weight that halves with every fifty units."""
+    return np.exp2(-distances / 50.0)
 
 
 def codes(y):
@@ -286,7 +286,7 @@ def unit_features(n_items, n_features, n_classes, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_items)
     centers = rng.normal(size=(n_classes, n_features))
-    X = centers[y] + rng.normal(size=(n_items, n_features)) * 3.0
+    X = centers[y] + rng.normal(size=(n_items, n_features)) * 7.0
     return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
 
 
@@ -301,7 +301,9 @@ def dino(scale):
     print("|---|---|---|---|---|---|---|---|")
     for design, n_draws in ((LeaveOut(1), 2), (Subsample(0.5), 40)):
         for k in (20, 200):
-            asked = {"cv": design, "n_neighbors": k, "n_draws": n_draws, "metric": "cosine"} | options
+            method = "exact" if isinstance(design, LeaveOut) else "sampled"
+            asked = {"cv": design, "n_neighbors": k, "metric": "cosine", "method": method} | options
+            asked["n_draws"] = n_draws
             complete_cv(*warm, "weighted", **asked)
             depth = complete_cv(Neighbors.from_data(X, "cosine"), y, "knn", design, n_neighbors=k).depth
             near = Neighbors.from_data(X, "cosine")
