@@ -67,7 +67,7 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
     if form == FUNCTION or (distances[0] < 0 and fields.signed == 0):
         return np.nan
     values = labels.values
-    if form == RANKS or form == UNIFORM or k == 1 or fields.normalize == 0:
+    if form in (RANKS, UNIFORM) or k == 1 or fields.normalize == 0:
         return _chain(order, distances, values, target, constraints, form, k, scale, fields.normalize)
     if form == SOFTMAX and not distances[depth - 1] - distances[0] <= MAX_EXPONENT * scale:
         return np.nan
@@ -206,9 +206,9 @@ class WeightedRegression(Variant):
         if form in (UNIFORM, SOFTMAX) or (form >= GAUSSIAN and parameters["bandwidth"] is not None):
             return
         msg = (
-            "normalize=False needs bounded weights that depend on a sample's own distance alone: 'uniform', "
-            f"'softmax' or a kernel with a bandwidth, got weights={parameters['weights']!r} with "
-            f"bandwidth={parameters['bandwidth']!r}"
+            "normalize=False needs bounded weights that depend on a sample's own distance alone: "
+            "'uniform', 'softmax' or a kernel with a bandwidth, got "
+            f"weights={parameters['weights']!r} with bandwidth={parameters['bandwidth']!r}"
         )
         raise ValueError(msg)
 

@@ -90,7 +90,7 @@ def test_votes_equal_the_enumeration(seed, form):
 @pytest.mark.parametrize("form", [*WEIGHTS, "pairs"])
 @pytest.mark.parametrize("seed", range(16))
 def test_errors_equal_the_enumeration(seed, form):
-    """"pairs": weights of the pair that are divided by K."""
+    """ "pairs": weights of the pair that are divided by K."""
     case = problems.problem(seed)
     rng = np.random.default_rng([seed, len(form)])
     y = rng.integers(-5, 9, (len(case.y), 1 + seed % 2))
