@@ -96,12 +96,12 @@ DATA = {
 RULES = {"distance": ("distance", plain.inverse), "function": (halving, halving)}
 
 
-def splitters(n_splits, stratified):
+def splitter_of(number, n_splits, stratified):
     """Name, splitter, splits of one run."""
-    yield "ShuffleSplit(test_size=0.25)", ShuffleSplit(n_splits, test_size=0.25, random_state=1), 1
-    folds, repeats = 5, n_splits // 5
+    if number == 0:
+        return "ShuffleSplit(test_size=0.25)", ShuffleSplit(n_splits, test_size=0.25, random_state=1), 1
     kind = RepeatedStratifiedKFold if stratified else RepeatedKFold
-    yield f"{kind.__name__}(5)", kind(n_splits=folds, n_repeats=repeats, random_state=2), folds
+    return f"{kind.__name__}(5)", kind(n_splits=5, n_repeats=n_splits // 5, random_state=2), 5
 
 
 def estimators(scale):
@@ -116,32 +116,31 @@ def estimators(scale):
         regression = y.dtype == float
         score = plain.neg_mean_squared_error if regression else plain.accuracy
         estimator_of = KNeighborsRegressor if regression else KNeighborsClassifier
-        kinds = splitters(int(SPLITS * scale), stratified=not regression)
-        for at, (splitter, cv, per_run) in enumerate(kinds):
-            k = (5, 9)[(number + at) % 2]
-            weights = ("distance", "function")[(number // 2 + at) % 2 if number % 3 else 0]
-            given, weigh = RULES[weights]
-            started = time.process_time()
-            found = expected_score(
-                estimator_of(k, weights=given),
-                X,
-                y,
-                cv=cv,
-                scoring=score.__name__,
-                method="auto",
-                random_state=3,
-                n_jobs=1,
-            )
-            taken = time.process_time() - started
-            scores = plain.split_scores(near, y, cv.split(X, y), k, weigh, score)
-            mean, error = plain.mean_and_error(scores, per_run)
-            z = (found.score - mean) / math.hypot(error, found.std_error)
-            worst = max(worst, abs(z))
-            print(
-                f"| {name} | {weights} | {k} | {splitter} | {found.score:.6f} | {found.std_error:.1e} "
-                f"| {mean:.6f} | {error:.1e} | {z:+.2f} | {taken:.1f} |",
-                flush=True,
-            )
+        splitter, cv, per_run = splitter_of(number % 2, int(SPLITS * scale), stratified=not regression)
+        k = (5, 9)[number // 2 % 2]
+        weights = ("distance", "distance", "function")[number % 3]
+        given, weigh = RULES[weights]
+        started = time.process_time()
+        found = expected_score(
+            estimator_of(k, weights=given),
+            X,
+            y,
+            cv=cv,
+            scoring=score.__name__,
+            method="auto",
+            random_state=3,
+            n_jobs=1,
+        )
+        taken = time.process_time() - started
+        scores = plain.split_scores(near, y, cv.split(X, y), k, weigh, score)
+        mean, error = plain.mean_and_error(scores, per_run)
+        z = (found.score - mean) / math.hypot(error, found.std_error)
+        worst = max(worst, abs(z))
+        print(
+            f"| {name} | {weights} | {k} | {splitter} | {found.score:.6f} | {found.std_error:.1e} "
+            f"| {mean:.6f} | {error:.1e} | {z:+.2f} | {taken:.1f} |",
+            flush=True,
+        )
     print(f"\nlargest |z|: {worst:.2f} (limit 4)")
 
 
