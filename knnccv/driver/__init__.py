@@ -48,9 +48,18 @@ from ._halves import (
     uncertain_lists,
 )
 from ._influence_result import Influence
+from ._influence_rows import (
+    CHANGES_AT_ONCE,
+    CHANGES_ONE_BY_ONE,
+    WITHOUT_LAST_OF,
+    changes_at_once,
+    changes_one_by_one,
+    without_last_of,
+)
+from ._light_kernels import belong_together, first_kernel
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
-from ._rows import score_rows, usable_lengths
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._sampled_result import SampledCV
 from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
@@ -60,11 +69,15 @@ from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
+    "CHANGES_AT_ONCE",
+    "CHANGES_ONE_BY_ONE",
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "MOST_UNDECIDED",
+    "SCORE_ROWS",
     "TIES",
     "TOLERANCE",
+    "WITHOUT_LAST_OF",
     "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
@@ -77,12 +90,16 @@ __all__ = [
     "alike_samples",
     "all_lists",
     "announce_profile",
+    "belong_together",
     "block_scorer",
     "callers_level",
+    "changes_at_once",
+    "changes_one_by_one",
     "check_request",
     "complete_cv",
     "depth_for_halves",
     "first_depth",
+    "first_kernel",
     "halvings_of",
     "has_grown",
     "is_accuracy",
@@ -101,4 +118,5 @@ __all__ = [
     "validate_problem",
     "weights_of",
     "within_half",
+    "without_last_of",
 ]
