@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "BootstrapScore": "bootstrap",
     "Comparison": "inference",
     "Comparisons": "inference",
     "CompleteCV": "driver",
@@ -24,6 +25,7 @@ _HOME = {
     "LeaveOut": "designs",
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
+    "RebalancedLeaveOneOut": "designs",
     "SampledCV": "driver",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
@@ -36,6 +38,7 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "bootstrap_score": "bootstrap",
     "compare": "inference",
     "compare_all": "inference",
     "complete_cv": "driver",
@@ -70,12 +73,14 @@ __all__ = sorted([*_HOME, "__version__", *_MODULES])
 if TYPE_CHECKING:
     from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, selection, sklearn, testing
     from ._warmup import warm
+    from .bootstrap import BootstrapScore, bootstrap_score
     from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (
         Design,
         KFold,
         LeaveGroupsOut,
         LeaveOut,
+        RebalancedLeaveOneOut,
         StratifiedKFold,
         StratifiedSubsample,
         Subsample,

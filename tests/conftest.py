@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import itertools
 import os
@@ -19,6 +20,9 @@ from knnccv.datasets import _download
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 CASES = 2
 """How many cases of a parametrized test are among the fast tests."""
+# The compiler makes millions of objects that live long: with Python's own thresholds the collector takes a
+# tenth of the time of the fast tests to look at them again and again.
+gc.set_threshold(100_000, 20, 100)
 _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 

@@ -27,7 +27,7 @@ def complete_cv(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
-    average: str = "pooled",
+    average: Any = "pooled",
     tol: float = 1e-12,
     exact: bool = False,
     method: str = "auto",
@@ -52,8 +52,8 @@ def complete_cv(
         "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share" or "brier"),
         "regression" (`n_neighbors`; the score is the mean squared error), or another registered one.
     cv : int or design, default 5
-        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
-        integer is that number of stratified folds, for "regression" of plain ones.
+        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `RebalancedLeaveOneOut`,
+        `LeaveGroupsOut`; an integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`. Leave it out if X is a `Neighbors`.
     metric_params : mapping, optional
@@ -61,11 +61,12 @@ def complete_cv(
     ties : {"random", "index"}, default "random"
         "random": the exact mean over all orders of tied samples, independent of the order of the data.
         "index": tied samples in the order of the data; the default for a rule that does not offer "random".
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
         "pooled": all classifications of a split have equal weight (as in the papers; for k-fold designs the
         mean of the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be
         tested have equal weight (for k-fold designs the score of ``cross_val_predict``). "class": all
-        classes have equal weight.
+        classes have equal weight. A mapping gives every class its share, positive and 1 in sum (target
+        priors): the score where classes are as frequent as that, see ``docs/guide/balance.md``.
     tol : float, default 1e-12
         Admissible error, relative to the largest absolute score. With 0 all neighbors are used.
     exact : bool, default False

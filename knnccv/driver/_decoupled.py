@@ -7,111 +7,197 @@ training sample.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .._parallel import ExecutorLike, WorkerPool, stop_flag
 from .._typing import Array, Kernel
-from ..designs import TrainingSets
+from ..designs import GroupTrainingSets, TrainingSets
 from ..kernel import (
     Constraints,
     Labels,
     Tables,
     Task,
+    Variant,
     compile_decide,
     compile_driver,
     compile_kernel,
     constraints_for,
 )
 from ..neighbors import Neighbors
-from ..sampling import fixed_tail
 from ._depth import first_depth
-from ._draws import SCORE_DRAWS, decide_unused, score_draws, score_kernel_unused
-from ._kind_scorer import KindScorer
+from ._drawn_scores import (
+    COLLECT_DRAWS,
+    SCORE_DRAWS,
+    collect_draws,
+    decide_unused,
+    kernel_unused,
+    score_draws,
+)
 from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
+from ._method import of_groups
 from ._problem import ScoringProblem
 from ._rows import usable_lengths
-from ._sampling import DrawnScores, Sampling, replicate_sizes
+from ._sampling import DrawnScores, Sampling, draws_of
 
 RARE = 2e-5
 """The first lists are so deep that half this share of the draws goes on beyond them."""
+AT_ONCE = 2**20
+"""Number of distances that `Variant.prepare_distances` gets at once; more if one sample has more."""
+IN_CACHE = 2**16
+"""The same without it: few enough for the processor's cache."""
 
 
 @dataclass(frozen=True)
 class DrawnKind:
-    """One kind of training sets, and how they are drawn and scored."""
+    """One kind of training sets, and how they are drawn and scored.
+
+    ``sets`` are the constraints of the training sets, ``constraints`` those of a known one, for `decide` or
+    the kernel. ``number`` is the place of the kind in the design.
+    """
 
     decide: Kernel | None
     kernel: Kernel | None
     sets: Constraints
     constraints: Constraints
-    sizes: Array
-    ties: KindScorer
+    n_draws: int
+    untested: Array
     number: int
 
-    def compile(self) -> None:
-        """Compile the functions that score a training set."""
-        compile_decide(self.decide or decide_unused, "the rule")
-        compile_kernel(self.kernel or score_kernel_unused, "the rule")
+    @property
+    def n_nearest(self) -> int:
+        """The number of nearest training samples that decide."""
+        return self.constraints.n_nearest
 
 
 @dataclass(frozen=True)
 class DrawScorer:
-    """Everything a worker needs to estimate the scores of a block of samples."""
+    """Everything a worker needs to estimate the scores of a block of samples.
+
+    ``strata_of`` int64 (n_items,) are the strata of the samples, or their groups if `of_groups`.
+    ``prepare`` is `Variant.prepare_distances` with the parameters, or None.
+    """
 
     neighbors: Neighbors
     labels: Labels
+    strata_of: Array
+    of_groups: bool
     kinds: tuple[DrawnKind, ...]
     average_ties: bool
     seed: int
     name: str
+    prepare: Callable[[Array], Any] | None
 
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
+        owner = f"variant {self.name!r}"
         for kind in self.kinds:
-            kind.compile()
-        compile_driver(score_draws, SCORE_DRAWS)
+            compile_decide(kind.decide or decide_unused, owner)
+            compile_kernel(kind.kernel or kernel_unused, owner)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+        compile_driver(collect_draws, COLLECT_DRAWS)
+        compile_driver(score_draws, SCORE_DRAWS)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array]:
-        """Return scores, variances and shares beyond the lists (n_kinds, n_rows), and a mask of ties."""
+        """Return scores, variances and shares beyond the lists (n_kinds, n_rows), and a mask of ties.
+
+        Raises
+        ------
+        ValueError
+            If the rule returns a score that is not a number.
+        """
         lists = self.neighbors.search(rows, depth)
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
-        scores, variances, missed = np.zeros((3, len(self.kinds), len(rows)))
+        found = np.zeros((3, len(self.kinds), len(rows)))
+        reach = np.zeros((len(self.kinds), len(rows)), np.int64)
         mixed = np.empty(len(rows), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
-        tied = np.zeros(len(rows), bool)
         distances = lists.values
         if self.kinds[0].decide is not None:
             distances = self.neighbors.distances_of(lists)
+        block = lists.items, lists.values, distances, lengths, rows
         for j, kind in enumerate(self.kinds):
             with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-                score_draws(
-                    kind.decide or decide_unused,
-                    kind.kernel or score_kernel_unused,
-                    kind.decide is not None,
-                    lists.items,
-                    lists.values,
-                    distances,
-                    lengths,
-                    rows,
-                    self.average_ties,
-                    self.labels,
-                    kind.sets,
-                    kind.constraints,
-                    kind.sizes,
-                    np.uint64(self.seed),
-                    kind.number,
-                    scores[j],
-                    variances[j],
-                    missed[j],
-                    stop_flag(),
-                )
-            kind.ties.leave_out_untested(scores[j], missed[j], rows, self.labels)
-            variances[j][np.isnan(scores[j]) & kind.ties.untested[self.labels.classes[rows]]] = 0.0
-            tied |= kind.ties.ties_that_matter(mixed, lists, rows, self.labels, RARE)
-        return scores, variances, missed, tied
+                self._score(kind, block, found[:, j], reach[j])
+            self._check(kind, found[0, j], rows)
+            untested = kind.untested[self.labels.classes[rows]]
+            found[0, j, untested], found[1:, j, untested], reach[j, untested] = np.nan, 0.0, 0
+        return found[0], found[1], found[2], (mixed >= 0) & (reach.max(axis=0) > mixed)
+
+    def _score(self, kind: DrawnKind, block: tuple[Array, ...], found: Array, reach: Array) -> None:
+        """Draw and score a few rows at a time."""
+        rows = block[-1]
+        k, n_draws = kind.n_nearest, kind.n_draws
+        step = max(1, (IN_CACHE if self.prepare is None else AT_ONCE) // (n_draws * k))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            some = tuple(each[part] for each in block)
+            n_rows = len(some[-1])
+            near, apart = np.empty((n_rows, n_draws, k), np.int64), np.empty((n_rows, n_draws, k))
+            numbers = np.empty((n_rows, n_draws), np.int64)
+            collect_draws(
+                *some,
+                self.average_ties,
+                self.strata_of,
+                self.of_groups,
+                kind.sets,
+                np.uint64(self.seed),
+                kind.number,
+                near,
+                apart,
+                numbers,
+                reach[part],
+                stop_flag(),
+            )
+            if stop_flag()[0]:
+                return
+            if self.prepare is not None:
+                apart = self._prepared(apart.reshape(-1, k)).reshape(apart.shape)
+            each = np.empty((3, n_rows))
+            score_draws(
+                kind.decide or decide_unused,
+                kind.kernel or kernel_unused,
+                kind.decide is not None,
+                near,
+                apart,
+                numbers,
+                some[-1],
+                self.labels,
+                kind.constraints,
+                *each,
+                stop_flag(),
+            )
+            found[:, part] = each
+
+    def _prepared(self, distances: Array) -> Array:
+        """What `decide` gets in place of the distances (n_draws, k)."""
+        assert self.prepare is not None
+        given = self.prepare(distances.copy())
+        if given is None:
+            return distances
+        prepared = np.require(given, np.float64, ("C", "W"))
+        if prepared.shape != distances.shape:
+            msg = (
+                f"prepare_distances of variant {self.name!r} must return an array of shape "
+                f"{distances.shape}, the shape of the distances, got {prepared.shape}"
+            )
+            raise ValueError(msg)
+        return prepared
+
+    def _check(self, kind: DrawnKind, scores: Array, rows: Array) -> None:
+        bad = ~np.isfinite(scores)
+        if bad.any() and not stop_flag()[0]:
+            at = int(np.argmax(bad))
+            what = "function decide" if kind.decide is not None else "kernel"
+            msg = (
+                f"the {what} of variant {self.name!r} returned a score that is not a finite number for "
+                f"sample {int(rows[at])}: the mean over its training sets is {scores[at]}"
+            )
+            raise ValueError(msg)
 
 
 def sampled_scores(
@@ -124,10 +210,9 @@ def sampled_scores(
     executor: ExecutorLike | None = None,
     progress: bool = False,
 ) -> DrawnScores:
-    """Estimates of A_x for some samples; lists are deepened where draws go on beyond them."""
+    """Estimates of A_x for some samples; lists are deepened where draws goes on beyond them."""
     scorer = draw_scorer(problem, neighbors, sampling)
-    tails = tuple(kind.ties.fixed_tail for kind in scorer.kinds)
-    depth = deepest = first_depth(problem, neighbors, RARE, tails)
+    depth = deepest = first_depth(problem, neighbors, RARE)
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items
     scores, variances, missed = np.zeros((3, n_kinds, n_items))
     tied = np.zeros(n_items, bool)
@@ -147,7 +232,7 @@ def sampled_scores(
                 break
             rows = rows[(missed[:, rows] > 0).any(axis=0)]
             depth = min(2 * depth, neighbors.max_depth)
-    n_draws = sum(int(kind.sizes.sum()) for kind in scorer.kinds)
+    n_draws = sum(kind.n_draws for kind in scorer.kinds)
     return DrawnScores(scores, variances, missed, tied, deepest, n_draws)
 
 
@@ -155,24 +240,37 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
     """The scorer of a problem, compiled."""
     kinds = []
     for number, kind in enumerate(problem.training_sets):
-        task = problem.task(kind)
-        nearest = problem.nearest(kind)
-        sets = constraints_for(task, Tables(), n_nearest=nearest)
+        sets = constraints_for(problem.task(kind), Tables(), n_nearest=problem.nearest(kind))
         decide, kernel, known = decision_of(problem, kind)
-        tail = None if task.stratified else fixed_tail(task.n_available, task.train_size, nearest)
-        ties = KindScorer(decide_unused, None, sets, nearest, tail, problem.never_tested()[number])
-        sizes = replicate_sizes(sampling.n_draws, kind.probability)
-        kinds.append(DrawnKind(decide, kernel, sets, problem.constraints(known), sizes, ties, number))
+        n_draws = draws_of(sampling.n_draws, kind.probability)
+        untested = problem.never_tested()[number]
+        constraints = problem.constraints(known)
+        kinds.append(DrawnKind(decide, kernel, sets, constraints, n_draws, untested, number))
+    groups = getattr(problem.design, "codes", None) if of_groups(problem) else None
+    strata = np.zeros(neighbors.n_items, np.int64) if groups is None else groups
+    if problem.training_sets[0].stratified:
+        strata = problem.labels.codes
     scorer = DrawScorer(
         neighbors,
         problem.kernel_labels(),
+        np.require(strata, np.int64, ("C", "W")),
+        groups is not None,
         tuple(kinds),
         problem.ties == "random",
         sampling.seed,
         problem.variant.name,
+        preparation_of(problem),
     )
     scorer.compile()
     return scorer
+
+
+def preparation_of(problem: ScoringProblem) -> Callable[[Array], Any] | None:
+    """`Variant.prepare_distances` with the parameters, or None if the rule does not define it."""
+    variant = problem.variant
+    if type(variant).prepare_distances is Variant.prepare_distances or variant.decision() is None:
+        return None
+    return partial(variant.prepare_distances, **problem.parameters)
 
 
 def decision_of(problem: ScoringProblem, kind: TrainingSets) -> tuple[Kernel | None, Kernel | None, Task]:
@@ -184,20 +282,14 @@ def decision_of(problem: ScoringProblem, kind: TrainingSets) -> tuple[Kernel | N
     owner = f"variant {variant.name!r}"
     n_classes = len(problem.labels.classes)
     decide = variant.decision()
-    if decide is not None:
-        known = Task(
-            kind.n_train,
-            kind.n_train,
-            kind.stratified,
-            held_out=0,
-            n_classes=n_classes,
-            extra=kind.extra,
-            n_extra=kind.n_extra,
-        )
-        return compile_decide(decide, owner), None, known
     known = problem.known_training_set_task(kind.most_train)
+    if decide is not None:
+        if not isinstance(kind, GroupTrainingSets):
+            sizes = kind.n_train, kind.n_train
+            known = Task(*sizes, kind.stratified, 0, n_classes, extra=kind.extra, n_extra=kind.n_extra)
+        return compile_decide(decide, owner), None, known
     if type(variant).fixed is None:
-        extra = [int(stratum in kind.extra) for stratum in range(len(kind.n_train))]
-        most = tuple(n + more for n, more in zip(kind.n_train, extra, strict=True))
-        known = Task(most, most, kind.stratified, held_out=0, n_classes=n_classes)
+        flags = [int(stratum in kind.extra) for stratum in range(len(kind.n_train))]
+        most = tuple(n + flag for n, flag in zip(kind.n_train, flags, strict=True))
+        known = Task(most, most, kind.stratified, 0, n_classes)
     return None, compile_kernel(variant.kernel_for(known), owner), known

@@ -1,35 +1,37 @@
 """Training sets that are drawn for one tested sample, along its neighbor list; compiled.
 
 A draw goes along the list and puts every position into the training set with the probability that it has,
-given the positions before it, until the K nearest training samples are known. The draws of a replicate are
-systematic: number j of n follows the decisions of u = (j + U) / n, where U is uniform in [0, 1). If u < p
-the position is included, and u / p decides the rest, otherwise (u - p) / (1 - p). So each draw has the
-right distribution, and the draws divide the decisions at the nearest positions, which matter most, nearly
-in proportion to their probabilities. Replicates are independent, and their spread gives the variance.
+given the positions before it, until the K nearest training samples are known. A number u in [0, 1) makes
+the decisions: if u < p the position is included, and the place of u within [0, p) decides the rest,
+otherwise its place within [p, 1). The R draws of a sample take u from R / 2 strata of equal width, two from
+each. So they divide the decisions at the nearest positions, which matter most, nearly in proportion to
+their probabilities. The draws are independent, the variance is never larger than that of R plain draws, and
+the two draws of each stratum estimate it without bias (Cochran, Sampling Techniques, 1977, section 5.3).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from ..kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Order, jit
+from ..kernel import jit
 from ._random_stream import start_stream, uniform
-from ._rows import DISTANCES, INTEGERS, ITEMS, SCORES, fill_group_ends
+from ._rows import fill_group_ends
 
 USED_UP = 2.0**-20
-"""Share of [0, 1) below which u has too few random bits left; fresh ones are drawn."""
+"""Share of [0, 1) below which u has too few random bits left; a fresh number follows."""
+MISSED = -1
+"""Stands for the number of training samples of a draw that goes on beyond the list."""
 
 
 @jit
-def list_positions(items, values, length, average_ties, classes, n_strata, order, group_end, strata):
+def list_positions(row, items, values, length, average_ties, strata_of, order, group_end, strata):
     """Fill the positions of a row, the ends of their tied groups, and the strata of their samples."""
     for i in range(length):
         order[i] = i
         group_end[i] = i + 1
-        strata[i] = classes[items[i]] if n_strata > 1 else 0
+        strata[i] = strata_of[items[row, i]]
     if average_ties:
-        fill_group_ends(values, length, group_end)
+        fill_group_ends(values[row], length, group_end)
 
 
 @jit
@@ -58,13 +60,14 @@ def choose_extra(state, own, n_train, counts, extra, n_extra, need):
 
 @jit
 def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen):
-    """Fill the positions of the nearest training samples of one draw; return how many the list has.
+    """Fill the positions of the nearest training samples of one draw; return their number, and the reach.
 
-    ``left`` and ``need`` (n_strata,) are the samples of every stratum, and those in the training set; they
-    are as before at the end. Tied samples come in random order.
+    The reach is the number of positions that were passed. ``left`` and ``need`` (n_strata,) are the samples
+    of every stratum, and those in the training set; they are as before at the end. Tied samples come in
+    random order.
     """
     wanted = len(chosen)
-    unused = 1.0
+    low, width = 0.0, 1.0  # u is in [low, low + width) by the decisions so far
     found = 0
     i = 0
     while i < length and found < wanted:
@@ -74,31 +77,97 @@ def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen)
             order[i], order[j] = order[j], order[i]
         at = order[i]
         s = strata[at]
-        n_left, n_need = left[s], need[s]
+        n_need, n_left = need[s], left[s]
+        part = width * (n_need / n_left)
         left[s] = n_left - 1
-        taken = n_need == n_left
-        if 0 < n_need < n_left:
-            scaled = u * n_left
-            taken = scaled < n_need
-            if taken:
-                u = scaled / n_need
-                unused *= n_need / n_left
-            else:
-                u = (scaled - n_need) / (n_left - n_need)
-                unused *= (n_left - n_need) / n_left
-            if unused < USED_UP:
-                u = uniform(state)
-                unused = 1.0
-        if taken:
+        if u < low + part or n_need == n_left:  # the sum is rounded
+            width = part
             need[s] = n_need - 1
             chosen[found] = at
             found += 1
+        else:
+            low += part
+            width -= part
+        if width < USED_UP:
+            u = uniform(state)
+            low, width = 0.0, 1.0
         i += 1
     for j in range(i):
         left[strata[order[j]]] += 1
     for j in range(found):
         need[strata[chosen[j]]] += 1
-    return found
+    return (found if found == wanted else MISSED), i
+
+
+@jit
+def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chosen):
+    """The same as `draw_nearest` if there is one stratum, faster."""
+    wanted = len(chosen)
+    low, width = 0.0, 1.0
+    found = 0
+    i = 0
+    while i < length and found < wanted:
+        n_tied = group_end[i] - i
+        if n_tied > 1:
+            j = i + int(uniform(state) * n_tied)
+            order[i], order[j] = order[j], order[i]
+        part = width * ((n_need - found) / (n_left - i))
+        if u < low + part or n_need - found == n_left - i:  # the sum is rounded
+            width = part
+            chosen[found] = order[i]
+            found += 1
+        else:
+            low += part
+            width -= part
+        if width < USED_UP:
+            u = uniform(state)
+            low, width = 0.0, 1.0
+        i += 1
+    return (found if found == wanted else MISSED), i
+
+
+@jit
+def draw_groups(
+    u, state, order, group_end, group_at, length, is_whole, own, n_left, n_need, member, chosen
+):
+    """The same if whole groups are drawn: a group is drawn when its first sample is met.
+
+    ``member`` (n_groups,) is 0 before and after. A training set may have fewer than K samples.
+    """
+    wanted = len(chosen)
+    low, width = 0.0, 1.0
+    found = 0
+    i = 0
+    while i < length and found < wanted:
+        n_tied = group_end[i] - i
+        if n_tied > 1:
+            j = i + int(uniform(state) * n_tied)
+            order[i], order[j] = order[j], order[i]
+        at = order[i]
+        i += 1
+        g = group_at[at]
+        if g == own:
+            continue
+        if member[g] == 0:
+            part = width * (n_need / n_left)
+            if u < low + part or n_need == n_left:  # the sum is rounded
+                width = part
+                member[g] = 1
+                n_need -= 1
+            else:
+                low += part
+                width -= part
+                member[g] = 2
+            n_left -= 1
+            if width < USED_UP:
+                u = uniform(state)
+                low, width = 0.0, 1.0
+        if member[g] == 1:
+            chosen[found] = at
+            found += 1
+    for j in range(i):
+        member[group_at[order[j]]] = 0
+    return (found if found == wanted or is_whole else MISSED), i
 
 
 @jit
@@ -111,124 +180,100 @@ def open_strata(own, n_train, counts, left, need):
 
 
 @jit
-def score_draws(
-    decide,
-    kernel,
-    has_decide,
+def draw_sets(
+    row,
     items,
     values,
-    distances,
-    lengths,
-    targets,
+    length,
+    target,
     average_ties,
-    labels,
+    strata_of,
+    of_groups,
     sets,
-    constraints,
-    sizes,
     seed,
     kind,
-    scores,
-    variances,
-    missed,
+    chosen,
+    found,
     stop,
 ):
-    """Estimate A_x of every row from ``sizes.sum()`` draws, in ``len(sizes)`` independent replicates.
+    """Draw ``len(found)`` training sets for one tested sample; return how far they reach along its list.
 
-    ``sets`` are the constraints of the training sets that are drawn, ``constraints`` those of a known
-    training set, which `decide` gets (or the `kernel`, where the rule has no `decide`). The estimate is the
-    mean of the replicates' means, ``variances`` its estimated variance. ``missed`` is the share of the
-    draws that go on beyond the list; they score 0.
+    Parameters
+    ----------
+    row, items, values, length
+        The row of the lists, and its length.
+    strata_of : int64 array of shape (n_items,)
+        The stratum of every sample; its group if `of_groups`.
+    sets : Constraints
+        The training sets; they count groups if `of_groups`.
+    seed, kind
+        They choose the stream of random numbers, with the target.
+    chosen : int64 array of shape (n_draws, K)
+        Filled with the positions of the nearest training samples.
+    found : int64 array of shape (n_draws,)
+        Filled with the numbers of them, or `MISSED`.
     """
-    depth = items.shape[1]
-    k = sets.n_nearest
-    n_strata = len(sets.counts)
-    order, group_end, strata = np.empty((3, depth), np.int64)
+    n_strata, n_draws = len(sets.counts), len(found)
+    n_slices = n_draws // 2
+    order, group_end, strata = np.empty((3, length), np.int64)
     left, need = np.empty((2, n_strata), np.int64)
-    near = np.empty(k, np.int64)
-    ends = np.arange(1, k + 1)
-    chosen = np.empty(k, np.int64)
-    apart = np.empty(k, np.float64)
-    means = np.empty(len(sizes))
+    member = np.zeros(sets.counts[0] if of_groups else 0, np.int8)
     state = np.empty(1, np.uint64)
-    for r in range(len(targets)):
-        target = targets[r]
-        own = labels.classes[target] if n_strata > 1 else 0
-        list_positions(
-            items[r],
-            values[r],
-            lengths[r],
-            average_ties,
-            labels.classes,
-            n_strata,
-            order,
-            group_end,
-            strata,
-        )
-        start_stream(state, seed, target, kind)
+    list_positions(row, items, values, length, average_ties, strata_of, order, group_end, strata)
+    start_stream(state, seed, target, kind)
+    own = strata_of[target]
+    is_whole = length == len(strata_of) - 1
+    if not of_groups:
         open_strata(own, sets.n_train, sets.counts, left, need)
-        share_missed = 0.0
-        for g in range(len(sizes)):
-            first = uniform(state)
-            total = 0.0
-            for j in range(sizes[g]):
-                if stop[0]:
-                    return
-                if sets.n_extra > 0:
-                    open_strata(own, sets.n_train, sets.counts, left, need)
-                    choose_extra(state, own, sets.n_train, sets.counts, sets.extra, sets.n_extra, need)
-                u = (j + first) / sizes[g]
-                found = draw_nearest(u, state, order, group_end, strata, lengths[r], left, need, chosen)
-                if found < k:
-                    share_missed += 1.0 / (sizes[g] * len(sizes))
-                    continue
-                for n in range(k):
-                    near[n] = items[r, chosen[n]]
-                if has_decide:
-                    for n in range(k):
-                        apart[n] = distances[r, chosen[n]]
-                    total += decide(near, apart, labels, target, constraints)
-                else:
-                    total += kernel(Order(near, ends), labels, target, constraints)
-            means[g] = total / sizes[g]
-        mean = means.mean()
-        spread = 0.0
-        for g in range(len(sizes)):
-            spread += (means[g] - mean) ** 2
-        scores[r] = mean
-        variances[r] = spread / (len(sizes) * (len(sizes) - 1))
-        missed[r] = share_missed
-
-
-SCORE_DRAWS = types.void(
-    DECIDE,
-    KERNEL,
-    types.boolean,
-    ITEMS,
-    DISTANCES,
-    DISTANCES,
-    INTEGERS,
-    INTEGERS,
-    types.boolean,
-    LABELS,
-    CONSTRAINTS,
-    CONSTRAINTS,
-    INTEGERS,
-    types.uint64,
-    types.int64,
-    SCORES,
-    SCORES,
-    SCORES,
-    types.Array(types.boolean, 1, "C"),
-)
+    reach = 0
+    for j in range(n_draws):
+        if stop[0]:
+            break
+        u = (j % n_slices + uniform(state)) / n_slices
+        if of_groups:
+            found[j], passed = draw_groups(
+                u,
+                state,
+                order,
+                group_end,
+                strata,
+                length,
+                is_whole,
+                own,
+                sets.counts[0] - 1,
+                sets.n_train[0],
+                member,
+                chosen[j],
+            )
+        elif n_strata == 1:
+            found[j], passed = draw_in_one_stratum(
+                u, state, order, group_end, length, left[0], need[0], chosen[j]
+            )
+        else:
+            if sets.n_extra > 0:
+                open_strata(own, sets.n_train, sets.counts, left, need)
+                choose_extra(state, own, sets.n_train, sets.counts, sets.extra, sets.n_extra, need)
+            found[j], passed = draw_nearest(
+                u, state, order, group_end, strata, length, left, need, chosen[j]
+            )
+        reach = max(reach, passed)
+    return reach
 
 
 @jit
-def score_kernel_unused(order, labels, target, constraints):  # noqa: ARG001
-    """Stands for the kernel where the rule has a function `decide`."""
-    return 0.0
-
-
-@jit
-def decide_unused(items, distances, labels, target, constraints):  # noqa: ARG001
-    """Stands for `decide` where the kernel scores known training sets."""
-    return 0.0
+def estimate(scores):
+    """Mean of draws and its estimated variance; draw j is of the slice ``j % (len(scores) // 2)``."""
+    n_slices = len(scores) // 2
+    total, spread = 0.0, 0.0
+    for s in range(n_slices):
+        mean, n = 0.0, 0
+        for j in range(s, len(scores), n_slices):
+            mean += scores[j]
+            n += 1
+        mean /= n
+        squares = 0.0
+        for j in range(s, len(scores), n_slices):
+            squares += (scores[j] - mean) ** 2
+        total += mean
+        spread += squares / (n * (n - 1))
+    return total / n_slices, spread / n_slices**2

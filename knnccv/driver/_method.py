@@ -29,24 +29,30 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
         raise ValueError(msg)
     if is_exact(problem, method):
         return
-    groups = [kind for kind in problem.training_sets if isinstance(kind, GroupTrainingSets)]
-    if groups:
-        msg = f"LeaveGroupsOut cannot be sampled, and variant {name!r} has no exact kernel for it"
-        if method == "sampled":
-            msg = f"LeaveGroupsOut cannot be sampled, got method={method!r}"
-        raise ValueError(msg)
     if problem.variant.decision() is None and problem.parameters.get("part") not in SINGLE_SETS:
         part = problem.parameters["part"]
         msg = f"part={part!r} is no mean of the scores of single training sets and cannot be sampled"
         raise ValueError(msg)
+    if of_groups(problem) and problem.variant.decision() is None:
+        most, least = problem.variant.n_nearest(**problem.parameters), problem.smallest_train
+        if most > least:
+            msg = (
+                f"variant {name!r} without a function decide can be sampled if the smallest training set "
+                f"has as many samples as decide, got {most} with a training set of {least}"
+            )
+            raise ValueError(msg)
+
+
+def of_groups(problem: ScoringProblem) -> bool:
+    """Return True if whole groups are left out."""
+    return isinstance(problem.training_sets[0], GroupTrainingSets)
 
 
 def is_exact(problem: ScoringProblem, method: str) -> bool:
     """Return True if exact kernels score the problem; they may leave single samples out."""
     if method == "sampled":
         return False
-    groups = any(isinstance(kind, GroupTrainingSets) for kind in problem.training_sets)
-    rule = problem.variant
+    groups, rule = of_groups(problem), problem.variant
     return all(
         _blind(rule, task) or (not groups and rule.distance_kernel_for(task) is not None)
         for task in _tasks(problem)

@@ -13,7 +13,6 @@ from .._typing import Array
 from .._validation import check_choice, check_integer, fixed_seed
 
 METHODS = ("auto", "exact", "sampled")
-MOST_REPLICATES = 10
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,6 @@ class DrawnScores:
     n_draws: int
 
 
-def replicate_sizes(n_draws: int, probability: Fraction) -> Array:
-    """The numbers of draws in the replicates of one kind of training sets, int64 (n_replicates,)."""
-    number = max(2, math.ceil(n_draws * probability))
-    n_replicates = min(MOST_REPLICATES, number)
-    small, larger = divmod(number, n_replicates)
-    return np.array([small + (g < larger) for g in range(n_replicates)], dtype=np.int64)
+def draws_of(n_draws: int, probability: Fraction) -> int:
+    """The number of draws for one kind of training sets, at least 2."""
+    return max(2, math.ceil(n_draws * probability))

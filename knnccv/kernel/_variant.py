@@ -68,6 +68,27 @@ class Variant(ABC):
     def check_targets(self, values: Array, **parameters: Any) -> None:  # noqa: B027
         """Raise ValueError or TypeError if the parameters do not suit the targets, (n_items, n_outputs)."""
 
+    def for_classes(self, classes: Array, counts: Array, **parameters: Any) -> Mapping[str, Any]:
+        """The parameters where some are given by label, such as weights of classes; unchanged by default.
+
+        Called before `check`, which gets what is returned here, as do all other functions.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            The labels, sorted; the class codes are their places.
+        counts : int64 ndarray of shape (n_classes,)
+            The number of samples of every class.
+        **parameters
+            The variant's parameters.
+
+        Returns
+        -------
+        mapping of str to object
+            The parameters.
+        """
+        return parameters
+
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute score that one classification can have."""
         return 1.0

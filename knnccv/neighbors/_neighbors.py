@@ -380,6 +380,15 @@ class Neighbors(FromPairs):
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return self._source.distinct_rows()
 
+    @property
+    def measured(self) -> bool:
+        """Return True if there are distances, False if only the order of the neighbors is known."""
+        return self._source.measured
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values of lists that order the neighbors."""
+        return self._source.to_distance(values)
+
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""
         return self._source.compare(rows)

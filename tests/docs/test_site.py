@@ -104,7 +104,7 @@ def test_the_gallery_shows_every_example_in_its_group():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", EXAMPLES[::5], ids=[script.stem for script in EXAMPLES[::5]])
+@pytest.mark.parametrize("script", EXAMPLES[::10], ids=[script.stem for script in EXAMPLES[::10]])
 def test_examples_run_offline(script, tmp_path):
     """Some of them; building the site runs all."""
     settings = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}

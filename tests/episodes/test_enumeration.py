@@ -26,7 +26,7 @@ def problem(seed):
 
 
 @pytest.mark.parametrize("seed", range(240))
-def test_all_ways_equal_the_enumeration(seed):
+def test_all_ways_and_the_fractions_equal_the_enumeration(seed):
     D, y, n_shot, ties, n_way, rng = problem(seed)
     names = y.tolist()
     n_classes = len(set(names))
@@ -34,10 +34,17 @@ def test_all_ways_equal_the_enumeration(seed):
     found = expected_episodes(
         D, y, Episodes(n_way, n_shot), metric="precomputed", ties=ties, jackknife=jackknife, n_jobs=1
     )
+    rational = expected_episodes(
+        D, y, Episodes(n_way, n_shot), metric="precomputed", ties=ties, exact=True, n_jobs=1
+    )
     ways = range(2, n_classes + 1) if len(y) < 16 else (n_way,)
     for way in ways:
         expected = naive.episode_score(D, names, way, n_shot, ties)
         assert found.ways[way] == pytest.approx(float(expected), abs=1e-13)
+        if way == n_way:
+            assert rational.exact == expected
+    assert rational.per_item_exact[0] == naive.query_accuracy(D, names, 0, n_way, n_shot, ties)
+    assert abs(rational.score - float(rational.exact)) <= rational.error_bound
     assert found.score == pytest.approx(found.ways[n_way], abs=1e-14)
     assert found.weights @ found.per_item == pytest.approx(found.score, abs=1e-14)
     x = int(rng.integers(len(y)))
@@ -49,17 +56,6 @@ def test_all_ways_equal_the_enumeration(seed):
         left = [c for c in range(n_classes) if c != deleted]
         expected = naive.episode_score(D, names, n_way, n_shot, ties, left)
         assert found.score_without[deleted] == pytest.approx(float(expected), abs=1e-13)
-
-
-@pytest.mark.parametrize("seed", range(240))
-def test_fractions_are_those_of_the_enumeration(seed):
-    D, y, n_shot, ties, n_way, _ = problem(seed)
-    found = expected_episodes(
-        D, y, Episodes(n_way, n_shot), metric="precomputed", ties=ties, exact=True, n_jobs=1
-    )
-    assert found.exact == naive.episode_score(D, y.tolist(), n_way, n_shot, ties)
-    assert found.per_item_exact[0] == naive.query_accuracy(D, y.tolist(), 0, n_way, n_shot, ties)
-    assert abs(found.score - float(found.exact)) <= found.error_bound
 
 
 @pytest.mark.parametrize("seed", range(120))

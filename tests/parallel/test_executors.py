@@ -438,7 +438,7 @@ complete_cv(X[:10], y[:10], *rule, n_jobs=1)
 before = limits()
 # When the work is well under way.
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
-begun = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+begun = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
 begun.start()
 try:
     complete_cv(X, y, *rule, **arguments)

@@ -36,6 +36,7 @@ are numbered in sorted label order; a rule is "nn", "knn" or "rank", its paramet
 ``n_neighbors`` (K) and ``rank`` (R).
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -299,10 +300,24 @@ def scores(D, y, variant, design, ties="random", **params):
         raise ValueError(msg)
     if params.get("loss") is not None:
         params["loss"] = plain(params["loss"])
-    return {
-        (T, x): expected_over_ties(variant, groups_in_T, y, x, params, ties)
-        for T, x, groups_in_T in tests(D, design)
-    }
+    found, known = {}, {}
+    for T, x, groups_in_T in tests(D, design):
+        seen = x, nearest_groups(groups_in_T, places(variant, params))
+        if seen not in known:
+            known[seen] = expected_over_ties(variant, groups_in_T, y, x, params, ties)
+        found[T, x] = known[seen]
+    return found
+
+
+def nearest_groups(groups_in_T, length):
+    """Return the first groups, whole, of `length` samples or more; a rule sees nothing of the others."""
+    taken, left = [], length
+    for group in groups_in_T:
+        if left <= 0:
+            break
+        taken.append(tuple(group))
+        left -= len(group)
+    return tuple(taken)
 
 
 def tests(D, design):
@@ -370,21 +385,22 @@ def per_item(D, y, variant, design, ties="random", average="item", **params):
     """
     check_average(average)
     found = scores(D, y, variant, design, ties, **params)
-    total, weight = [Fraction(0)] * design.n_items, [Fraction(0)] * design.n_items
+    parts, weights = [[] for _ in range(design.n_items)], [[] for _ in range(design.n_items)]
     for T, x, w in classifications(design):
         w = w if average == "pooled" else 1
-        total[x] += w * found[T, x]
-        weight[x] += w
-    return [t / w if w else None for t, w in zip(total, weight, strict=True)]
+        parts[x].append(w * found[T, x])
+        weights[x].append(w)
+    return [add(p) / add(w) if w else None for p, w in zip(parts, weights, strict=True)]
 
 
 def item_weights(y, design, average="pooled"):
     """Return the weights, summing to one, with which per_item(..., average) gives the score."""
     check_average(average)
     y = plain(y)
-    pooled = [Fraction(0)] * design.n_items
+    weights = [[] for _ in range(design.n_items)]
     for _, x, w in classifications(design):
-        pooled[x] += w
+        weights[x].append(w)
+    pooled = [add(own) for own in weights]
     if average == "pooled":
         return pooled
     tested = [x for x in range(design.n_items) if pooled[x]]
@@ -424,7 +440,14 @@ def complete(D, y, variant, design, average="pooled", ties="random", **params):
 
 def mean(values):
     """Return the exact mean."""
-    return sum(values, Fraction(0)) / len(values)
+    return Fraction(values[0]) if len(values) == 1 else add(values, len(values))
+
+
+def add(values, divisor=1):
+    """Return the exact sum, divided, as a Fraction: by one common denominator, which is quicker."""
+    common = math.lcm(*(value.denominator for value in values))
+    total = sum(value.numerator * (common // value.denominator) for value in values)
+    return Fraction(total, common * divisor)
 
 
 def plain(values):

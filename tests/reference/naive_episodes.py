@@ -6,6 +6,7 @@ episodes is the mean over the classes of the mean over their samples, since ever
 as many queries and each sample is as likely to be one.
 """
 
+import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
@@ -52,7 +53,9 @@ def pools_of(y, x, others):
 def mean(values):
     """The mean of some Fractions."""
     values = list(values)
-    return sum(values, Fraction(0)) / len(values)
+    common = math.lcm(*(value.denominator for value in values))
+    total = sum(value.numerator * (common // value.denominator) for value in values)
+    return Fraction(total, common * len(values))
 
 
 def episode_score(D, y, n_way, n_shot, ties="random", classes=None):

@@ -49,19 +49,19 @@ def test_the_error_equals_the_enumeration(seed):
     for design, listed in designs(len(y), rng):
         smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
         for k in range(1, min(smallest, 4) + 1):
-            for ties in ("index", "random"):
-                for average in ("pooled", "item"):
-                    asked = {"metric": "precomputed", "ties": ties, "average": average, "n_neighbors": k}
-                    expected = naive.complete(
-                        distances.tolist(), y.tolist(), "regression", listed, average, ties, n_neighbors=k
-                    )
-                    rational = complete_cv(distances, y, "regression", design, exact=True, **asked)
-                    assert rational.exact == expected
-                    floating = complete_cv(distances, y, "regression", design, n_jobs=1, **asked)
-                    assert floating.score == pytest.approx(float(expected), rel=1e-12, abs=1e-13)
-                    assert abs(Fraction(floating.score) - expected) <= floating.error_bound
-                    compared += 1
-    assert compared >= 8
+            for t, ties in enumerate(("index", "random")):
+                average = ("pooled", "item")[(seed + k + t) % 2]
+                asked = {"metric": "precomputed", "ties": ties, "average": average, "n_neighbors": k}
+                expected = naive.complete(
+                    distances.tolist(), y.tolist(), "regression", listed, average, ties, n_neighbors=k
+                )
+                rational = complete_cv(distances, y, "regression", design, exact=True, **asked)
+                assert rational.exact == expected
+                floating = complete_cv(distances, y, "regression", design, n_jobs=1, **asked)
+                assert floating.score == pytest.approx(float(expected), rel=1e-12, abs=1e-13)
+                assert abs(Fraction(floating.score) - expected) <= floating.error_bound
+                compared += 1
+    assert compared >= 4
 
 
 @pytest.mark.parametrize("seed", range(0, N_PROBLEMS, 3))

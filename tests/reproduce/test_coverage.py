@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knnccv import LeaveOut, Neighbors
-from knnccv.reproduce.coverage import __main__, _blocks, _cells, _report, _rivals, _summary
+from knnccv.reproduce.coverage import __main__, _cells, _report, _rivals, _summary
 from knnccv.reproduce.coverage._blocks import Block, run_all, run_block
 from knnccv.reproduce.coverage._populations import POPULATIONS, gaussians
 from knnccv.reproduce.coverage._scenes import SCENES, pvalues
@@ -213,18 +213,3 @@ def test_the_whole_study_keeps_its_blocks(tmp_path, monkeypatch):
 def test_processes_give_the_same(tmp_path):
     blocks = [replace(SMALL, size=2), replace(SMALL, first=2, size=2)]
     assert run_all(blocks, tmp_path, n_jobs=2) == run_all(blocks, None)
-
-
-@pytest.mark.slow
-def test_the_quick_study(quick):
-    found, folder = quick("coverage")
-    assert not found.failures
-    claims = [line for line in found.lines if line.holds is not None]
-    assert len(claims) == 6
-    assert {line.verdict for line in claims} == {"holds"}
-    assert {path.name for path in folder.iterdir()} == {
-        "coverage.md",
-        "coverage.csv",
-        "coverage-coverage.png",
-    }
-    assert _blocks.SEED == 20

@@ -1,4 +1,7 @@
-"""First-order variance over shared galleries: against the enumeration of all galleries."""
+"""First-order variance over shared galleries: against the enumeration of all galleries.
+
+Tests that compile its kernel, which takes long, are slow ones.
+"""
 
 from fractions import Fraction
 
@@ -55,6 +58,7 @@ def all_trials(distances, queries, ids, names, shots, sure, out, scores, valid):
     return galleries, {name: np.array(values) for name, values in trials.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_all_galleries(seed):
     distances, queries, ids, gallery, options, names, shots, sure, out, scores = problem(seed)
@@ -89,6 +93,7 @@ def middle(seed=0, n_queries=140):
     return distances, query_ids, ids, cams
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shots", "rank"), [(1, "identity"), (2, "image")])
 def test_a_lower_bound_of_the_sampled_variance(shots, rank):
     distances, query_ids, ids, cams = middle()
@@ -103,6 +108,7 @@ def test_a_lower_bound_of_the_sampled_variance(shots, rank):
         assert np.all(r.hajek_std(name, 4) == r.hajek_std(name) / 2)
 
 
+@pytest.mark.slow
 def test_the_same_bits_for_any_number_of_threads():
     distances, query_ids, ids, cams = middle(1, 300)
     gallery = Gallery(shots=1, strata=(ids, cams))
@@ -115,6 +121,7 @@ def test_the_same_bits_for_any_number_of_threads():
         assert np.all(results[0].hajek_std(name) == results[1].hajek_std(name))
 
 
+@pytest.mark.slow
 def test_strata_that_are_drawn_whole_add_nothing():
     distances, query_ids, ids, cams = middle(2)
     gallery = Gallery(shots=300, strata=(ids, cams), short="all")
@@ -152,6 +159,11 @@ def test_refused_protocols_and_results():
     r = expected_retrieval(distances, query_ids, ids, Gallery(shots=1))
     with pytest.raises(ValueError, match="hajek=True"):
         r.hajek_std("ap")
+
+
+@pytest.mark.slow
+def test_refused_questions_about_results():
+    distances, query_ids, ids, _ = middle(4)
     r = expected_retrieval(distances, query_ids, ids, Gallery(shots=1), hajek=True)
     with pytest.raises(KeyError, match="no score 'rr'"):
         r.hajek_std("rr")

@@ -1,4 +1,7 @@
-"""Galleries of random identities: scores equal their means over all sets of identities and all draws."""
+"""Galleries of random identities: scores equal their means over all sets of identities and all draws.
+
+One of the tests that compile the kernel is fast, so that not two processes compile it at the same time.
+"""
 
 import itertools
 import math
@@ -167,7 +170,8 @@ def data(seed=0, n_queries=30, n_gallery=90, n_ids=12):
     return distances, query_ids, ids, rng.integers(1, 4, n_queries), rng.integers(1, 4, n_gallery)
 
 
-@pytest.mark.parametrize("rank", ["image", pytest.param("identity", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", ["image", "identity"])
 def test_the_mean_of_the_trials(rank):
     distances, query_ids, ids, query_cams, cams = data()
     options = {
@@ -187,6 +191,7 @@ def test_the_mean_of_the_trials(rank):
             assert np.all(np.abs(s.mean(name) - r[name].score) / error < 4.5), (kind, name)
 
 
+@pytest.mark.slow
 def test_one_gallery_for_all_queries():
     distances, _, ids, _, _ = data(1, n_queries=36)
     query_ids = np.arange(36) % 12  # as many queries of every identity
@@ -203,6 +208,7 @@ def test_one_gallery_for_all_queries():
     assert r.n_galleries == sum(math.prod(some) for some in itertools.combinations(ways, 5))
 
 
+@pytest.mark.slow
 def test_a_mean_of_trials_is_not_a_ratio_of_expectations():
     """Identity 0 has two queries, both right; 1 and 2 have one, both wrong unless alone with it."""
     ids = np.array([0, 1, 2])
@@ -218,6 +224,7 @@ def test_a_mean_of_trials_is_not_a_ratio_of_expectations():
     assert "ratios of expectations" in r.gallery
 
 
+@pytest.mark.slow
 def test_queries_that_are_gallery_items():
     rng = np.random.default_rng(5)
     ids, distances = np.array([0, 0, 1, 1, 1, 2, 2, 3]), rng.random((8, 8))
@@ -237,6 +244,7 @@ def test_queries_that_are_gallery_items():
                 assert value is None or abs(r[name].per_item[q] - float(value)) < 1e-14
 
 
+@pytest.mark.slow
 def test_the_deviation_of_galleries_of_every_query():
     distances, query_ids, ids, _, _ = data(6)
     gallery = Gallery(per_identity=1, n_identities=4)
@@ -248,6 +256,7 @@ def test_the_deviation_of_galleries_of_every_query():
         shared.cmc_std()
 
 
+@pytest.mark.slow
 def test_all_identities_and_one():
     distances, query_ids, ids, _, _ = data(2)
     options = {"scores": SCORES, "max_rank": 6, "ties": "random"}
@@ -291,6 +300,7 @@ def test_right_items_in_all_shared_galleries(always, function):
     function(np.repeat(distances, 2, axis=0), [1, 2], ids, shared, always=always)
 
 
+@pytest.mark.slow
 def test_threads_and_blocks(monkeypatch):
     distances, query_ids, ids, query_cams, cams = data(3)
     gallery = Gallery(per_identity=1, n_identities=5)
@@ -313,6 +323,7 @@ def test_threads_and_blocks(monkeypatch):
         assert np.abs(first[name].per_item - second[name].per_item).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_the_certified_error():
     rng = np.random.default_rng(0)
     ids, query_ids = np.repeat(np.arange(30), 6), np.arange(30)
@@ -348,6 +359,7 @@ def test_refused():
         sampled_retrieval(distances, rare, ids, Gallery(n_identities=2))
 
 
+@pytest.mark.slow
 def test_the_jackknife_draws_from_the_other_identities():
     rng = np.random.default_rng(8)
     ids, query_ids, distances = np.array([0, 0, 1, 1, 2, 2, 3, 4]), np.arange(4), rng.random((4, 8))
