@@ -22,8 +22,8 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Nearest-neighbor classification by prototypes that the exact score selects.
 
     `fit` removes training samples as long as the exact score does not fall, see `condense`. `predict` takes
-    a vote of the nearest prototypes; tied votes go to the smallest label, and of equally near prototypes
-    the first in the data is nearer. `fit_resample` returns the prototypes, as the samplers of
+    a vote of the nearest prototypes; tied votes go to the smallest label, and of prototypes at the same
+    distance the first in the data is nearer. `fit_resample` returns the prototypes, as the samplers of
     imbalanced-learn do.
 
     Parameters
