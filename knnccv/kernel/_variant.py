@@ -286,6 +286,16 @@ class Variant(ABC):
         """
         return None
 
+    def mixed_removal_kernel(
+        self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
+    ) -> tuple[Kernel, Tables] | None:
+        """A `removal_kernel` for the mean score over training sets of several sizes, or None.
+
+        The tasks differ in ``n_train`` alone and are not stratified. The ``shares`` are their weights, with
+        the sum 1. The constraints have the ``n_train`` of the first task.
+        """
+        return None
+
     def __repr__(self) -> str:
         name = getattr(self, "name", None)
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
