@@ -46,7 +46,7 @@ def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
         case = problem(seed)
         inputs = case.distances.tolist(), case.y.tolist()
         for design, listed in designs(case, seed):
-            # Every seed meets half of the settings, so that all meet every kind of distances, design and average.
+            # Every seed meets half of the settings: all meet every kind of distances, design and average.
             for s, (variant, setting) in enumerate(SETTINGS):
                 if (s + seed // 4) % 2 or setting.get("n_neighbors", 1) > smallest(listed):
                     continue
