@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _HOME = {
+    "BootstrapScore": "bootstrap",
     "Comparison": "inference",
     "Comparisons": "inference",
     "CompleteCV": "driver",
@@ -24,6 +25,8 @@ _HOME = {
     "LeaveOut": "designs",
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
+    "RebalancedLeaveOneOut": "designs",
+    "SampledCV": "driver",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
     "SplitSpread": "driver",
@@ -35,6 +38,7 @@ _HOME = {
     "TieReport": "driver",
     "TrainingSets": "designs",
     "Variant": "kernel",
+    "bootstrap_score": "bootstrap",
     "compare": "inference",
     "compare_all": "inference",
     "complete_cv": "driver",
@@ -51,19 +55,32 @@ _HOME = {
     "variant_names": "variants",
     "warm": "_warmup",
 }
-_MODULES = ("datasets", "episodes", "hvdm", "plot", "retrieval", "rib", "rivals", "sklearn", "testing")
+_MODULES = (
+    "datasets",
+    "episodes",
+    "hvdm",
+    "plot",
+    "retrieval",
+    "rib",
+    "rivals",
+    "selection",
+    "sklearn",
+    "testing",
+)
 
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, sklearn, testing
+    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, selection, sklearn, testing
     from ._warmup import warm
+    from .bootstrap import BootstrapScore, bootstrap_score
     from .curves import Surface, loo_curve, loo_identity, surface
     from .designs import (
         Design,
         KFold,
         LeaveGroupsOut,
         LeaveOut,
+        RebalancedLeaveOneOut,
         StratifiedKFold,
         StratifiedSubsample,
         Subsample,
@@ -72,6 +89,7 @@ if TYPE_CHECKING:
     from .driver import (
         CompleteCV,
         Influence,
+        SampledCV,
         SlowComputationWarning,
         SplitSpread,
         TieReport,

@@ -13,7 +13,16 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .kernel import Variant, check_kernel, compile_kernel
+from .kernel import (
+    DECIDE_ARGUMENTS,
+    DISTANCE_ARGUMENTS,
+    Variant,
+    check_kernel,
+    compile_decide,
+    compile_distance_kernel,
+    compile_kernel,
+    distance_kernels,
+)
 
 GROUP = "knnccv.variants"
 
@@ -115,8 +124,14 @@ def register(variant: Variant | type[Variant]) -> Variant:
         If the name is taken by another class; the message names both sides. `unregister` frees a name.
     """
     found = _instance(variant, "register()")
+    owner = f"variant {found.name!r}"
     for kernel in found.kernels():
-        compile_kernel(kernel, f"variant {found.name!r}")
+        compile_kernel(kernel, owner)
+    for kernel in distance_kernels(found):
+        compile_distance_kernel(kernel, owner)
+    decide = found.decision()
+    if decide is not None:
+        compile_decide(decide, owner)
     _registry.add(found)
     return found
 
@@ -227,12 +242,7 @@ def _instance(candidate: Any, source: str) -> Variant:
     if not isinstance(getattr(candidate, "name", None), str) or not candidate.name:
         msg = f"the variant {candidate!r} of {source} needs a non-empty string as its name"
         raise TypeError(msg)
-    kernels = candidate.kernels()
-    if not kernels:
-        msg = f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel"
-        raise TypeError(msg)
-    for kernel in kernels:
-        check_kernel(kernel, f"variant {candidate.name!r} ({source})")
+    _check_functions(candidate, source)
     if candidate.fields is not None and not hasattr(candidate.fields, "_fields"):
         msg = (
             f"the fields of variant {candidate.name!r} of {source} must be a NamedTuple class or None, got "
@@ -240,6 +250,24 @@ def _instance(candidate: Any, source: str) -> Variant:
         )
         raise TypeError(msg)
     return candidate
+
+
+def _check_functions(candidate: Variant, source: str) -> None:
+    """Raise TypeError unless the variant has kernels, or a function `decide`, with the right arguments."""
+    kernels, by_distance, decide = candidate.kernels(), distance_kernels(candidate), candidate.decision()
+    if not kernels and not by_distance and decide is None:
+        msg = (
+            f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
+            "function decide"
+        )
+        raise TypeError(msg)
+    owner = f"variant {candidate.name!r} ({source})"
+    for kernel in kernels:
+        check_kernel(kernel, owner)
+    for kernel in by_distance:
+        check_kernel(kernel, owner, "kernel", DISTANCE_ARGUMENTS)
+    if decide is not None:
+        check_kernel(decide, owner, "function decide", DECIDE_ARGUMENTS)
 
 
 def _describe(variant: Variant) -> str:

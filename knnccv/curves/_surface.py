@@ -48,7 +48,7 @@ def surface(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
-    average: str = "pooled",
+    average: Any = "pooled",
     tol: float = 1e-6,
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
@@ -83,7 +83,7 @@ def surface(
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
         As for `complete_cv`.
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
         As for `complete_cv`.
     tol : float, default 1e-6
         Admissible error of every cell, relative to the largest absolute score. With 0 all neighbors are
@@ -189,7 +189,7 @@ def surface(
         stratified=stratified,
         per_class=per_class,
         ties=problem.ties,
-        average=average,
+        average=problem.average,
         parameters=fixed_parameters,
         measure=replace(problem, parameters=fixed_parameters | symbol).measure,
         seconds=time.perf_counter() - started,

@@ -92,7 +92,7 @@ class Surface(HalvedSurface):
     variant: str = "knn"
     stratified: bool = False
     ties: str = "index"
-    average: str = "pooled"
+    average: Any = "pooled"
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     certified: bool = True

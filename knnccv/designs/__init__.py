@@ -6,6 +6,7 @@ Designs know nothing about distances or rules. A new design belongs here.
 - `_base` defines `Design` and `TrainingSets`.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
   `StratifiedKFold` and `LeaveOut`.
+- `_rebalanced` has `RebalancedLeaveOneOut`, which leaves out one sample of every class together.
 - `_groups` has `LeaveGroupsOut`, which tests whole groups together.
 - `_halves` has the training sizes of halves of the samples.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from ._base import Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
 from ._halves import SMALL_SHARE, n_train_in_half
+from ._rebalanced import RebalancedLeaveOneOut
 from ._splits import (
     KFold,
     LeaveOut,
@@ -32,6 +34,7 @@ __all__ = [
     "KFold",
     "LeaveGroupsOut",
     "LeaveOut",
+    "RebalancedLeaveOneOut",
     "StratifiedKFold",
     "StratifiedSubsample",
     "Subsample",

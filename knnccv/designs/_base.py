@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ class Design(ABC):
             For every fold, the index of its kind in `training_sets`.
         """
 
-    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
+    def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
         """Return the weights of samples in the score, if the training sets do not determine them.
 
         Returns

@@ -23,6 +23,7 @@ _ARGUMENTS = {
     "Subsample": "0.5",
     "StratifiedSubsample": "0.5",
     "LeaveOut": "1",
+    "RebalancedLeaveOneOut": "",
     "LeaveGroupsOut": "groups",
 }
 """For each design, the arguments of the example in an error message."""
@@ -344,7 +345,7 @@ def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKF
         raise TypeError(msg)
     msg = (
         "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
-        f"StratifiedKFold, LeaveOut, LeaveGroupsOut), got {_shown(cv)}"
+        f"StratifiedKFold, LeaveOut, RebalancedLeaveOneOut, LeaveGroupsOut), got {_shown(cv)}"
     )
     raise TypeError(msg)
 

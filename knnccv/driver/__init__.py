@@ -13,6 +13,9 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_halves` draws halves of the samples and warns, `_half_scores` scores them from lists that `_keep_halves`
   filters; `_target` has what a score estimates, in words.
 - `_exact` and `_rational` compute with rational numbers.
+- `_method` chooses between exact kernels and `_decoupled`, which estimates the scores from training sets
+  that `_draws` draws for each sample, by the random numbers of `_random_stream`; `_sampling` checks the
+  arguments, `_sampled_result` has the `SampledCV`.
 - `_label_ties` finds tied samples of different labels.
 - `_summary` turns the samples' scores into the `CompleteCV` of `_result`.
 - `_further_results` has methods of `CompleteCV` that would make its file too long.
@@ -30,7 +33,7 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 
 from __future__ import annotations
 
-from ._alike_samples import one_of_alike
+from ._alike_samples import alike_samples, one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
 from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
@@ -45,9 +48,20 @@ from ._halves import (
     uncertain_lists,
 )
 from ._influence_result import Influence
+from ._influence_rows import (
+    CHANGES_AT_ONCE,
+    CHANGES_ONE_BY_ONE,
+    WITHOUT_LAST_OF,
+    changes_at_once,
+    changes_one_by_one,
+    without_last_of,
+)
+from ._light_kernels import belong_together, first_kernel
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._result import CompleteCV
-from ._rows import score_rows, usable_lengths
+from ._rows import SCORE_ROWS, score_rows, usable_lengths
+from ._sampled_result import SampledCV
+from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._target import HalvesRequest, score_range_of, target_of
@@ -55,25 +69,37 @@ from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
+    "CHANGES_AT_ONCE",
+    "CHANGES_ONE_BY_ONE",
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "MOST_UNDECIDED",
+    "SCORE_ROWS",
     "TIES",
     "TOLERANCE",
+    "WITHOUT_LAST_OF",
+    "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
     "Influence",
+    "SampledCV",
     "ScoringProblem",
     "SlowComputationWarning",
     "SplitSpread",
     "TieReport",
+    "alike_samples",
     "all_lists",
     "announce_profile",
+    "belong_together",
+    "block_scorer",
     "callers_level",
+    "changes_at_once",
+    "changes_one_by_one",
     "check_request",
     "complete_cv",
     "depth_for_halves",
     "first_depth",
+    "first_kernel",
     "halvings_of",
     "has_grown",
     "is_accuracy",
@@ -92,4 +118,5 @@ __all__ = [
     "validate_problem",
     "weights_of",
     "within_half",
+    "without_last_of",
 ]

@@ -12,8 +12,10 @@ from .._validation import check_bool, check_tol
 from ..kernel import Variant
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._evaluation import NeighborEvaluation
+from ._method import check_method
 from ._problem import validate_problem
 from ._result import CompleteCV
+from ._sampling import check_sampling
 
 
 def complete_cv(
@@ -25,9 +27,12 @@ def complete_cv(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
-    average: str = "pooled",
+    average: Any = "pooled",
     tol: float = 1e-12,
     exact: bool = False,
+    method: str = "auto",
+    n_draws: int = 1000,
+    random_state: Any = 0,
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
     progress: bool = False,
@@ -47,8 +52,8 @@ def complete_cv(
         "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share" or "brier"),
         "regression" (`n_neighbors`; the score is the mean squared error), or another registered one.
     cv : int or design, default 5
-        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `LeaveGroupsOut`; an
-        integer is that number of stratified folds, for "regression" of plain ones.
+        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `RebalancedLeaveOneOut`,
+        `LeaveGroupsOut`; an integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`. Leave it out if X is a `Neighbors`.
     metric_params : mapping, optional
@@ -56,15 +61,25 @@ def complete_cv(
     ties : {"random", "index"}, default "random"
         "random": the exact mean over all orders of tied samples, independent of the order of the data.
         "index": tied samples in the order of the data; the default for a rule that does not offer "random".
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
         "pooled": all classifications of a split have equal weight (as in the papers; for k-fold designs the
         mean of the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be
         tested have equal weight (for k-fold designs the score of ``cross_val_predict``). "class": all
-        classes have equal weight.
+        classes have equal weight. A mapping gives every class its share, positive and 1 in sum (target
+        priors): the score where classes are as frequent as that, see ``docs/guide/balance.md``.
     tol : float, default 1e-12
         Admissible error, relative to the largest absolute score. With 0 all neighbors are used.
     exact : bool, default False
         Compute with rational numbers. Slow, for small data. Not for approximate neighbors.
+    method : {"auto", "exact", "sampled"}, default "auto"
+        "exact": all training sets, by the kernels of the rule. "sampled": an estimate from `n_draws` random
+        training sets for each sample, drawn for this sample alone; the result is a `SampledCV`, with its
+        standard error. "auto": exact, but samples that the rule has no exact kernel for are sampled.
+    n_draws : int, default 1000
+        Training sets that are drawn for each sample that is sampled, at least 2. For several kinds of
+        training sets (folds of different sizes) they are divided in proportion, and rounded up.
+    random_state : int, numpy Generator or None, default 0
+        Seed of the draws.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
@@ -79,6 +94,7 @@ def complete_cv(
     Returns
     -------
     CompleteCV
+        A `SampledCV` if any sample was sampled.
 
     Raises
     ------
@@ -108,7 +124,11 @@ def complete_cv(
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
     neighbors = as_neighbors(X, metric, metric_params)
-    problem = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    sampling = check_sampling(method, n_draws, random_state)
+    problem = validate_problem(
+        y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method
+    )
+    check_method(problem, sampling.method, exact)
     warn_label_leakage(neighbors, problem.smallest_train)
     if exact and neighbors.approximate:
         msg = (
@@ -116,7 +136,7 @@ def complete_cv(
             "would suggest that the score is exact"
         )
         raise ValueError(msg)
-    evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs)
+    evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
     keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
     result = evaluation.result(keep, executor, progress)
     result = replace(result, seconds=time.perf_counter() - started)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array
@@ -14,12 +16,16 @@ from ..inference import HalfScores
 from ..kernel import Variant
 from ..neighbors import Neighbors
 from ._confusion import expected_confusion
+from ._decoupled import sampled_scores
 from ._exact import exact_scores
 from ._halves import check_request, halves_of
 from ._influence import influence
 from ._influence_result import Influence
+from ._method import is_exact, may_be_sampled, sees_distances, tested_scores
 from ._problem import ScoringProblem
 from ._result import CompleteCV
+from ._sampled_result import summarize_sampled
+from ._sampling import Sampling
 from ._scores import float_scores, no_score
 from ._split_result import SplitSpread
 from ._split_spread import split_spread
@@ -39,6 +45,7 @@ class NeighborEvaluation:
     exact: bool
     n_jobs: int | None
     tie_order: int = 0
+    sampling: Sampling | None = None
 
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters; the neighbors keep their lists."""
@@ -49,12 +56,41 @@ class NeighborEvaluation:
         self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
     ) -> CompleteCV:
         """Compute the result; with `keep` the neighbors keep their lists."""
-        found = self._scores(keep, executor, progress)
+        if self.sampling is not None and not is_exact(self.problem, self.sampling.method):
+            return self._sampled(self.sampling, None, executor, progress)
+        by_distance = sees_distances(self.problem)
+        found = self._scores(keep or by_distance, executor, progress)
+        if by_distance and np.isnan(found.scores[tested_scores(self.problem)]).any():
+            return self._sampled(self.sampling, found, executor, progress)
         linear = type(self.problem.variant).over_kinds is Variant.over_kinds
         if not linear and self._has_several_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, executor))
         result = summarize_scores(self.problem, found)
         return uncertified(result) if self.neighbors.approximate else result
+
+    def _sampled(
+        self,
+        sampling: Sampling | None,
+        known: Scores | None,
+        executor: ExecutorLike | None,
+        progress: bool,
+    ) -> CompleteCV:
+        """The result from drawn training sets, for all samples or for those without a `known` score."""
+        rows = np.arange(self.neighbors.n_items)
+        if known is not None:
+            rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]
+            sampling = may_be_sampled(self.problem, sampling, rows)
+        assert sampling is not None
+        drawn = sampled_scores(
+            self.problem,
+            self.neighbors,
+            sampling,
+            rows,
+            n_jobs=self.n_jobs,
+            executor=executor,
+            progress=progress,
+        )
+        return summarize_sampled(self.problem, drawn, rows, known)
 
     def _has_several_kinds(self) -> bool:
         """Return True if kernels see several kinds of training sets, or one set of groups at a time."""

@@ -23,6 +23,7 @@ from ..designs import (
     KFold,
     LeaveGroupsOut,
     LeaveOut,
+    RebalancedLeaveOneOut,
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
@@ -34,6 +35,7 @@ from ..neighbors import NeighborLists, Neighbors
 from ._depth import first_depth
 from ._group_scores import GroupScorer, group_scorer
 from ._keep_halves import keep_halves
+from ._priors import by_class
 from ._problem import ScoringProblem, weights_of
 from ._rows import usable_lengths
 from ._scores import BlockScorer, block_scorer
@@ -293,9 +295,9 @@ def _decides(problem: ScoringProblem, rows: Array) -> Any:
     plain = type(problem.design) in (Subsample, KFold, LeaveOut)
     codes = problem.labels.codes[rows]
     counts = np.bincount(codes, minlength=len(problem.labels.classes))
-    if plain and problem.average != "class":
+    if plain and not by_class(problem.average):
         return len(rows), (counts > 0).tobytes()
-    if plain or type(problem.design) is StratifiedSubsample:
+    if plain or type(problem.design) in (StratifiedSubsample, RebalancedLeaveOneOut):
         return counts.tobytes()
     if type(problem.design) is StratifiedKFold:  # its folds depend on the order of the classes in the data
         return counts.tobytes(), np.argsort(np.unique(codes, return_index=True)[1]).tobytes()

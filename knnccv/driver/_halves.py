@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..designs import LeaveGroupsOut, encode_groups
 from ..inference import HalfScores, Halvings, check_halvings, draw_halvings
 from ..neighbors import Neighbors
 from ._half_scores import TOLERANCE, score_halves
+from ._priors import class_shares
 from ._problem import ScoringProblem
 from ._result import CompleteCV
 from ._target import HalvesRequest, problem_size, score_range_of
@@ -139,6 +141,12 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
             "intervals were found to contain the target in 86 to 97 % of the data sets"
         )
     smallest = int(min(count for count in problem.labels.counts if count))
+    rare = _rare_class(problem)
+    if rare is not None:
+        texts.append(
+            f"class {rare[0]!r} has {rare[1]} samples, fewer than {FEWEST_OF_CLASS}, and counts more than its "
+            "share of them: the standard error is uncertain"
+        )
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
             f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
@@ -151,6 +159,20 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
             "uncertain"
         )
     return tuple(texts)
+
+
+def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
+    """The smallest class to which target priors give more weight than its samples, if it is small."""
+    if not isinstance(problem.average, Mapping):
+        return None
+    labels = problem.labels
+    shares = class_shares(problem.average, labels)
+    raised = [
+        (int(count), name)
+        for name, count, share in zip(labels.classes.tolist(), labels.counts, shares, strict=True)
+        if count < FEWEST_OF_CLASS and share * len(labels.codes) > int(count)
+    ]
+    return None if not raised else min(raised, key=lambda pair: pair[0])[::-1]
 
 
 def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:

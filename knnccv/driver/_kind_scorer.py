@@ -12,7 +12,7 @@ from ..kernel import Constraints, Labels, compile_driver, compile_kernel
 from ..neighbors import NeighborLists
 from ..sampling import STRATIFIED_TAILS, stratified_tails
 from ._light_kernels import first_kernel, not_served
-from ._rows import score_rows
+from ._rows import score_rows, score_rows_by_distance
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class KindScorer:
         The tail after every number of samples; None if it depends on their classes (stratified designs).
     untested : bool ndarray of shape (n_classes,)
         Classes whose samples are in every training set.
+    sees_distances : bool
+        Whether the kernel gets the distances of the listed samples.
     """
 
     kernel: Kernel
@@ -42,15 +44,26 @@ class KindScorer:
     n_nearest: int
     fixed_tail: Array | None
     untested: Array
+    sees_distances: bool = False
 
     def up_to(self, depth: int) -> KindScorer:
         """The same scorer for lists up to this depth, without tails that they do not reach."""
         return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
 
     def scores(
-        self, lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, average_ties: bool
+        self,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        labels: Labels,
+        average_ties: bool,
+        distances: Array | None = None,
     ) -> Array:
         """A_x of every row, shape (n_rows,); NaN for samples that are never tested."""
+        if self.sees_distances:
+            scores = self._run_by_distance(lists, distances, lengths, rows, labels, average_ties)
+            scores[self.untested[labels.classes[rows]]] = np.nan
+            return scores
         first = first_kernel(self.light, self.kernel)
         scores = self._run(first, lists, lengths, rows, labels, average_ties)
         left = not_served(scores) if first is not self.kernel else rows[:0]
@@ -97,6 +110,31 @@ class KindScorer:
         fill = compile_driver(stratified_tails, STRATIFIED_TAILS)
         fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
+
+    def _run_by_distance(
+        self,
+        lists: NeighborLists,
+        distances: Array | None,
+        lengths: Array,
+        rows: Array,
+        labels: Labels,
+        average_ties: bool,
+    ) -> Array:
+        scores = np.zeros(len(rows))
+        score_rows_by_distance(
+            self.kernel,
+            lists.items,
+            lists.values,
+            distances,
+            lengths,
+            rows,
+            average_ties,
+            labels,
+            self.constraints,
+            scores,
+            stop_flag(),
+        )
+        return scores
 
     def _run(
         self,

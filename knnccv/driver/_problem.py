@@ -23,11 +23,11 @@ from ..designs import (
     TrainingSets,
     as_design,
 )
-from ..kernel import Constraints, Labels, Task, Variant, constraints_for
+from ..kernel import Constraints, Labels, Task, Variant, constraints_for, distance_kernels
 from ..variants import get_variant
+from ._priors import check_average, check_labels_of, class_shares
 
 TIES = ("index", "random")
-AVERAGES = ("pooled", "item", "class")
 
 
 def is_accuracy(measure: str) -> bool:
@@ -52,7 +52,7 @@ class ScoringProblem:
     training_sets: tuple[TrainingSets, ...]
     item_weights: tuple[tuple[Fraction, ...], ...]
     ties: str
-    average: str
+    average: Any
     values: Array
     targets: Array
 
@@ -114,8 +114,10 @@ class ScoringProblem:
     def measure(self) -> str:
         """The name of the score, such as "balanced accuracy" or "mean squared error"."""
         measure = self.variant.measure(**self.parameters)
-        by_class = self.average == "class" or getattr(self.design, "balanced", False)
-        if not by_class or self.variant.target == "values":
+        if isinstance(self.average, Mapping):
+            return f"{measure} at given class shares"
+        balanced = self.average == "class" or getattr(self.design, "balanced", False)
+        if not balanced or self.variant.target == "values":
             return measure
         return f"balanced {measure}" if is_accuracy(measure) else f"class-mean {measure}"
 
@@ -152,10 +154,13 @@ def validate_problem(
     variant: str | Variant | type[Variant],
     cv: Any,
     ties: str | None,
-    average: str,
+    average: Any,
     parameters: Mapping[str, Any],
+    method: str | None = None,
 ) -> ScoringProblem:
     """Check all arguments that define a problem.
+
+    The rule needs kernels that see no distances, unless the `method` of `complete_cv` is given.
 
     Raises
     ------
@@ -164,12 +169,13 @@ def validate_problem(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
+    tie_rules = rule.tie_rules if rule.kernels() or distance_kernels(rule) else TIES
     if ties is None:
-        ties = "random" if "random" in rule.tie_rules else "index"
+        ties = "random" if "random" in tie_rules else "index"
     check_choice("ties", ties, TIES)
-    check_choice("average", average, AVERAGES)
-    if ties not in rule.tie_rules:
-        allowed = " or ".join(repr(name) for name in rule.tie_rules)
+    average = check_average(average)
+    if ties not in tie_rules:
+        allowed = " or ".join(repr(name) for name in tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
         raise ValueError(msg)
     design = as_design(cv, folds=KFold if rule.target == "values" else StratifiedKFold)
@@ -180,6 +186,8 @@ def validate_problem(
     else:
         labels = encode_labels(y, n_items)
         targets = labels.classes[labels.codes]
+        settings = dict(rule.for_classes(labels.classes, labels.counts, **settings))
+    check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
     training_sets = () if stratified and rule.target == "values" else design.training_sets(labels)
@@ -187,6 +195,7 @@ def validate_problem(
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
     weights = design.item_weights(labels, average) or weights_of(training_sets, labels, average)
+    _check_tested(average, weights, labels, design)
     problem = ScoringProblem(
         rule,
         settings,
@@ -200,10 +209,34 @@ def validate_problem(
         targets,
     )
     for task in (task for kind in training_sets for task in problem.tasks_to_check(kind)):
-        _check_kernel(rule, task, cv)
+        if not _has_other_way(rule, task, method):
+            _check_kernel(rule, task, cv)
         rule.check(task, **settings)
     rule.check_targets(values, **settings)
     return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
+
+
+def _has_other_way(rule: Variant, task: Task, method: str | None) -> bool:
+    """Return True if `complete_cv` can score the rule by this method without `Variant.kernel_for`."""
+    by_distance = rule.distance_kernel_for(task) is not None
+    match method:
+        case "exact":
+            return by_distance
+        case "auto":
+            return by_distance or rule.decision() is not None
+        case "sampled":
+            return rule.decision() is not None or bool(rule.kernels())
+    return False
+
+
+def _check_tested(average: Any, weights: Any, labels: EncodedLabels, design: Design) -> None:
+    """Raise ValueError if a class is never tested and so cannot have its share."""
+    if not isinstance(average, Mapping):
+        return
+    for name, column in zip(labels.classes.tolist(), zip(*weights, strict=True), strict=True):
+        if not any(column):
+            msg = f"average gives class {name!r} a share, but {design!r} never tests a sample of it"
+            raise ValueError(msg)
 
 
 def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
@@ -222,7 +255,7 @@ def _check_kernel(rule: Variant, task: Task, cv: Any) -> None:
 
 
 def weights_of(
-    kinds: tuple[TrainingSets, ...], labels: EncodedLabels, average: str
+    kinds: tuple[TrainingSets, ...], labels: EncodedLabels, average: Any
 ) -> tuple[tuple[Fraction, ...], ...]:
     """The weight of a sample of each class in each kind, (n_kinds, n_classes), where all rest is tested."""
     n_classes = len(labels.classes)
@@ -241,12 +274,13 @@ def weights_of(
         for c in range(n_classes)
     ]
     n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)
-    n_tested_classes = sum(1 for share in tested if share)
+    wanted = class_shares(average, labels)
+    total = sum((want for want, share in zip(wanted, tested, strict=True) if share), Fraction(0))
 
     def weight(kind: TrainingSets, share: Fraction, c: int) -> Fraction:
         if not tested[c]:
             return Fraction(0)
-        within = n_tested if average == "item" else counts[c] * n_tested_classes
+        within = n_tested if average == "item" else counts[c] * total / wanted[c]
         return kind.probability * share / tested[c] / within
 
     return tuple(

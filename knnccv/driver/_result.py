@@ -99,8 +99,10 @@ class CompleteCV(ScoredHalves, RandomSplits, FurtherResults):
         The score as a rational number, in exact mode.
     per_item_exact : tuple of (Fraction or None), or None
         ``per_item`` as rational numbers, in exact mode; None for a sample that is never tested.
-    variant, design, ties, average : str
+    variant, design, ties : str
         The arguments, as text.
+    average : str or dict
+        The argument.
     parameters : dict
         The variant's parameters.
     classes : ndarray of shape (n_classes,)
@@ -130,7 +132,7 @@ class CompleteCV(ScoredHalves, RandomSplits, FurtherResults):
     variant: str = ""
     design: str = ""
     ties: str = "index"
-    average: str = "pooled"
+    average: Any = "pooled"
     parameters: dict[str, Any] = field(default_factory=dict)
     classes: Array = field(default_factory=lambda: np.empty(0))
     labels: Array = field(default_factory=lambda: np.empty(0))
@@ -230,7 +232,7 @@ class CompleteCV(ScoredHalves, RandomSplits, FurtherResults):
             If the score is not an accuracy: with a loss, for "rank", "confidence", "regression", and for
             other rules whose measure is not accuracy.
         """
-        if self.measure not in ("accuracy", "balanced accuracy"):
+        if self.measure not in ("accuracy", "balanced accuracy", "accuracy at given class shares"):
             mean = (
                 '; for the mean over the classes take complete_cv(..., average="class").score, or the mean '
                 "of per_class()"

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
+from ..kernel import CONSTRAINTS, DISTANCE_KERNEL, KERNEL, LABELS, Order, jit
 from ..neighbors import NeighborLists, Neighbors
 
 ITEMS = types.Array(types.int32, 2, "C")
@@ -48,6 +48,35 @@ def score_rows(kernel, items, values, lengths, targets, average_ties, labels, co
         out[r] = kernel(near, labels, targets[r], constraints)
 
 
+@jit
+def score_rows_by_distance(
+    kernel, items, values, distances, lengths, targets, average_ties, labels, constraints, out, stop
+):
+    """A_x of every row by a kernel that sees distances; ends early once ``stop[0]`` is set."""
+    depth = items.shape[1]
+    order = np.empty(depth, labels.classes.dtype)
+    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
+    for r in range(len(targets)):
+        if stop[0]:
+            break
+        length = int(lengths[r])
+        near = order_of(order, group_end, items[r], values[r], length, average_ties)
+        out[r] = kernel(near, distances[r, :length], labels, targets[r], constraints)
+
+
+SCORE_ROWS_BY_DISTANCE = types.void(
+    DISTANCE_KERNEL,
+    ITEMS,
+    DISTANCES,
+    DISTANCES,
+    INTEGERS,
+    INTEGERS,
+    types.boolean,
+    LABELS,
+    CONSTRAINTS,
+    SCORES,
+    types.Array(types.boolean, 1, "C"),
+)
 SCORE_ROWS = types.void(
     KERNEL,
     ITEMS,

@@ -11,7 +11,7 @@ import numpy as np
 from .._parallel import ExecutorLike, WorkerPool
 from .._typing import Array, Kernel
 from ..designs import LeaveGroupsOut
-from ..kernel import Labels, compile_driver, jit
+from ..kernel import Labels, compile_distance_kernel, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._alike_samples import alike_samples
@@ -22,8 +22,15 @@ from ._joint_scorer import JointScorer, joint_scorer
 from ._kind_scorer import KindScorer
 from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
 from ._light_kernels import compile_first, light_kernels
+from ._method import kernels_of
 from ._problem import ScoringProblem
-from ._rows import SCORE_ROWS, score_rows, usable_lengths
+from ._rows import (
+    SCORE_ROWS,
+    SCORE_ROWS_BY_DISTANCE,
+    score_rows,
+    score_rows_by_distance,
+    usable_lengths,
+)
 from ._summary import Scores
 
 
@@ -55,10 +62,13 @@ class BlockScorer:
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
 
     def _compile_kinds(self) -> None:
-        compile_first(
-            [kind.light for kind in self.kinds], [kind.kernel for kind in self.kinds], "the scorer"
-        )
+        blind = [kind for kind in self.kinds if not kind.sees_distances]
+        compile_first([kind.light for kind in blind], [kind.kernel for kind in blind], "the scorer")
         compile_driver(score_rows, SCORE_ROWS)
+        for kind in self.kinds:
+            if kind.sees_distances:
+                compile_distance_kernel(kind.kernel, "the scorer")
+                compile_driver(score_rows_by_distance, SCORE_ROWS_BY_DISTANCE)
         if any(tail is None for tail in self.fixed_tails):
             compile_driver(stratified_tails, STRATIFIED_TAILS)
 
@@ -121,8 +131,14 @@ class BlockScorer:
         return scores, tails
 
     def _by_kind(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        distances = None
+        if any(kind.sees_distances for kind in self.kinds):
+            distances = self.neighbors.distances_of(lists)
         return np.array(
-            [kind.scores(lists, lengths, rows, self.labels, self.average_ties) for kind in self.kinds]
+            [
+                kind.scores(lists, lengths, rows, self.labels, self.average_ties, distances)
+                for kind in self.kinds
+            ]
         )
 
     def _mixed(self, lists: NeighborLists, lengths: Array) -> Array:
@@ -219,21 +235,27 @@ def block_scorer(
 ) -> BlockScorer:
     """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
     tasks = [problem.task(kind) for kind in problem.training_sets]
-    kernels = [kernel or problem.variant.kernel_for(task) for task in tasks]
+    kernels, sees_distances = (
+        kernels_of(problem.variant, tasks) if kernel is None else ([kernel] * len(tasks), False)
+    )
     constraints = [problem.constraints(task) for task in tasks]
     light: Sequence[Kernel | None] = [None] * len(tasks)
     joint = None
-    if kernel is None:
+    if kernel is None and not sees_distances:
         light = light_kernels(problem.variant, tasks, constraints)
         joint = joint_scorer(problem, tasks)
-    if joint is None:
+    if sees_distances:
+        for each in kernels:
+            compile_distance_kernel(each, f"variant {problem.variant.name!r}")
+    elif joint is None:
         compile_first(light, kernels, f"variant {problem.variant.name!r}")
     nearest = [problem.nearest(kind) for kind in problem.training_sets]
     tails = [
         None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
         for task, k in zip(tasks, nearest, strict=True)
     ]
-    parts = zip(kernels, light, constraints, nearest, tails, problem.never_tested(), strict=True)
+    untested, seen = problem.never_tested(), [sees_distances] * len(tasks)
+    parts = zip(kernels, light, constraints, nearest, tails, untested, seen, strict=True)
     scorer = BlockScorer(
         neighbors,
         problem.kernel_labels(),

@@ -2,8 +2,10 @@
 
 A *kernel* is a compiled function ``kernel(order, labels, target, constraints) -> A_x``. It returns the
 share of the admissible training sets that classify the tested sample correctly, or the expected score
-if the score is not accuracy. A kernel is mathematics only. It never sees distances, never validates,
-never raises on valid input, and allocates no more than O(depth + classes * K) numbers.
+if the score is not accuracy. A kernel is mathematics only. It never validates, never raises on valid
+input, and allocates no more than O(depth + classes * K) numbers. It sees no distances, except the kernels
+`Variant.fixed_by_distance` and `Variant.stratified_by_distance`, whose second argument they are. A rule
+without any kernel has a function `Variant.decide`, which scores one training set.
 
 - `_signature` defines the four arguments and their Numba types.
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads.
@@ -27,12 +29,18 @@ from ._compile import FALSE as FALSE
 from ._compile import TRUE as TRUE
 from ._compile import ZERO as ZERO
 from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
+from ._compile import compile_decide as compile_decide
+from ._compile import compile_distance_kernel as compile_distance_kernel
 from ._compile import compile_driver as compile_driver
 from ._compile import compile_joint_kernel as compile_joint_kernel
 from ._compile import compile_removal_kernel as compile_removal_kernel
 from ._read_as import read_as
 from ._signature import ARGUMENTS as ARGUMENTS
 from ._signature import CONSTRAINTS as CONSTRAINTS
+from ._signature import DECIDE as DECIDE
+from ._signature import DECIDE_ARGUMENTS as DECIDE_ARGUMENTS
+from ._signature import DISTANCE_ARGUMENTS as DISTANCE_ARGUMENTS
+from ._signature import DISTANCE_KERNEL as DISTANCE_KERNEL
 from ._signature import JOINT_KERNEL as JOINT_KERNEL
 from ._signature import KERNEL as KERNEL
 from ._signature import LABELS as LABELS
@@ -43,6 +51,7 @@ from ._signature import SIGNATURE as SIGNATURE
 from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for
 from ._variant import Variant
+from ._variant import distance_kernels as distance_kernels
 from ._variant import profile_of as profile_of
 
 compiled = compile_driver  # the former public name

@@ -12,7 +12,16 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
-from ._signature import ARGUMENTS, JOINT_SIGNATURE, REMOVAL_SIGNATURE, SIGNATURE
+from ._signature import (
+    ARGUMENTS,
+    DECIDE_ARGUMENTS,
+    DECIDE_SIGNATURE,
+    DISTANCE_ARGUMENTS,
+    DISTANCE_SIGNATURE,
+    JOINT_SIGNATURE,
+    REMOVAL_SIGNATURE,
+    SIGNATURE,
+)
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -74,17 +83,31 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
     TypeError
         If `kernel` is not jitted or does not fit the signature; the message names `owner`.
     """
-    check_kernel(kernel, owner)
+    return _compile(kernel, owner, "kernel", ARGUMENTS, SIGNATURE)
+
+
+def compile_distance_kernel(kernel: Kernel, owner: str) -> Kernel:
+    """Compile a kernel that sees distances, such as `Variant.fixed_by_distance`; see `compile_kernel`."""
+    return _compile(kernel, owner, "kernel", DISTANCE_ARGUMENTS, DISTANCE_SIGNATURE)
+
+
+def compile_decide(decide: Kernel, owner: str) -> Kernel:
+    """Compile `Variant.decide`; see `compile_kernel`."""
+    return _compile(decide, owner, "function", DECIDE_ARGUMENTS, DECIDE_SIGNATURE)
+
+
+def _compile(kernel: Kernel, owner: str, what: str, arguments: tuple[str, ...], signature: Any) -> Kernel:
+    check_kernel(kernel, owner, what, arguments)
     if not isinstance(kernel, Dispatcher):
         return kernel
     try:
         with _compiling:
-            kernel.compile(SIGNATURE)
+            kernel.compile(signature)
     except Exception as error:
         reason = str(error).strip().splitlines()
         msg = (
-            f"the kernel {_describe(kernel)} of {owner} does not fit the signature "
-            f"({', '.join(ARGUMENTS)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
+            f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
+            f"({', '.join(arguments)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
         )
         raise TypeError(msg) from error
     return kernel
@@ -119,8 +142,10 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     return function
 
 
-def check_kernel(kernel: object, owner: str) -> None:
-    """Check, without compiling, that `kernel` is a jitted function of four arguments.
+def check_kernel(
+    kernel: object, owner: str, what: str = "kernel", expected: tuple[str, ...] = ARGUMENTS
+) -> None:
+    """Check, without compiling, that `kernel` is a jitted function of the `expected` arguments.
 
     Raises
     ------
@@ -128,13 +153,13 @@ def check_kernel(kernel: object, owner: str) -> None:
         If it is not; the message names `owner`.
     """
     if not is_compiled(kernel):
-        msg = f"the kernel of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
+        msg = f"the {what} of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
         raise TypeError(msg)
     arguments = inspect.signature(getattr(kernel, "py_func", kernel)).parameters  # type: ignore[arg-type]
-    if len(arguments) != len(ARGUMENTS):
+    if len(arguments) != len(expected):
         msg = (
-            f"the kernel {_describe(kernel)} of {owner} must take {len(ARGUMENTS)} arguments "
-            f"({', '.join(ARGUMENTS)}), got {len(arguments)} ({', '.join(arguments)})"
+            f"the {what} {_describe(kernel)} of {owner} must take {len(expected)} arguments "
+            f"({', '.join(expected)}), got {len(arguments)} ({', '.join(arguments)})"
         )
         raise TypeError(msg)
 

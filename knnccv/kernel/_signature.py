@@ -113,3 +113,13 @@ JOINT_KERNEL = types.FunctionType(JOINT_SIGNATURE)
 # A removal kernel: its last argument is filled with one score for every listed sample.
 REMOVAL_SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS, _floats)
 REMOVAL_KERNEL = types.FunctionType(REMOVAL_SIGNATURE)
+
+# A kernel that sees the distances of the listed samples as well.
+DISTANCE_ARGUMENTS = ("order", "distances", "labels", "target", "constraints")
+DISTANCE_SIGNATURE = types.float64(ORDER, _floats, LABELS, types.int64, CONSTRAINTS)
+DISTANCE_KERNEL = types.FunctionType(DISTANCE_SIGNATURE)
+
+# `Variant.decide`: the score of one training set.
+DECIDE_ARGUMENTS = ("items", "distances", "labels", "target", "constraints")
+DECIDE_SIGNATURE = types.float64(_integers, _floats, LABELS, types.int64, CONSTRAINTS)
+DECIDE = types.FunctionType(DECIDE_SIGNATURE)

@@ -16,7 +16,8 @@ from ._tables import Tables, Task
 class Variant(ABC):
     """A nearest-neighbor rule: its kernels, and the numbers that they need.
 
-    Subclass it, set `name`, at least one of the kernels, and `n_nearest`; see ``registry/README.md``.
+    Subclass it, set `name`, at least one of the kernels or `decide`, and `n_nearest`; see
+    ``registry/README.md``.
 
     Attributes
     ----------
@@ -35,6 +36,14 @@ class Variant(ABC):
         kernels read it by `read_as`. None leaves the integers without names and unchecked.
     fixed, stratified : kernel or None
         The kernels for training sets of one fixed size, and of a fixed size per class.
+    fixed_by_distance, stratified_by_distance : kernel or None
+        The same for rules that need distances: ``kernel(order, distances, labels, target, constraints)``,
+        where ``distances`` (depth,) belong to ``order.items``. NaN means that this sample takes too long;
+        it is then sampled with `decide`. They are used where `fixed` or `stratified` is None.
+    decide : jitted function or None
+        ``decide(items, distances, labels, target, constraints)`` returns the score of one training set:
+        ``items`` int64 (k,) and ``distances`` float64 (k,) are its nearest samples, the nearest first.
+        With it a score is estimated from random training sets where there is no kernel.
     """
 
     name: ClassVar[str]
@@ -45,6 +54,9 @@ class Variant(ABC):
     fields: ClassVar[type[Any] | None] = None
     fixed: ClassVar[Kernel | None] = None
     stratified: ClassVar[Kernel | None] = None
+    fixed_by_distance: ClassVar[Kernel | None] = None
+    stratified_by_distance: ClassVar[Kernel | None] = None
+    decide: ClassVar[Kernel | None] = None
 
     @abstractmethod
     def n_nearest(self, **parameters: Any) -> int:
@@ -55,6 +67,27 @@ class Variant(ABC):
 
     def check_targets(self, values: Array, **parameters: Any) -> None:  # noqa: B027
         """Raise ValueError or TypeError if the parameters do not suit the targets, (n_items, n_outputs)."""
+
+    def for_classes(self, classes: Array, counts: Array, **parameters: Any) -> Mapping[str, Any]:
+        """The parameters where some are given by label, such as weights of classes; unchanged by default.
+
+        Called before `check`, which gets what is returned here, as do all other functions.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            The labels, sorted; the class codes are their places.
+        counts : int64 ndarray of shape (n_classes,)
+            The number of samples of every class.
+        **parameters
+            The variant's parameters.
+
+        Returns
+        -------
+        mapping of str to object
+            The parameters.
+        """
+        return parameters
 
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute score that one classification can have."""
@@ -167,15 +200,54 @@ class Variant(ABC):
         """
         kernel = _unbound(type(self), "stratified" if task.stratified else "fixed")
         if kernel is None:
-            kind = "stratified" if task.stratified else "fixed-size"
-            other = "Subsample, KFold or LeaveOut" if task.stratified else "a stratified design"
-            msg = f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
-            raise ValueError(msg)
+            raise ValueError(self._no_kernel(task))
         if task.n_extra and not self.heeds_extra:
             kind = "classes that get one extra training sample at random"
             msg = f"variant {self.name!r} has no kernel for {kind}"
             raise ValueError(msg)
         return kernel
+
+    def _no_kernel(self, task: Task) -> str:
+        kind = "stratified" if task.stratified else "fixed-size"
+        if self.distance_kernel_for(task) is not None or self.decision() is not None:
+            return (
+                f"variant {self.name!r} has no kernel for {kind} training sets that scores samples without "
+                "their distances; only complete_cv scores it here"
+            )
+        other = "Subsample, KFold or LeaveOut" if task.stratified else "a stratified design"
+        return f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
+
+    def distance_kernel_for(self, task: Task) -> Kernel | None:
+        """The kernel that sees distances, for these training sets; None if there is none.
+
+        `kernel_for` is used instead where it finds a kernel.
+        """
+        if task.n_extra and not self.heeds_extra:
+            return None
+        return _unbound(type(self), "stratified_by_distance" if task.stratified else "fixed_by_distance")
+
+    def decision(self) -> Kernel | None:
+        """The function `decide` itself, or None."""
+        return _unbound(type(self), "decide")
+
+    def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
+        """Turn the distances of drawn training samples into what `decide` gets in their place.
+
+        For rules that call a Python function of the distances: it is called once for many training sets.
+
+        Parameters
+        ----------
+        distances : float64 ndarray of shape (n_draws, k)
+            The distances of the k nearest training samples of every drawn training set, ascending.
+        **parameters
+            The variant's parameters.
+
+        Returns
+        -------
+        ndarray of shape (n_draws, k), or None
+            None, the default, leaves the distances as they are.
+        """
+        return None
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
         """A kernel that compiles faster than `kernel_for`'s, or None.
@@ -210,9 +282,15 @@ class Variant(ABC):
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
 
     def kernels(self) -> list[Kernel]:
-        """All kernels of the variant."""
+        """All kernels of the variant that see no distances."""
         both = (_unbound(type(self), name) for name in ("fixed", "stratified"))
         return [kernel for kernel in both if kernel is not None]
+
+
+def distance_kernels(variant: Variant) -> list[Kernel]:
+    """All kernels of the variant that see distances."""
+    both = (_unbound(type(variant), f"{name}_by_distance") for name in ("fixed", "stratified"))
+    return [kernel for kernel in both if kernel is not None]
 
 
 def profile_of(variant: Variant, parameters: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ class ScreenedCV(RandomRuns):
     n_neighbors: int = 1
     metric: str = "euclidean"
     design: str = ""
-    average: str = "pooled"
+    average: Any = "pooled"
     seconds: float = 0.0
 
     @property
@@ -138,7 +138,7 @@ def screened_cv(
     n_neighbors: int = 1,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
-    average: str = "pooled",
+    average: Any = "pooled",
     n_repeats: int = 50,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
@@ -178,7 +178,7 @@ def screened_cv(
         See `Neighbors.from_data`; it is applied to the selected columns.
     metric_params : mapping, optional
         See `Neighbors.from_data`.
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
         As for `complete_cv`: "pooled" is the mean of the scores of the folds, "class" balances the classes.
     n_repeats : int, default 50
         Number of random runs. One is enough for deterministic designs (`LeaveOut(1)`,
@@ -255,7 +255,7 @@ def screened_cv(
         n_neighbors=k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric)),
         design=repr(question.design),
-        average=average,
+        average=question.average,
         seconds=time.perf_counter() - started,
     )
 

@@ -81,7 +81,7 @@ class MonteCarloCV(RandomRuns):
     variant: str = ""
     design: str = ""
     ties: str = "index"
-    average: str = "pooled"
+    average: Any = "pooled"
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     certified: bool = True

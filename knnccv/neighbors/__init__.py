@@ -19,6 +19,7 @@ from __future__ import annotations
 from ._argument import as_neighbors
 from ._between import Between, between_distances, check_same
 from ._distinct_rows import distinct_rows
+from ._engines.brute_force import FAST_BYTES, nearest_of
 from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
@@ -27,6 +28,7 @@ from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, lon
 
 __all__ = [
     "ALIASES",
+    "FAST_BYTES",
     "FEWEST_ITEMS",
     "MOST_FEATURES",
     "NAMES",
@@ -45,6 +47,7 @@ __all__ = [
     "check_same",
     "distinct_rows",
     "longest_short_list",
+    "nearest_of",
     "ranking",
     "warn_label_leakage",
 ]

@@ -29,7 +29,8 @@ def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_sel
             indices, distances, approximate=approximate, drop_self=drop_self
         )
         ends = len(items) - 1 if distances is not None else 0
-        return GivenLists(NeighborLists(items, values, lengths, lengths < ends), "lists")
+        lists = NeighborLists(items, values, lengths, lengths < ends)
+        return GivenLists(lists, "lists", distances is not None)
     indices = as_indices(indices, approximate=approximate, drop_self=drop_self)
     if mapping_of(distances) is not None:
         distances = np.asarray(distances)

@@ -314,6 +314,12 @@ class Neighbors(FromPairs):
         """
         return self._engine(depth, prepare=True).search(np.ascontiguousarray(rows), depth)
 
+    def distances_of(self, lists: NeighborLists) -> Array:
+        """The distances of lists, float64; entries beyond the end of a list may be anything."""
+        with np.errstate(all="ignore"):
+            found = self._source.to_distance(lists.values)
+        return np.require(found, np.float64, ("C", "W"))
+
     def room(self, depth: int) -> NeighborLists | None:
         """Empty lists of all samples, to be filled and passed to `store`; None if they are not needed.
 
@@ -373,6 +379,15 @@ class Neighbors(FromPairs):
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return self._source.distinct_rows()
+
+    @property
+    def measured(self) -> bool:
+        """Return True if there are distances, False if only the order of the neighbors is known."""
+        return self._source.measured
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values of lists that order the neighbors."""
+        return self._source.to_distance(values)
 
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""

@@ -49,6 +49,8 @@ class Source(ABC):
         Whether ties at the end of a cut list are known to be cut in the order of the samples.
     compares_all : bool
         Whether `compare` works.
+    measured : bool
+        Whether there are distances; False if only the order is known.
     """
 
     n_items: int
@@ -56,6 +58,7 @@ class Source(ABC):
     description: str
     ordered_by_index: ClassVar[bool] = True
     compares_all: bool = True
+    measured: bool = True
 
     @abstractmethod
     def engines(self) -> Sequence[Engine]:
@@ -199,13 +202,15 @@ class GivenLists(Source):
         Lists of all samples.
     description : str
         "lists" or "graph".
+    measured : bool, default True
+        Whether the values are distances.
     """
 
     ordered_by_index = False
     compares_all = False
 
-    def __init__(self, lists: NeighborLists, description: str) -> None:
-        self.lists = lists
+    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
+        self.lists, self.measured = lists, measured
         self.n_items, self.max_depth = lists.items.shape
         self.description = description
 
@@ -230,6 +235,7 @@ class ListsInParts(Source):
     def __init__(self, reader: Reader, how: ListFormat) -> None:
         self.n_items, self.max_depth = how.n_items, how.max_depth
         self._reader, self._how = reader, how
+        self.measured = how.measured
 
     def engines(self) -> Sequence[Engine]:
         """The reader of the lists at every depth."""

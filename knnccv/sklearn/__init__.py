@@ -7,7 +7,8 @@ and other functions of scikit-learn that take ``scoring=`` and ``cv=``.
 
 from __future__ import annotations
 
-from ._expected_score import ExpectedScore, expected_score
+from ._expected_score import expected_score
+from ._result import ExpectedScore
 from ._scorer import WholeData, ccv_scorer
 
 __all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]

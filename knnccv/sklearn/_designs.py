@@ -80,7 +80,7 @@ class Folds(_SplitterDesign):
         n_trains = [kind.n_train for kind in kinds for _ in range(int(kind.probability * parts))]
         return replace(self, n_trains=tuple(n_trains))
 
-    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
+    def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:
         """Return the weights of the mean over classes within each fold, if `balanced`."""
         if not self.balanced or average != "pooled":
             return None
@@ -206,7 +206,7 @@ class StratifiedShuffle(_SplitterDesign):
         """Return the numbers of tested samples per class, given those of the training set."""
         return Shares.of(labels.counts - np.array(n_train), self.n_test)
 
-    def item_weights(self, labels: EncodedLabels, average: str) -> tuple[tuple[Fraction, ...], ...] | None:
+    def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:
         """Weight every class by its expected number of tested samples; a class may have none."""
         if self._one_kind(labels):
             return None

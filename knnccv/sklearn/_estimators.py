@@ -12,6 +12,7 @@ from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
+from ._weights import weights_of
 
 _KNOWN = set(NAMES) | set(ALIASES)
 # Without one of these parameters, scikit-learn estimates it from the compared samples.
@@ -43,15 +44,24 @@ class Rule:
     regression : bool
         Whether the values of the K neighbors are averaged; otherwise they vote.
     by_distance : bool
-        Whether nearer neighbors have greater weights. K is then 1 or, if they vote, 2.
+        Whether nearer neighbors have greater weights, and K is 1 or, if they vote, 2: the nearest decides.
     neighbors : Neighbors
         The neighbor orders of all samples.
+    weights : "inverse", callable or None
+        The weights of the neighbors, for the variants "weighted" and "weighted_regression"; None if they
+        are equal, or K is 1.
     """
 
     n_neighbors: int
     regression: bool
     by_distance: bool
     neighbors: Neighbors
+    weights: Any = None
+
+    @property
+    def weights_in_words(self) -> str:
+        """The argument `weights` of the estimator."""
+        return "weights='distance'" if self.weights == "inverse" else f"weights={self.weights!r}"
 
     def check_size(self, n_train: int) -> None:
         """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
@@ -87,24 +97,11 @@ def read_rule(estimator: Any, X: Any) -> Rule:
         raise InexactError(msg)
     regression = type(estimator) is KNeighborsRegressor
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
-    by_distance = _weighted(estimator.weights, k, regression)
-    return Rule(k, regression, by_distance, _neighbors_of(estimator, X))
-
-
-def _weighted(weights: Any, k: int, regression: bool) -> bool:
-    if weights is None or (isinstance(weights, str) and weights == "uniform"):
-        return False
-    if callable(weights):
-        msg = f"votes of weights={weights!r}, a function, cannot be counted"
-        raise InexactError(msg)
-    if weights != "distance":
-        msg = f"weights must be 'uniform', 'distance', None or a function, got {weights!r}"
-        raise ValueError(msg)
-    if k > (1 if regression else 2):
-        allowed = "n_neighbors=1" if regression else "n_neighbors of 1 or 2"
-        msg = f"weights='distance' is exact for {allowed} only, not for n_neighbors={k}"
-        raise InexactError(msg)
-    return True
+    weights = weights_of(estimator.weights)
+    by_distance = weights == "inverse" and k <= (1 if regression else 2)
+    if k == 1 and by_distance:
+        weights = None
+    return Rule(k, regression, by_distance, _neighbors_of(estimator, X), weights)
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:

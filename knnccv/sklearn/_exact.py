@@ -19,6 +19,7 @@ from ._request import Expectation, ScoreRequest, WeightedSum
 from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, ListedLaw, UnknownLaw, law_of
+from ._weighted_scores import std_error_of, weighted_scores
 
 
 def exact_score(request: ScoreRequest, regression: bool, ties: str | None = None) -> Expectation:
@@ -42,6 +43,10 @@ def exact_score(request: ScoreRequest, regression: bool, ties: str | None = None
         raise InexactError(law_found.reason)
     if isinstance(law_found, ListedLaw):
         return run_listed(request, law_found.splits)
+    every = law_found.every if isinstance(law_found, GroupLaw) else bool(law_found.n_splits)
+    listed = 0 < law_found.n_splits <= (MAX_SPLITS if every else MAX_RUNS)
+    if listed:
+        request = replace(request, draws=None)
     try:
         rule, measure = _read(request)
         if isinstance(law_found, GroupLaw):
@@ -50,8 +55,7 @@ def exact_score(request: ScoreRequest, regression: bool, ties: str | None = None
             law_found = replace(law_found, ties=ties)
         return _by_design(request, rule, measure, law_found)
     except InexactError:
-        every = law_found.every if isinstance(law_found, GroupLaw) else bool(law_found.n_splits)
-        if not 0 < law_found.n_splits <= (MAX_SPLITS if every else MAX_RUNS):
+        if not listed:
             raise
         if isinstance(law_found, GroupLaw) and not every:
             return run_all(request, law_found)
@@ -66,11 +70,13 @@ def _read(request: ScoreRequest) -> tuple[Rule, Measure]:
         msg = f"y has shape {request.y.shape}: several labels for each sample have no closed form"
         raise InexactError(msg)
     measure = read_scoring(request.scoring, regression=rule.regression, y=request.y)
-    if measure.kind == "brier" and rule.n_neighbors == 1:  # the share of the true class is 0 or 1
+    weighted = rule.weights is not None
+    # The share of the true class is 0 or 1.
+    if measure.kind == "brier" and rule.n_neighbors == 1 and not weighted:
         costs = 2 * (1 - np.eye(len(np.unique(request.y))))
         measure = replace(measure, kind="cost", costs=costs)
-    elif measure.kind == "brier" and rule.by_distance:
-        msg = f"{measure.name} of weights='distance' is exact for n_neighbors=1 only"
+    elif measure.kind == "brier" and weighted:
+        msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
         raise InexactError(msg)
     return rule, measure
 
@@ -88,8 +94,11 @@ def _expectation(
 ) -> Expectation:
     """The expectation; `results` with their `shares` in the mean, equal ones by default."""
     parts = None
-    if results:
-        shares = shares or (1 / len(results),) * len(results)
+    shares = shares or (1 / len(results),) * len(results) if results else ()
+    std_error, n_draws = std_error_of(results, shares)
+    if n_draws:
+        how += f", from {n_draws} training sets drawn for every sample that has too many of them"
+    elif results:
         unchanged = (measure.offset, measure.factor) == (0.0, 1.0)
         parts = WeightedSum(
             results[0].measure if unchanged else measure.name,
@@ -105,6 +114,8 @@ def _expectation(
         ties=ties,
         result=(results[0] if len(results) == 1 else results) or None,
         parts=parts,
+        std_error=abs(measure.factor) * std_error,
+        n_draws=n_draws,
     )
 
 
@@ -141,7 +152,9 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
     mean = sum(result.score for result in results) / len(results)
     bound = sum(result.error_bound for result in results) / len(results)
     every = bool(law.n_splits)
-    how = f"{_of_splits(request, magnitude(law.n_splits) if every else '', every)}, in closed form"
+    how = _of_splits(request, magnitude(law.n_splits) if every else "", every)
+    if not results[0].variant.startswith("weighted"):
+        how += ", in closed form"
     return _expectation(measure, mean, bound, how, every=every, ties=law.ties, results=results)
 
 
@@ -158,9 +171,14 @@ def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:
 def _complete(
     request: ScoreRequest, rule: Rule, measure: Measure, design: Design, **options: Any
 ) -> tuple[CompleteCV, ...]:
-    """Run `complete_cv` with the variant of the rule; once per column of y for a regression."""
+    """Run `complete_cv` with the variant of the rule; once per column of y for a regression.
+
+    The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
+    """
     near, y, k = rule.neighbors, request.y, rule.n_neighbors
     options |= {"tol": request.tol, "n_jobs": request.n_jobs}
+    if rule.weights is not None and not rule.by_distance:
+        return weighted_scores(rule, y, measure, design, request.draws, **options)
     if rule.regression:
         columns = y.reshape(len(y), -1).T
         return tuple(
@@ -173,19 +191,17 @@ def _complete(
     if k > 1 and not rule.by_distance:
         return (complete_cv(near, y, "knn", design, **options, n_neighbors=k),)
     result = complete_cv(near, y, "nn", design, **options)
-    if k > 1:
-        # With ties="index", a tie of the nearest neighbor with the next would not be counted.
-        tied = complete_cv(near, y, "nn", design, **options | {"ties": "random"}).tied
-        if tied:
-            msg = (
-                "weights='distance' with n_neighbors=2 is the nearest neighbor's vote unless differently "
-                f"labeled samples tie in distance, as they do in the lists of {tied} samples"
-            )
-            raise InexactError(msg)
+    # With ties="index", a tie of the nearest neighbor with the next would not be counted.
+    if k > 1 and complete_cv(near, y, "nn", design, **options | {"ties": "random"}).tied:
+        options.pop("loss", None)
+        return weighted_scores(rule, y, measure, design, request.draws, **options)
     return (result,)
 
 
 def _by_groups(request: ScoreRequest, rule: Rule, measure: Measure, law: GroupLaw) -> Expectation:
+    if rule.weights is not None and not rule.by_distance:
+        msg = "weighted votes have no closed form if whole groups are left out"
+        raise InexactError(msg)
     if law.n_splits > MAX_SPLITS:
         return _by_nearest_groups(request, rule, measure, law)
     if rule.regression:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._typing import Array
 from ..driver import CompleteCV
+from ._draws import Draws
 from ._scoring import for_sklearn
 from ._splitters import in_words
 from ._steps import Prepared
@@ -19,7 +20,7 @@ class ScoreRequest:
     """The validated arguments of `expected_score` or of a scorer.
 
     `cv` is a splitter or a design, `X` the data for splitters, `y` an array of shape (n_items,) or
-    (n_items, n_outputs).
+    (n_items, n_outputs). With `draws`, weighted votes are sampled if they cannot be exact.
     """
 
     prepared: Prepared
@@ -31,6 +32,7 @@ class ScoreRequest:
     average: str
     tol: float
     n_jobs: int | None
+    draws: Draws | None = None
 
     @property
     def splitter(self) -> str:
@@ -65,7 +67,7 @@ class WeightedSum:
 
 @dataclass(frozen=True)
 class Expectation:
-    """An exact score, and how it was computed."""
+    """A score, and how it was computed; with `n_draws` it is not exact, but has a `std_error`."""
 
     score: float
     error_bound: float
@@ -74,3 +76,5 @@ class Expectation:
     ties: str | None = None
     result: Any = None
     parts: WeightedSum | None = None
+    std_error: float = 0.0
+    n_draws: int = 0

@@ -13,6 +13,7 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES
+from ._draws import Draws
 from ._estimators import InexactError, as_target, length_of, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, ScoreRequest
@@ -30,6 +31,9 @@ def ccv_scorer(
     tol: float = 1e-12,
     n_jobs: int | None = None,
     transductive: bool = False,
+    method: str = "exact",
+    n_draws: int = 1000,
+    random_state: int = 0,
 ) -> _CCVScorer:
     """Create a scorer for scikit-learn that averages over all splits of its data.
 
@@ -59,6 +63,14 @@ def ccv_scorer(
         As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
         are refused unless True allows them to use the features of all samples, including the tested ones.
         They must not use labels.
+    method : {"exact", "auto"}, default "exact"
+        What happens if the votes of weights "distance", or of a function, cannot be counted in all training
+        sets. "exact": an error. "auto": the score is estimated from `n_draws` training sets for each
+        sample, as by `expected_score`, with the same seed for every estimator.
+    n_draws : int, default 1000
+        The number of these training sets.
+    random_state : int, default 0
+        Their seed.
 
     Returns
     -------
@@ -117,7 +129,12 @@ def ccv_scorer(
         msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
         raise TypeError(msg)
     transductive = check_bool("transductive", transductive)
-    return _CCVScorer(cv, scoring, groups, average, ties, tol, n_jobs, transductive)
+    check_choice("method", method, ("exact", "auto"))
+    n_draws = check_integer("n_draws", n_draws, 2)
+    random_state = check_integer("random_state", random_state, 0)
+    return _CCVScorer(
+        cv, scoring, groups, average, ties, tol, n_jobs, transductive, method, n_draws, random_state
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +149,9 @@ class _CCVScorer:
     tol: float
     n_jobs: int | None
     transductive: bool
+    method: str = "exact"
+    n_draws: int = 1000
+    random_state: int = 0
 
     def __repr__(self) -> str:
         defaults = {
@@ -141,6 +161,9 @@ class _CCVScorer:
             "tol": 1e-12,
             "n_jobs": None,
             "transductive": False,
+            "method": "exact",
+            "n_draws": 1000,
+            "random_state": 0,
         }
         given = [f"cv={self.cv!r}", f"scoring={self.scoring!r}"]
         for name, usual in defaults.items():
@@ -160,7 +183,16 @@ class _CCVScorer:
         if isinstance(cv, int):
             cv = KFold(cv) if regression else StratifiedKFold(cv)
         request = ScoreRequest(
-            prepared, X, target, cv, self.groups, self.scoring, self.average, self.tol, self.n_jobs
+            prepared,
+            X,
+            target,
+            cv,
+            self.groups,
+            self.scoring,
+            self.average,
+            self.tol,
+            self.n_jobs,
+            Draws(self.n_draws, self.random_state) if self.method == "auto" else None,
         )
         try:
             score = exact_score(request, regression, self.ties).score

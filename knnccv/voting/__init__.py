@@ -29,9 +29,12 @@ from ._vote_scores import (
     ANY_RIGHT,
     BRIER,
     PLURALITY,
+    UNKNOWN,
     VOTE_SHARE,
+    VoteDistributions,
     VotingRule,
     plurality_probability,
+    score_votes,
     tie_quadrature,
 )
 
@@ -39,9 +42,11 @@ __all__ = [
     "ANY_RIGHT",
     "BRIER",
     "PLURALITY",
+    "UNKNOWN",
     "VOTE_SHARE",
     "PositionWeights",
     "ThinningRates",
+    "VoteDistributions",
     "VotingRule",
     "counted_weights",
     "group_rate",
@@ -54,6 +59,7 @@ __all__ = [
     "scaled_position_weights",
     "score_fixed_size",
     "score_stratified",
+    "score_votes",
     "thinning_rates",
     "tie_quadrature",
 ]

@@ -62,12 +62,12 @@ def counted_votes(order, labels, target, constraints):
             n_own += 1
             step_by_thinning(rows, own_row, min(n_own, k), 1, 1)
             if n_own <= half:
-                _start_tight(rows, n_classes, own_class, n_own, k)
+                start_tight(rows, n_classes, own_class, n_own, k)
         else:
             for votes in range(1, min(n_own, half) + 1):
                 limit = votes if own_class < c else votes - 1
                 if limit > 0:
-                    _extend_tight(rows, tight_row + votes, c, limit, quotient_row, k - votes)
+                    extend_tight(rows, tight_row + votes, c, limit, quotient_row, k - votes)
             step_by_thinning(rows, c, half, 1, 1)
             step_by_thinning(rows, others_row, k - 1, 1, 1)
         weight = weights.next_known[i] if i < depth - 1 else weights.list_ends[i]
@@ -83,7 +83,7 @@ def counted_votes(order, labels, target, constraints):
 
 
 @jit
-def _start_tight(rows, n_classes, own_class, votes, k):
+def start_tight(rows, n_classes, own_class, votes, k):
     """Fill the product over the other classes of their rows, each cut before it beats `votes`."""
     tight_row = n_classes + 2 + votes
     top = k - votes
@@ -100,7 +100,7 @@ def _start_tight(rows, n_classes, own_class, votes, k):
 
 
 @jit
-def _extend_tight(rows, tight_row, c, limit, quotient_row, top):
+def extend_tight(rows, tight_row, c, limit, quotient_row, top):
     """Let a sample join class c, whose row (1 + z)^g is cut at `limit`.
 
     The cut row of g + 1 samples is that of g, times 1 + z, without its term of degree ``limit + 1``. So is

@@ -27,6 +27,7 @@ from knnccv.voting import (
 )
 
 from ._contested_votes import contested_table, contested_votes
+from ._counted_removals import counted_votes_without_each
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
 from ._removals import two_class_strata_without_each, two_class_votes_without_each
@@ -196,8 +197,10 @@ class KNN(Variant):
         return votes_in_lanes, lane_tables(tasks)
 
     def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
-        """The kernels for a table of votes between two classes."""
+        """The kernels for a table of votes between two classes, and for counted votes."""
         tables = self.tables(task, **parameters)
+        if tables.integers.counted_depth > 0 and tables.integers.contested_depth == 0:
+            return counted_votes_without_each, tables
         if tables.integers.table_depth == NO_TABLE:
             return None
         if not task.stratified:

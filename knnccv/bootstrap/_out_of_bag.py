@@ -1,0 +1,102 @@
+"""Expected scores of all samples over the bootstrap samples that leave them out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._parallel import for_each, stop_flag
+from .._typing import Array, Kernel
+from ..driver import SCORE_ROWS, ScoringProblem, score_rows, usable_lengths
+from ..kernel import Constraints, Tables, Task, compile_driver, compile_kernel, constraints_for
+from ..neighbors import Neighbors
+from ..voting import BRIER, VOTE_SHARE, tie_quadrature
+from ._kernels import BootstrapFields, bootstrap_regression, bootstrap_votes
+from ._share_kernels import ShareFields, bootstrap_rank, bootstrap_shares, log_vote_weights
+from ._weights import moment_weights, undecided, vote_weights
+
+RULES = ("nn", "knn", "rank", "confidence", "regression")
+
+
+class OutOfBag(NamedTuple):
+    """``scores`` and ``tails`` (n_items,): the scores, and the probabilities that lists did not decide."""
+
+    scores: Array
+    tails: Array
+    depth: int
+
+
+def out_of_bag(
+    problem: ScoringProblem, near: Neighbors, n_draws: int, tol: float, n_jobs: int | None
+) -> OutOfBag:
+    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided."""
+    n_items, average_ties = near.n_items, problem.ties == "random"
+    n_nearest = problem.variant.n_nearest(**problem.parameters)
+    labels = problem.kernel_labels()
+    kernel = compile_kernel(_kernel(problem), "the bootstrap")
+    compile_driver(score_rows, SCORE_ROWS)
+    longest = near.max_depth
+    fixed = undecided(n_draws, n_items - 1, longest, n_nearest)
+    enough = int(np.argmax(fixed <= tol / 2)) if (fixed <= tol / 2).any() else longest
+    depth = min(max(enough, 1) + average_ties, longest)
+    scores, tails = np.empty(n_items), np.ones(n_items)
+    rows, deepest = np.arange(n_items), depth
+    while len(rows):
+        deepest = depth
+        near.prepare(depth)
+        if len(rows) == n_items:
+            near.search_all(depth, n_jobs=n_jobs)
+        constraints = _constraints(problem, n_draws, n_items, depth, n_nearest)
+
+        def fill(block: Array, depth: int = depth, constraints: Constraints = constraints) -> None:
+            lists = near.search(block, depth)
+            lengths = usable_lengths(lists, near, average_ties)
+            found = np.zeros(len(block))
+            score_rows(
+                kernel, lists.items, lists.values, lengths, block, average_ties, labels, constraints, found,
+                stop_flag(),
+            )  # fmt: skip
+            scores[block], tails[block] = found, fixed[lengths]
+
+        for_each(fill, blocks_of(near, rows, depth), n_jobs)
+        rows = rows[tails[rows] > tol / 2] if depth < longest else rows[:0]
+        depth = min(2 * depth, longest)
+    return OutOfBag(scores, tails, deepest)
+
+
+def blocks_of(near: Neighbors, rows: Array, depth: int) -> list[Array]:
+    """The rows, in blocks that one search takes."""
+    ordered, size = near.visiting_order(rows, depth), near.rows_at_once(depth)
+    return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+
+
+def _kernel(problem: ScoringProblem) -> Kernel:
+    special = {"regression": bootstrap_regression, "confidence": bootstrap_shares, "rank": bootstrap_rank}
+    return special.get(problem.variant.name, bootstrap_votes)
+
+
+def _constraints(
+    problem: ScoringProblem, n_draws: int, n_items: int, depth: int, n_nearest: int
+) -> Constraints:
+    """What the kernel reads: the rule, and the weights of all positions of the lists."""
+    parameters: dict[str, Any] = problem.parameters
+    task = Task((n_draws,), (n_items,), False, held_out=1, n_classes=len(problem.labels.classes))
+    positions = n_draws, n_items - 1, depth, n_nearest
+    name = problem.variant.name
+    if name in ("regression", "confidence"):
+        kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
+        tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
+    elif name == "rank":
+        tables = Tables(weights=log_vote_weights(*positions))
+    else:
+        smallest = parameters.get("vote_ties", "smallest") == "smallest"
+        n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
+        loss = parameters.get("loss")
+        tables = Tables(
+            BootstrapFields(n_tie_nodes),
+            numbers=tie_nodes,
+            weights=vote_weights(*positions),
+            table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
+        )
+    return constraints_for(task, tables, n_nearest=n_nearest)

@@ -1,0 +1,155 @@
+"""Draws of blocks of samples, and their scores; compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from ..kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Order, jit
+from ._draws import MISSED, draw_sets, estimate
+from ._rows import DISTANCES, INTEGERS, ITEMS, SCORES
+
+_FLAG = types.Array(types.boolean, 1, "C")
+
+
+@jit
+def collect_draws(
+    items,
+    values,
+    distances,
+    lengths,
+    targets,
+    average_ties,
+    strata_of,
+    of_groups,
+    sets,
+    seed,
+    kind,
+    near,
+    apart,
+    found,
+    reach,
+    stop,
+):
+    """Fill the samples ``near`` (n_rows, n_draws, K) of the draws, their distances, and their numbers.
+
+    Draws that go on beyond the list, or have fewer than K samples, are filled up with the last one.
+    """
+    chosen = np.empty(near.shape[1:], np.int64)
+    for r in range(len(targets)):
+        reach[r] = draw_sets(
+            r,
+            items,
+            values,
+            lengths[r],
+            targets[r],
+            average_ties,
+            strata_of,
+            of_groups,
+            sets,
+            seed,
+            kind,
+            chosen,
+            found[r],
+            stop,
+        )
+        if stop[0]:
+            break
+        for j in range(near.shape[1]):
+            n = found[r, j]
+            for i in range(near.shape[2]):
+                at = chosen[j, min(i, n - 1)] if n > 0 else 0
+                near[r, j, i] = items[r, at]
+                apart[r, j, i] = distances[r, at]
+
+
+_CUBE = types.Array(types.float64, 3, "C")
+COLLECT_DRAWS = types.void(
+    ITEMS,
+    DISTANCES,
+    DISTANCES,
+    INTEGERS,
+    INTEGERS,
+    types.boolean,
+    INTEGERS,
+    types.boolean,
+    CONSTRAINTS,
+    types.uint64,
+    types.int64,
+    types.Array(types.int64, 3, "C"),
+    _CUBE,
+    types.Array(types.int64, 2, "C"),
+    INTEGERS,
+    _FLAG,
+)
+
+
+@jit
+def score_draws(
+    decide,
+    kernel,
+    has_decide,
+    near,
+    apart,
+    found,
+    targets,
+    labels,
+    constraints,
+    scores,
+    variances,
+    missed,
+    stop,
+):
+    """Estimate A_x of every row from its draws; ends early once ``stop[0]`` is set.
+
+    ``constraints`` are those of a known training set, for `decide`, or for the `kernel` where the rule has
+    no `decide`. ``missed`` is the share of the draws that go on beyond the list; they score 0.
+    """
+    n_draws = near.shape[1]
+    ends = np.arange(1, near.shape[2] + 1)
+    single = np.empty(n_draws)
+    for r in range(len(targets)):
+        if stop[0]:
+            break
+        n_missed = 0
+        for j in range(n_draws):
+            n = found[r, j]
+            if n == MISSED:
+                n_missed += 1
+                single[j] = 0.0
+            elif has_decide:
+                single[j] = decide(near[r, j, :n], apart[r, j, :n], labels, targets[r], constraints)
+            else:
+                order = Order(near[r, j, :n], ends[:n])
+                single[j] = kernel(order, labels, targets[r], constraints)
+        scores[r], variances[r] = estimate(single)
+        missed[r] = n_missed / n_draws
+
+
+SCORE_DRAWS = types.void(
+    DECIDE,
+    KERNEL,
+    types.boolean,
+    types.Array(types.int64, 3, "C"),
+    _CUBE,
+    types.Array(types.int64, 2, "C"),
+    INTEGERS,
+    LABELS,
+    CONSTRAINTS,
+    SCORES,
+    SCORES,
+    SCORES,
+    _FLAG,
+)
+
+
+@jit
+def kernel_unused(order, labels, target, constraints):  # noqa: ARG001
+    """Stands for the kernel where the rule has a function `decide`."""
+    return 0.0
+
+
+@jit
+def decide_unused(items, distances, labels, target, constraints):  # noqa: ARG001
+    """Stands for `decide` where the kernel scores known training sets."""
+    return 0.0

@@ -1,0 +1,72 @@
+"""Features and prototypes by the exact score.
+
+The complete cross-validation score of a choice of columns has no luck of the split in it, so a search can
+compare two choices without noise. The score of the choice that wins is optimistic all the same, since it
+was chosen for its score. Results call it the inner score, and estimate the whole procedure by
+`screened_cv`, which repeats the choice within every training set.
+
+- `_select` has `select_features`, `_weigh` has `search_weights`; `_result` has their results.
+- `_scorer` scores many choices of columns at once, with the compiled passes of `_sums`.
+- `_honest` repeats a search within every training set.
+- `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
+  `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
+  the pool without each of them, by the kernels of `_condense_laws` on the lists of `_condense_lists`.
+- `_condense_estimator` has `Condense`, which is loaded when it is first used, too.
+- `_estimators` has `FeatureSelector` and `FeatureWeights`. They need scikit-learn and are loaded when they
+  are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._condense import condense
+from ._condense_result import Condensed, CondensedCV
+from ._condense_runs import condensed_cv
+from ._result import FeatureSelection, WeightSearch
+from ._select import select_features
+from ._weigh import search_weights
+
+if TYPE_CHECKING:
+    from ._condense_estimator import Condense
+    from ._estimators import FeatureSelector, FeatureWeights
+
+_ESTIMATORS = {
+    "Condense": "_condense_estimator",
+    "FeatureSelector": "_estimators",
+    "FeatureWeights": "_estimators",
+}
+
+__all__ = [
+    "Condense",
+    "Condensed",
+    "CondensedCV",
+    "FeatureSelection",
+    "FeatureSelector",
+    "FeatureWeights",
+    "WeightSearch",
+    "condense",
+    "condensed_cv",
+    "search_weights",
+    "select_features",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ESTIMATORS:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    try:
+        value = getattr(importlib.import_module(f".{_ESTIMATORS[name]}", __name__), name)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        msg = f"knnccv.selection.{name} needs scikit-learn: pip install 'knnccv[sklearn]'"
+        raise ImportError(msg) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,245 @@
+"""`condense`: prototypes, selected by the exact score of the pool from which training sets are drawn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .._labels import encode_labels
+from .._parallel import check_pool
+from .._validation import check_choice, check_integer, check_real
+from ..designs import Subsample
+from ..driver import ScoringProblem, validate_problem
+from ..kernel import Variant
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ..variants import get_variant
+from ._condense_laws import kinds_within
+from ._condense_result import Condensed
+from ._condense_scores import PoolScorer
+from ._condense_search import Limits, remove_while_score_holds
+
+LIST_TOL = 1e-12
+"""The largest share of a sample's score that its neighbor list leaves undecided."""
+DEFAULT_SHARE = 10
+
+
+def condense(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "nn",
+    cv: Any = None,
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    average: str = "item",
+    tol: float = 0.0,
+    n_prototypes: int = 1,
+    min_per_class: int = 1,
+    step: float = 0.05,
+    n_jobs: int | None = None,
+    **parameters: Any,
+) -> Condensed:
+    """Remove samples as long as the exact score of the others as training samples does not fall.
+
+    The pool is the set of samples that are kept. *All* samples are tested, kept or not. The training sets
+    of a tested sample x are drawn by the design `cv` from the pool without x: all sets of a candidates are
+    equally likely, a being the number that the design gives for a pool of this size. The score of the pool
+    is the mean, over all samples, of the expected score over these training sets. It is computed exactly,
+    not sampled. With all samples as pool it is that of `complete_cv` with ``average="item"``.
+
+    The search removes batches of the least valuable samples. One pass over the neighbor lists gives the
+    score of the pool and its scores without each candidate. A batch is accepted if the score of the rest,
+    computed anew, is not below the highest score so far by more than `tol`; otherwise a smaller batch is
+    tried. The search ends where no single sample can be removed any more.
+
+    **The score of the result is optimistic**, since the samples were selected for it. `condensed_cv`
+    estimates the score of new samples.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
+        The samples, as in `complete_cv`.
+    y : array of shape (n_items,)
+        Class labels.
+    variant : str, Variant or subclass of it, default "nn"
+        The rule, as in `complete_cv`; not "regression".
+    cv : design or int, optional
+        How training sets are drawn from the pool. Default: `Subsample` of a tenth of all samples, of twice
+        the number of classes or of the number of neighbors that decide, whichever is largest. Whole numbers
+        stay the same while the pool shrinks: the better of two pools has the better training sets of this
+        size, and the search ends when one sample more is left, or earlier. Fractions and folds are shares
+        of the pool, so that its training sets shrink with it. `LeaveGroupsOut` is refused.
+    metric, metric_params
+        As in `complete_cv`.
+    ties : {"random", "index"}, optional
+        As in `complete_cv`.
+    average : {"item", "class"}, default "item"
+        "item": all samples have equal weight. "class": all classes have.
+    tol : float, default 0.0
+        The score may fall below the highest score so far by this much. With infinity only the other
+        criteria end the search.
+    n_prototypes : int, default 1
+        The smallest number of samples to keep.
+    min_per_class : int, default 1
+        The smallest number of samples to keep of each class; of smaller classes all are kept.
+    step : float, default 0.05
+        The largest share of the pool that is removed at once, in (0, 1]. Smaller ones take longer and may
+        find better prototypes.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+    **parameters
+        The variant's parameters.
+
+    Returns
+    -------
+    Condensed
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed, or the design cannot draw training sets from all samples but one.
+
+    Notes
+    -----
+    Mullin & Sukthankar (2000), section 5, name the selection of prototypes as a use of the exact score. Let
+    x_1, x_2, … be the candidates in the order of their distance from x, M their number, and L_i = 1 if x_i
+    has the class of x. For the nearest neighbor the expected score is the sum of L_i p_i, where p_i is the
+    probability that x_i is the nearest training sample (ICML eq. 4). Without x_r the samples behind it move
+    up by one, and the score becomes the sum of L_i p'_i over i < r and of L_i p'_(i-1) over i > r, with p'
+    for M - 1 candidates. Two running sums give this for all r at once.
+
+    Scores that differ by less than 1e-10 count as equal, and equally valuable samples are removed in their
+    order. No sample of a batch is among the three nearest candidates of another one, because near samples
+    replace each other. Time O(n_items * depth) for each batch, memory O(n_items * depth), where the depth
+    is a few times the number of candidates that can matter.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.selection import condense
+    >>> wine = load_wine()
+    >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> found = condense(X, wine.y)
+    >>> len(found.sample_indices)
+    18
+    >>> bool(found.score > found.score_of_all)
+    True
+    """
+    started = time.perf_counter()
+    check_pool(n_jobs, None, progress=False)
+    neighbors = as_neighbors(X, metric, metric_params)
+    problem = pool_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    limits = check_limits(tol, n_prototypes, min_per_class, neighbors.n_items)
+    share = check_step(step)
+    warn_label_leakage(neighbors, problem.smallest_train)
+    return condensed(problem, neighbors, limits, share, n_jobs, started)
+
+
+def condensed(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    limits: Limits,
+    share: float,
+    n_jobs: int | None,
+    started: float,
+) -> Condensed:
+    """Run the search on checked arguments."""
+    scorer = PoolScorer(problem, neighbors, LIST_TOL, n_jobs)
+    sign = -1.0 if problem.is_loss else 1.0
+    path = remove_while_score_holds(scorer, problem.labels.codes, sign, limits, share)
+    kept = np.setdiff1d(np.arange(neighbors.n_items), path.removed)
+    return Condensed(
+        sample_indices=kept,
+        score=path.last.score,
+        score_of_all=float(path.scores[0]),
+        n_kept=path.n_kept,
+        scores=path.scores,
+        removed=path.removed,
+        per_item=path.last.per_item,
+        without=path.last.without[kept],
+        error_bound=float("inf") if neighbors.approximate else path.last.error_bound,
+        variant=problem.variant.name,
+        parameters=dict(problem.parameters),
+        design=repr(problem.design),
+        ties=problem.ties,
+        average=problem.average,
+        measure=problem.measure,
+        is_loss=problem.is_loss,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def pool_problem(
+    y: Any,
+    n_items: int,
+    variant: str | Variant | type[Variant],
+    cv: Any,
+    ties: str | None,
+    average: str,
+    parameters: Mapping[str, Any],
+) -> ScoringProblem:
+    """Check the arguments that define the score of a pool.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed.
+    """
+    check_choice("average", average, ("item", "class"))
+    rule = get_variant(variant)
+    if rule.target == "values":
+        msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"
+        raise ValueError(msg)
+    if type(rule).over_kinds is not Variant.over_kinds:
+        msg = f"condense needs a score that is a mean over the training sets; that of {rule.name!r} is not"
+        raise ValueError(msg)
+    if n_items < 2:
+        msg = f"condense needs at least 2 samples, got {n_items}"
+        raise ValueError(msg)
+    if cv is None:
+        decide = rule.n_nearest(**rule.settings(parameters))
+        cv = default_design(n_items, len(encode_labels(y, n_items).classes), decide)
+    problem = validate_problem(y, n_items, rule, cv, ties, average, parameters)
+    kinds_within(problem, problem.labels.counts)
+    return problem
+
+
+def default_design(n_items: int, n_classes: int, n_nearest: Any) -> Subsample:
+    """Training sets of a tenth of the samples, at least two of a class and as many as decide."""
+    least = max(int(n_nearest) if isinstance(n_nearest, Integral) else 1, 2 * n_classes)
+    return Subsample(max(1, min(max(n_items // DEFAULT_SHARE, least), n_items - 1)))
+
+
+def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, n_items: int) -> Limits:
+    """Check the criteria that end the search.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one is not allowed.
+    """
+    if not check_real("tol", tol) >= 0:
+        msg = f"tol must be at least 0, got {tol}"
+        raise ValueError(msg)
+    least = check_integer("n_prototypes", n_prototypes, 1, n_items, "the number of samples")
+    return Limits(float(tol), least, check_integer("min_per_class", min_per_class, 1))
+
+
+def check_step(step: Any) -> float:
+    """Check the largest share of the pool that is removed at once.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not in (0, 1].
+    """
+    share = check_real("step", step)
+    if not 0 < share <= 1:
+        msg = f"step must be in (0, 1], got {step}"
+        raise ValueError(msg)
+    return share

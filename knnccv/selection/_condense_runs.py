@@ -1,0 +1,214 @@
+"""`condensed_cv`: the honest score of `condense`, which selects prototypes in every training set anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._labels import EncodedLabels, labels_of
+from .._parallel import check_pool, for_each, one_blas_thread
+from .._typing import Array
+from .._validation import check_integer, check_random_state
+from ..designs import as_design
+from ..driver import SCORE_ROWS, ScoringProblem, score_rows, validate_problem
+from ..kernel import Labels, Variant, compile_driver, compile_kernel
+from ..neighbors import Between, Neighbors, as_neighbors
+from ._condense import check_limits, check_step, condensed, pool_problem
+from ._condense_result import CondensedCV
+
+
+def condensed_cv(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "nn",
+    cv: Any = None,
+    *,
+    outer: Any = 5,
+    n_repeats: int = 10,
+    random_state: Any = None,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    average: str = "item",
+    tol: float = 0.0,
+    n_prototypes: int = 1,
+    min_per_class: int = 1,
+    step: float = 0.05,
+    n_jobs: int | None = None,
+    **parameters: Any,
+) -> CondensedCV:
+    """Score random runs of cross-validation in which every training set is condensed.
+
+    In each fold of each run, `condense` selects prototypes among the training samples alone, and the rule
+    classifies the tested samples by these prototypes. The mean is an honest estimate of the score that the
+    prototypes have for new samples, which the inner score of `condense` is not.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features)
+        The samples. With ``metric="precomputed"`` a square matrix of dissimilarities. Scale them before, or
+        not at all. `Neighbors` are refused, because other samples are neighbors within a training set.
+    y : array of shape (n_items,)
+        Class labels.
+    variant, cv, metric, metric_params, ties, average, tol, n_prototypes, min_per_class, step
+        As in `condense`, for every training set.
+    outer : int or design, default 5
+        The runs: an integer is that number of stratified folds.
+    n_repeats : int, default 10
+        Number of random runs.
+    random_state : int, numpy Generator or None
+        Seed of the splits.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+    **parameters
+        The variant's parameters.
+
+    Returns
+    -------
+    CondensedCV
+        The score of a run is the mean over its tested samples; for ties in the distances it is the mean
+        over their orders.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed. Errors of a training set have a note on the run and the fold.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.selection import condensed_cv
+    >>> wine = load_wine()
+    >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> runs = condensed_cv(X, wine.y, outer=2, n_repeats=2, random_state=0)
+    >>> bool(runs.inner_score > runs.score > 0.9)
+    True
+    """
+    started = time.perf_counter()
+    check_pool(n_jobs, None, progress=False)
+    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    rng = check_random_state(random_state)
+    if isinstance(X, Neighbors):
+        msg = f"condensed_cv needs the samples themselves, got {X!r}"
+        raise TypeError(msg)
+    near = as_neighbors(X, metric, metric_params)
+    problem = pool_problem(y, near.n_items, variant, cv, ties, average, parameters)
+    limits = check_limits(tol, n_prototypes, min_per_class, near.n_items)
+    share = check_step(step)
+    design = as_design(outer)
+    validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
+    labels = problem.labels
+    runs = [design.draw(labels, rng) for _ in range(n_repeats)]
+    pieces = [(run, fold) for run, (_, kinds) in enumerate(runs) for fold in range(len(kinds))]
+    data = _Samples(X, metric, metric_params)
+    n_folds = len(runs[0][1])
+    right, right_of_all = np.zeros((2, n_repeats, n_folds))
+    inner, reduced = np.zeros((2, n_repeats, n_folds))
+    tested_items = np.zeros((n_repeats, n_folds))
+
+    def one_fold(piece: tuple[int, int]) -> None:
+        run, fold = piece
+        is_tested = runs[run][0] == fold
+        train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+        y_train = labels.classes[labels.codes[train]]
+        try:
+            inside = pool_problem(y_train, len(train), problem.variant, cv, ties, average, parameters)
+            kept_limits = check_limits(limits.tol, limits.n_prototypes, limits.min_per_class, len(train))
+            found = condensed(inside, data.neighbors(train), kept_limits, share, 1, time.perf_counter())
+        except Exception as error:
+            error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")
+            raise
+        prototypes = train[found.sample_indices]
+        right[run, fold] = score_known_set(problem, labels, data, prototypes, test).sum()
+        right_of_all[run, fold] = score_known_set(problem, labels, data, train, test).sum()
+        inner[run, fold], reduced[run, fold] = found.score, found.reduction
+        tested_items[run, fold] = len(test)
+
+    with one_blas_thread():
+        for_each(one_fold, pieces, n_jobs, unit="training set")
+    n_tested = tested_items.sum(axis=1)
+    return CondensedCV(
+        scores=right.sum(axis=1) / n_tested,
+        scores_of_all=right_of_all.sum(axis=1) / n_tested,
+        inner_scores=inner.mean(axis=1),
+        reductions=reduced.mean(axis=1),
+        variant=problem.variant.name,
+        parameters=dict(problem.parameters),
+        design="the default" if cv is None else repr(problem.design),
+        outer=repr(design),
+        measure=problem.variant.measure(**problem.parameters),
+        seconds=time.perf_counter() - started,
+    )
+
+
+class _Samples:
+    """The samples, of which some are the gallery and others the queries."""
+
+    def __init__(self, X: Any, metric: Any, metric_params: Mapping[str, Any] | None) -> None:
+        self._given = isinstance(metric, str) and metric == "precomputed"
+        self._X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        self._metric, self._metric_params = metric, metric_params
+
+    def neighbors(self, rows: Array) -> Neighbors:
+        """The neighbors of these samples among themselves."""
+        if self._given:
+            return Neighbors.from_distances(self._X[np.ix_(rows, rows)])
+        return as_neighbors(self._X[rows], self._metric, self._metric_params)
+
+    def between(self, rows: Array, gallery: Array) -> Between:
+        """The distances from the samples `rows` to those of the gallery."""
+        if self._given:
+            return Neighbors.between_distances(self._X[np.ix_(rows, gallery)])
+        params = self._metric_params
+        return Neighbors.between(self._X[rows], self._X[gallery], self._metric, metric_params=params)
+
+
+def score_known_set(
+    problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
+) -> Array:
+    """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
+    task = problem.known_training_set_task(len(train))
+    k = min(problem.variant.n_nearest(**problem.parameters), len(train))
+    kernel = compile_kernel(problem.variant.kernel_for(task), "condensed_cv")
+    constraints = problem.constraints(task)
+    trained = labels_of(labels, train).codes
+    scores = np.empty(len(test))
+    distances = data.between(test, train)
+    size = distances.rows_at_once
+    for start in range(0, len(test), size):
+        stop = min(start + size, len(test))
+        items, values, lengths = k_nearest(distances.block(start, stop), k)
+        # The tested samples stand behind the training samples.
+        codes = np.concatenate([trained, labels.codes[test[start:stop]]])
+        found = np.zeros(stop - start)
+        compile_driver(score_rows, SCORE_ROWS)(
+            kernel,
+            items,
+            values,
+            lengths,
+            len(train) + np.arange(stop - start),
+            problem.ties == "random",
+            Labels(codes, problem.values),
+            constraints,
+            found,
+            np.zeros(1, bool),
+        )
+        scores[start:stop] = found
+    return scores
+
+
+def k_nearest(values: Array, k: int) -> tuple[Array, Array, Array]:
+    """The k nearest columns of every row and those that tie the last: columns, values, numbers."""
+    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
+    near = values <= last
+    lengths = near.sum(axis=1).astype(np.int64)
+    width = int(lengths.max())
+    items, found = np.zeros((len(values), width), np.int32), np.zeros((len(values), width))
+    for r, row in enumerate(values):
+        at = np.flatnonzero(near[r])
+        at = at[np.argsort(row[at], kind="stable")]
+        items[r, : len(at)], found[r, : len(at)] = at, row[at]
+    return items, found, lengths

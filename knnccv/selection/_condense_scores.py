@@ -1,0 +1,265 @@
+"""The exact score of a pool of candidates, and the score without each of them, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from .._parallel import for_each
+from .._typing import Array
+from ..driver import ScoringProblem
+from ..kernel import compile_driver, jit
+from ..neighbors import NeighborLists, Neighbors
+from ..sampling import fixed_tail
+from ._condense_laws import Law, kinds_within, laws_of, try_kinds
+from ._condense_lists import SPARE, PoolLists
+
+BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class PoolScore:
+    """The score of a pool of candidates.
+
+    Attributes
+    ----------
+    score : float
+        The weighted mean of the samples' scores.
+    per_item : float64 ndarray of shape (n_items,)
+        The expected score of every sample, in the pool or not.
+    without : float64 ndarray of shape (n_items,)
+        The score of the pool without each of its samples; NaN for the other samples, and for those without
+        which the design has no training sets.
+    error_bound : float
+        Bound of the error of the scores from lists that end too early.
+    """
+
+    score: float
+    per_item: Array
+    without: Array
+    error_bound: float
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The laws of a pool without one of its samples: of any class (-1), or of one class."""
+
+    removed: int
+    inside: tuple[Law, ...]
+    outside: tuple[Law, ...]
+    owners: Array
+
+
+@jit
+def add_changes(items, lengths, changes, weights, totals):
+    """Add the weighted changes of rows, in their order, to those of the listed samples."""
+    for r in range(len(lengths)):
+        for i in range(lengths[r]):
+            totals[items[r, i]] += weights[r] * changes[r, i]
+
+
+ADD_CHANGES = types.void(
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.float64, 2, "C"),
+    types.Array(types.float64, 1, "C"),
+    types.Array(types.float64, 1, "C"),
+)
+
+
+class PoolScorer:
+    """Scores pools of candidates that shrink.
+
+    Parameters
+    ----------
+    problem : ScoringProblem
+    neighbors : Neighbors
+    tol : float
+        The largest share of a sample's score that its list may leave undecided, if deeper lists exist.
+    n_jobs : int, optional
+    """
+
+    def __init__(
+        self, problem: ScoringProblem, neighbors: Neighbors, tol: float, n_jobs: int | None
+    ) -> None:
+        self._problem = problem
+        self._labels = problem.kernel_labels()
+        self._codes = problem.labels.codes
+        self._average_ties = problem.ties == "random"
+        self._lists = PoolLists(neighbors, self._average_ties, n_jobs)
+        self._tol = tol
+        self._n_jobs = n_jobs
+        self._weights = item_weights(problem)
+        self._pool = np.ones(len(self._codes), bool)
+
+    def shrink_to(self, kept: Array) -> None:
+        """Declare that all later pools are parts of this one, a bool array of shape (n_items,)."""
+        self._pool = kept
+
+    def allows(self, kept: Array) -> bool:
+        """Return True if the design can draw training sets from the pool."""
+        codes, n_classes = self._codes[kept], len(self._problem.labels.classes)
+        return try_kinds(self._problem, np.bincount(codes, minlength=n_classes)) is not None
+
+    def nearest(self, kept: Array, n: int) -> Array:
+        """The n nearest listed candidates of every sample, int32 (n_items, n); -1 where there are fewer."""
+        lists = self._lists.of(np.arange(len(kept)), kept, n)
+        width = min(n, lists.items.shape[1])
+        near = np.full((len(kept), n), -1, np.int32)
+        known = np.arange(width) < lists.lengths[:, None]
+        near[:, :width] = np.where(known, lists.items[:, :width], -1)
+        return near
+
+    def score(self, kept: Array) -> PoolScore:
+        """Score a pool, a bool array of shape (n_items,).
+
+        Raises
+        ------
+        ValueError
+            If the design cannot draw training sets from it.
+        """
+        problem, codes = self._problem, self._codes
+        n_items, n_classes = len(codes), len(problem.labels.classes)
+        counts = np.bincount(codes[kept], minlength=n_classes)
+        kinds = kinds_within(problem, counts)
+        inside, outside = laws_of(problem, kinds, 1), laws_of(problem, kinds, 0)
+        parts = list(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
+        block = _Block(self, kept, inside, outside, tuple(parts))
+        per_item, tails = np.empty(n_items), np.empty(n_items)
+        bases, own = np.zeros((2, len(parts), n_items))
+        totals = np.zeros(n_items)
+        rows = np.arange(n_items)
+        needed = most = _first_depth(inside, self._tol)
+        wanted = 0
+        while len(rows):
+            again = []
+            blocks, found = block.all_blocks(rows, most, self._n_jobs)
+            for some, (lists, scores, part_bases, changes, part_own, tail) in zip(
+                blocks, found, strict=True
+            ):
+                done = tail <= self._tol / 2
+                done |= self._lists.ends(some) & (lists.lengths < most)
+                again.append(some[~done])
+                at = some[done]
+                per_item[at], tails[at] = scores[done], tail[done]
+                bases[:, at], own[:, at] = part_bases[:, done], part_own[:, done]
+                add = compile_driver(add_changes, ADD_CHANGES)
+                add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
+            rows = np.concatenate(again)
+            most, wanted = self._next_depth(rows, kept, needed, most, wanted)
+        weights = self._weights
+        without = np.full(n_items, np.nan)
+        for part, base, alone in zip(parts, bases, own, strict=True):
+            at = np.flatnonzero(kept & (part.owners == 0))
+            without[at] = (weights @ base) + totals[at] + weights[at] * (alone[at] - base[at])
+        bound = float(weights @ tails) * problem.largest
+        return PoolScore(float(weights @ per_item), per_item, without, bound)
+
+    def _next_depth(self, rows: Array, kept: Array, needed: int, most: int, wanted: int) -> tuple[int, int]:
+        """Read more of the lists of these rows, or search deeper ones for those that have no more."""
+        if not len(rows):
+            return most, wanted
+        lists = self._lists.of(rows, kept, 2**31)
+        short = rows[(lists.lengths < most) & ~self._lists.ends(rows)]
+        if len(short):
+            known = self._lists.of(short, self._pool, 2**31).lengths
+            wanted = max(SPARE * needed, 2 * int(known.max()), 2 * wanted)
+            self._lists.deepen(short, self._pool, wanted)
+            return most, wanted
+        return 2 * most, wanted
+
+    def _parts(self, kept: Array, counts: Array, *, stratified: bool) -> Iterable[_Part]:
+        """The pool without a sample: once, or for each class if the design is stratified."""
+        problem, codes = self._problem, self._codes
+        for c in range(len(counts)) if stratified else [int(codes[kept].max())]:
+            fewer = counts.copy()
+            fewer[c] -= 1
+            kinds = try_kinds(problem, fewer)
+            if kinds is None:
+                continue
+            removed = c if stratified else -1
+            owners = codes - c if stratified else np.zeros(len(codes), np.int64)
+            laws = (laws_of(problem, kinds, held_out, removed) for held_out in (1, 0))
+            yield _Part(removed, *laws, np.where(owners == 0, 0, -1))
+
+
+class _Block:
+    """A function that scores a block of rows."""
+
+    def __init__(
+        self,
+        scorer: PoolScorer,
+        kept: Array,
+        inside: tuple[Law, ...],
+        outside: tuple[Law, ...],
+        parts: tuple[_Part, ...],
+    ) -> None:
+        self._scorer, self._kept = scorer, kept
+        self._inside, self._outside, self._parts = inside, outside, parts
+
+    def all_blocks(self, rows: Array, most: int, n_jobs: int | None) -> tuple[list[Array], list[Any]]:
+        """Blocks of the rows, and the results of each."""
+        blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+        found: list[Any] = [None] * len(blocks)
+
+        def fill(place: int) -> None:
+            found[place] = self(blocks[place], most)
+
+        for_each(fill, range(len(blocks)), n_jobs)
+        return blocks, found
+
+    def __call__(self, rows: Array, most: int) -> tuple[NeighborLists, Array, Array, Array, Array, Array]:
+        """Lists, scores, scores without an unlisted candidate, changes, scores without itself, tails."""
+        labels, ties = self._scorer._labels, self._scorer._average_ties
+        lists = self._scorer._lists.of(rows, self._kept, most)
+        n_rows, width = lists.items.shape
+        scores, tails = np.zeros((2, n_rows))
+        changes = np.zeros((n_rows, width))
+        bases, own = np.zeros((2, len(self._parts), n_rows))
+        for is_in in (False, True):
+            at = np.flatnonzero(self._kept[rows] == is_in)
+            if not len(at):
+                continue
+            some, some_rows = lists.cut(at, width), rows[at]
+            for law in self._inside if is_in else self._outside:
+                scores[at] += law.probability * law.scores(some, some_rows, labels, ties)
+                tails[at] = np.maximum(tails[at], law.tails(some, some_rows, labels, shorter=False))
+            for p, part in enumerate(self._parts):
+                for law in part.inside if is_in else part.outside:
+                    base, change = law.changes(some, some_rows, labels, ties, part.owners)
+                    bases[p, at] += law.probability * base
+                    changes[at] += law.probability * change
+                    tails[at] = np.maximum(tails[at], law.tails(some, some_rows, labels, shorter=True))
+                if not is_in:
+                    continue
+                mine = at[part.owners[some_rows] == 0]
+                for law in part.outside:
+                    alone = law.scores(lists.cut(mine, width), rows[mine], labels, ties)
+                    own[p, mine] += law.probability * alone
+        return lists, scores, bases, changes, own, tails
+
+
+def item_weights(problem: ScoringProblem) -> Array:
+    """The weight of every sample in the score, float64 (n_items,)."""
+    labels = problem.labels
+    if problem.average == "class":
+        weights: Array = 1.0 / (len(labels.classes) * labels.counts[labels.codes])
+        return weights
+    return np.full(len(labels.codes), 1.0 / len(labels.codes))
+
+
+def _first_depth(laws: tuple[Law, ...], tol: float) -> int:
+    """One more than certifies training sets of one size, since a candidate is left out."""
+    depth = 2
+    for law in laws:
+        tail = law.fixed_tail
+        if tail is None:
+            available = int(law.constraints.counts.sum()) - 1
+            tail = fixed_tail(available, int(law.constraints.n_train.sum()), law.n_nearest)
+        enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
+        depth = max(depth, 1 + enough)
+    return depth

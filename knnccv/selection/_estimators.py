@@ -1,0 +1,293 @@
+"""`FeatureSelector` and `FeatureWeights`, estimators of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._typing import Array
+from ..kernel import Variant
+from ..variants import get_variant
+from ._select import select_features
+from ._weigh import GRID, search_weights
+
+
+class _BySearch(BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: tags, checks of the data, and the parameters of the rule."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
+        rule = get_variant(self.variant)
+        if y is None:
+            msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise ValueError(msg)
+        real = rule.target == "values"
+        options = {"multi_output": real, "y_numeric": real}
+        data, targets = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **options)
+        return data, targets
+
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters of the rule: `n_neighbors` if it has one, and `loss` if one is given."""
+        known = get_variant(self.variant).parameters
+        given = {"n_neighbors": self.n_neighbors} if "n_neighbors" in known else {}
+        return given if self.loss is None else {**given, "loss": self.loss}
+
+
+class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
+    """Forward or backward selection of columns by the exact score of nearest neighbors.
+
+    An estimator for `select_features`. The score of the selected columns on the fitted samples,
+    `inner_score_`, is **optimistic**: the columns were selected for it. For an honest score call
+    ``selector.result_.honest()``, or cross-validate a pipeline that contains the selector.
+
+    Parameters
+    ----------
+    n_neighbors : int, default 5
+        K, the number of voters.
+    variant : str, Variant or subclass of it, default "knn"
+        The rule, "regression" for real targets; see `knnccv.complete_cv`.
+    cv : int or design, default 5
+        The training sets over which the score is the exact mean; an integer is a number of folds.
+    direction : {"forward", "backward"}, default "forward"
+    n_features : int, float or "auto", default "auto"
+        The number or the share of columns to select; "auto": as many as are worth `tol`.
+    tol : float, default 1e-6
+        What a column must be worth for "auto", in units of the score.
+    metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
+    average : {"pooled", "item", "class"}, default "pooled"
+        See `knnccv.complete_cv`.
+    loss : array of shape (n_classes, n_classes), optional
+        Costs of the answers, to be minimized; see `knnccv.complete_cv`.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+
+    Attributes
+    ----------
+    columns_ : int64 ndarray of shape (n_chosen,)
+        The selected columns, in the order of `FeatureSelection.columns`.
+    inner_score_ : float
+        Their exact score on the fitted samples, which is optimistic.
+    result_ : FeatureSelection
+        The steps of the search, and `honest`.
+    n_features_in_, feature_names_in_
+        The number of columns, and their names if X has any.
+
+    Notes
+    -----
+    As a `select` of `knnccv.screened_cv`, a copy is fitted within every training set; it should have
+    ``n_jobs=1`` there.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.selection import FeatureSelector
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> wine = load_wine()
+    >>> X = StandardScaler().fit_transform(wine.X)
+    >>> selector = FeatureSelector(n_features=3).fit(X, wine.y)
+    >>> selector.get_support(indices=True)
+    array([ 6,  9, 12])
+    >>> selector.transform(X).shape
+    (178, 3)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        variant: str | Variant | type[Variant] = "knn",
+        cv: Any = 5,
+        direction: str = "forward",
+        n_features: int | float | str = "auto",
+        tol: float = 1e-6,
+        metric: str = "euclidean",
+        average: str = "pooled",
+        loss: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.variant = variant
+        self.cv = cv
+        self.direction = direction
+        self.n_features = n_features
+        self.tol = tol
+        self.metric = metric
+        self.average = average
+        self.loss = loss
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> FeatureSelector:
+        """Select columns.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            Finite real numbers, at least 2 columns.
+        y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+            Class labels or real targets.
+
+        Returns
+        -------
+        FeatureSelector
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter is not allowed.
+        """
+        data, targets = self._check(X, y)
+        self.result_ = select_features(
+            data,
+            targets,
+            self.variant,
+            self.cv,
+            direction=self.direction,
+            n_features=self.n_features,
+            tol=self.tol,
+            metric=self.metric,
+            average=self.average,
+            n_jobs=self.n_jobs,
+            **self._parameters(),
+        )
+        self.columns_ = self.result_.columns
+        self.inner_score_ = self.result_.inner_score
+        return self
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self, "columns_")
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.columns_] = True
+        return mask
+
+
+class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type: ignore[misc]
+    """Weights of columns by the exact score of nearest neighbors: a simple kind of metric learning.
+
+    An estimator for `search_weights`. The score of the chosen weights on the fitted samples,
+    `inner_score_`, is **optimistic**: the weights were chosen for it. For an honest score call
+    ``weights.result_.honest()``, or cross-validate a pipeline that contains the estimator.
+
+    Parameters
+    ----------
+    n_neighbors, variant, cv, metric, average, loss, n_jobs
+        As in `FeatureSelector`.
+    grid : sequence of float, default (0, 0.25, 0.5, 1, 2, 4)
+        The weights to try, with 1 among them.
+    max_cycles : int, default 20
+        The largest number of passes over the columns.
+    tol : float, default 1e-6
+        The smallest gain for which a weight is changed, in units of the score.
+
+    Attributes
+    ----------
+    weights_ : float64 ndarray of shape (n_features,)
+        The factor of every column; 0 leaves it out.
+    inner_score_ : float
+        The exact score of the weighted columns on the fitted samples, which is optimistic.
+    result_ : WeightSearch
+        The changes of the search, and `honest`.
+    n_features_in_, feature_names_in_
+        The number of columns, and their names if X has any.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.selection import FeatureWeights
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> wine = load_wine()
+    >>> X = StandardScaler().fit_transform(wine.X)
+    >>> weights = FeatureWeights(max_cycles=1).fit(X, wine.y)
+    >>> weights.transform(X).shape
+    (178, 13)
+    >>> weights.inner_score_ > weights.result_.start_score
+    True
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        variant: str | Variant | type[Variant] = "knn",
+        cv: Any = 5,
+        grid: Any = GRID,
+        max_cycles: int = 20,
+        tol: float = 1e-6,
+        metric: str = "euclidean",
+        average: str = "pooled",
+        loss: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.variant = variant
+        self.cv = cv
+        self.grid = grid
+        self.max_cycles = max_cycles
+        self.tol = tol
+        self.metric = metric
+        self.average = average
+        self.loss = loss
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> FeatureWeights:
+        """Search the weights.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            Finite real numbers, at least 2 columns.
+        y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+            Class labels or real targets.
+
+        Returns
+        -------
+        FeatureWeights
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter is not allowed.
+        """
+        data, targets = self._check(X, y)
+        self.result_ = search_weights(
+            data,
+            targets,
+            self.variant,
+            self.cv,
+            grid=self.grid,
+            max_cycles=self.max_cycles,
+            tol=self.tol,
+            metric=self.metric,
+            average=self.average,
+            n_jobs=self.n_jobs,
+            **self._parameters(),
+        )
+        self.weights_ = self.result_.weights
+        self.inner_score_ = self.result_.inner_score
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Multiply every column by its weight.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows, n_features)
+            Columns of weight 0 are 0.
+        """
+        check_is_fitted(self, "weights_")
+        data = validate_data(self, X, dtype=np.float64, reset=False)
+        weighted: Array = data * self.weights_ + 0.0
+        return weighted

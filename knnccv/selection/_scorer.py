@@ -1,0 +1,237 @@
+"""Exact scores of many choices of columns that share most of their columns.
+
+Squared Euclidean and Manhattan distances are sums over the columns. For a block of rows, the sums over the
+columns that all candidates have are computed once, and every candidate adds its own. The neighbor lists
+then go through the driver's kernels, as those of `complete_cv` do. Sums are taken in the order of the
+columns, so the distances are those of `complete_cv` to the last bit, and so are the ties.
+
+A search costs O(n_candidates n_items^2) per step, with a partial sort of every row. The memory is
+O(n_items) per thread and O(n_items) per candidate, and never the matrix of all distances.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._parallel import for_each
+from .._typing import Array
+from .._validation import check_choice
+from ..designs import LeaveGroupsOut
+from ..driver import (
+    ScoringProblem,
+    alike_samples,
+    block_scorer,
+    first_depth,
+    usable_lengths,
+    validate_problem,
+)
+from ..kernel import Variant, compile_driver
+from ..neighbors import FAST_BYTES, NeighborLists, Neighbors, check_features, nearest_of, ranking
+from ._sums import FILL_SHARED, FILL_VALUES, fill_shared, fill_values
+
+METRICS = ("euclidean", "sqeuclidean", "manhattan")
+TOLERANCE = 1e-12
+"""Admissible error of a score, relative to the largest one: the default of `complete_cv`."""
+SCORE_BYTES = 2**26
+"""Bytes of the samples' scores that are kept until the mean is taken."""
+FEWEST_COPIES = 4
+
+
+def as_table(X: Any, metric: str) -> Array:
+    """The columns of X as the rows of an array, (n_features, n_items), scaled by a power of two.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X is not a table of finite real numbers with two columns or more, or the metric is no sum over
+        the columns.
+    """
+    if metric not in METRICS:
+        allowed = ", ".join(map(repr, METRICS))
+        msg = f"metric must be one of {allowed}, whose distances are sums over the columns, got {metric!r}"
+        raise ValueError(msg)
+    data = check_features(X)
+    if data.shape[1] < 2:
+        msg = f"X has n_features = {data.shape[1]}; a choice of columns needs at least 2"
+        raise ValueError(msg)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `check_features` has warned
+        prepared = ranking(data, metric, None)
+    if not prepared.kind:
+        msg = f"X spans too many orders of magnitude for metric {metric!r}: squared differences vanish"
+        raise ValueError(msg)
+    return np.ascontiguousarray(prepared.data.T)
+
+
+class ColumnScorer:
+    """The exact score of choices of columns from a table.
+
+    Parameters
+    ----------
+    columns : float64 ndarray of shape (n_columns, n_items)
+        The columns of all candidates, each as a row.
+    y, variant, cv, average, parameters
+        As in `complete_cv`.
+    metric : {"euclidean", "sqeuclidean", "manhattan"}
+    n_jobs : int, optional
+        Threads.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        columns: Array,
+        y: Any,
+        variant: str | Variant | type[Variant],
+        cv: Any,
+        metric: str,
+        average: str,
+        parameters: Mapping[str, Any],
+        n_jobs: int | None = None,
+    ) -> None:
+        check_choice("metric", metric, METRICS)
+        self.columns = columns
+        self.n_items = columns.shape[1]
+        self.n_scored = 0
+        self.problem = problem = validate_problem(y, self.n_items, variant, cv, None, average, parameters)
+        _check_problem(problem)
+        self._n_jobs = n_jobs
+        self._metric = metric
+        self._squared = metric != "manhattan"
+        # These neighbors tell the driver how ties are ordered; the lists come from `_lists`.
+        self._stand_in = Neighbors.from_data(columns[:1].T, metric)
+        self._scorer = block_scorer(problem, self._stand_in, TOLERANCE, 0, None)
+        self._depth = first_depth(problem, self._stand_in, TOLERANCE, self._scorer.fixed_tails)
+        self._n_values = [len(np.unique(column)) for column in columns]
+        weights = np.array([[float(w) for w in row] for row in problem.item_weights])
+        self._weights = weights[:, problem.labels.codes]
+        compile_driver(fill_shared, FILL_SHARED)
+        compile_driver(fill_values, FILL_VALUES)
+
+    @property
+    def sign(self) -> int:
+        """1 if a larger score is better, otherwise -1."""
+        return -1 if self.problem.is_loss else 1
+
+    def scores(self, kept: Sequence[int], candidates: Sequence[Sequence[int]]) -> Array:
+        """The scores of choices of columns.
+
+        Parameters
+        ----------
+        kept : sequence of int
+            The columns that all choices have, which come first in the sums.
+        candidates : sequence of sequences of int
+            The further columns of every choice, in the order of the sums; equally many for all.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_candidates,)
+        """
+        shared = np.array(kept, dtype=np.int64)
+        further = np.array(candidates, dtype=np.int64).reshape(len(candidates), -1)
+        at_once = max(SCORE_BYTES // self._weights.nbytes, 1)
+        means = [
+            self._scores_of(shared, further[start : start + at_once])
+            for start in range(0, len(further), at_once)
+        ]
+        self.n_scored += len(further)
+        return np.concatenate(means)
+
+    def _scores_of(self, kept: Array, candidates: Array) -> Array:
+        alike = [self._alike(np.concatenate([kept, further])) for further in candidates]
+        needed = np.ones((len(candidates), self.n_items), bool)
+        for c, same in enumerate(alike):
+            if same is not None:
+                needed[c] = same == np.arange(self.n_items)
+        found = np.zeros((len(self._weights), len(candidates), self.n_items))
+        row_bytes = 8 * self.n_items
+        height = min(max(FAST_BYTES // row_bytes, 1), self.n_items)
+        abreast = max(FAST_BYTES // (row_bytes * height), 1)
+        group = max(abreast, len(kept) // 4 + 1, 8)  # each group computes the shared sums again
+
+        def score(piece: tuple[int, int]) -> None:
+            start, first = piece
+            stop = min(start + height, self.n_items)
+            shared = np.empty((stop - start, self.n_items))
+            fill_shared(self.columns, kept, start, self._squared, shared)
+            for at in range(first, min(first + group, len(candidates)), abreast):
+                end = min(at + abreast, first + group, len(candidates))
+                which, rows = np.nonzero(needed[at:end, start:stop])
+                if len(which):
+                    which, rows = which + at, rows + start
+                    values = np.empty((len(which), self.n_items))
+                    fill_values(self.columns, shared, start, candidates, which, rows, self._squared, values)
+                    found[:, which, rows] = self._row_scores(values, rows)
+
+        pieces = [
+            (start, first)
+            for first in range(0, len(candidates), group)
+            for start in range(0, self.n_items, height)
+        ]
+        for_each(score, pieces, self._n_jobs)
+        for c, same in enumerate(alike):
+            if same is not None:
+                found[:, c] = found[:, c, same]
+        weights = self._weights
+        return np.array(
+            [
+                math.fsum(np.where(weights > 0, weights * found[:, c], 0.0).ravel())
+                for c in range(len(candidates))
+            ]
+        )
+
+    def _row_scores(self, values: Array, rows: Array) -> Array:
+        """Scores (n_kinds, n_rows) from the values that order all samples for every row."""
+        depth = self._depth
+        scores, tails = self._from_lists(values, rows, depth)
+        left = np.arange(len(rows))
+        while depth < self.n_items - 1:
+            left = left[(tails > TOLERANCE / 2).any(axis=0)]
+            if not len(left):
+                break
+            depth = min(2 * depth, self.n_items - 1)
+            scores[:, left], tails = self._from_lists(values[left], rows[left], depth)
+        return scores
+
+    def _from_lists(self, values: Array, rows: Array, depth: int) -> tuple[Array, Array]:
+        lists = NeighborLists.of_full_rows(*nearest_of(values, rows, depth))
+        lengths = usable_lengths(lists, self._stand_in, self._scorer.average_ties)
+        return self._scorer.scores_and_tails(lists, lengths, rows)
+
+    def _alike(self, chosen: Array) -> Array | None:
+        """`alike_samples` of these columns; None without a look if one has too many different values."""
+        if max(self._n_values[c] for c in chosen) * FEWEST_COPIES > self.n_items:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            neighbors = Neighbors.from_data(np.ascontiguousarray(self.columns[chosen].T), self._metric)
+        return alike_samples(self.problem, neighbors)
+
+
+def _check_problem(problem: ScoringProblem) -> None:
+    if isinstance(problem.design, LeaveGroupsOut):
+        msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
+        raise ValueError(msg)
+    variant, parameters = problem.variant, problem.parameters
+    if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
+        msg = f"y has 1 class, {problem.labels.classes[0]!r}; a choice of columns needs at least 2"
+        raise ValueError(msg)
+
+    def no_mean(**_: Any) -> Array:
+        shown = f"variant {variant.name!r} with {parameters}"
+        msg = f"{shown} is no mean over the samples and kinds of training sets, which a search needs"
+        raise ValueError(msg)
+
+    if type(variant).over_kinds is not Variant.over_kinds:
+        shape = len(problem.training_sets), len(problem.targets)
+        equal = np.full(shape, 1 / shape[0])
+        variant.over_kinds(np.zeros(shape), equal, no_mean, problem.values.shape[1], **parameters)

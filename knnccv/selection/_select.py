@@ -1,0 +1,230 @@
+"""`select_features`, forward and backward selection by the exact score."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._parallel import check_pool
+from .._typing import Array
+from .._validation import check_choice, check_integer, check_real
+from ..kernel import Variant
+from ..neighbors import check_features
+from ._honest import Reruns, check_served
+from ._result import FeatureSelection
+from ._scorer import ColumnScorer, as_table
+
+DIRECTIONS = ("forward", "backward")
+EQUAL = 1e-11
+"""Scores that differ by less, relative to the largest possible one, count as equal."""
+
+
+def select_features(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "knn",
+    cv: Any = 5,
+    *,
+    direction: str = "forward",
+    n_features: int | float | str = "auto",
+    tol: float = 1e-6,
+    metric: str = "euclidean",
+    average: str = "pooled",
+    nested: int = 0,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    **parameters: Any,
+) -> FeatureSelection:
+    """Choose columns, one at a time, by the exact complete cross-validation score.
+
+    A forward search starts without columns and adds the one that gives the best score; a backward search
+    starts with all and removes the one whose removal gives the best score. The score is the exact mean over
+    all training sets, as `complete_cv` computes it: there are no random splits, so that the same data give
+    the same columns, and a gain is never the luck of a split.
+
+    **The score of the chosen columns is optimistic all the same**, since they were chosen for it. With many
+    columns of noise it is near 1 where the truth is chance. The result therefore calls it `inner_score`.
+    Report `honest_score`, which repeats the search within every training set.
+
+    Parameters
+    ----------
+    X : array of shape (n_items, n_features)
+        Finite real numbers, at least 2 columns.
+    y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+        Class labels of 2 classes or more; for "regression" real targets.
+    variant : str, Variant or subclass of it, default "knn"
+        The rule, as in `complete_cv`.
+    cv : int or design, default 5
+        As in `complete_cv`, except `LeaveGroupsOut`.
+    direction : {"forward", "backward"}, default "forward"
+    n_features : int, float or "auto", default "auto"
+        The number of columns to choose, 1 to n_features, or their share, above 0 and at most 1 (rounded
+        down, at least 1 column). "auto": as many as are worth `tol`.
+    tol : float, default 1e-6
+        For ``n_features="auto"``: what a column must be worth, in units of the score. A forward search
+        stops when the best column gains less. A backward search stops when every removal would cost more.
+    metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
+        The metrics whose distances are (roots of) sums over the columns. Columns are not scaled.
+    average : {"pooled", "item", "class"}, default "pooled"
+        As in `complete_cv`.
+    nested : int, default 0
+        The number of random runs of the honest score; with 0 it is computed on request, by
+        `FeatureSelection.honest`.
+    random_state : int, numpy Generator or None, default 0
+        Seed of the splits of the honest score. The search itself draws no random numbers.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+    **parameters
+        The variant's parameters, such as ``n_neighbors`` (default 5) and ``loss``.
+
+    Returns
+    -------
+    FeatureSelection
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    Notes
+    -----
+    Mullin & Sukthankar (ICML 2000, section 5) name feature selection as a use of the exact score.
+
+    Of equal scores (to 1e-11 of the largest possible score), the first column is added, and the last one
+    removed. Tied samples count as in `complete_cv`: ``inner_score`` is
+    ``complete_cv(X[:, columns], y, variant, cv, ...).score``, with the columns in this order.
+
+    A step compares all pairs of samples for every candidate, O(n_items^2 n_features); a backward step takes
+    up to n_features times longer. Distances are computed in blocks and never kept as a whole.
+
+    Examples
+    --------
+    Three of wine's thirteen columns:
+
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.selection import select_features
+    >>> wine = load_wine()
+    >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> chosen = select_features(X, wine.y, n_features=3)
+    >>> chosen.columns
+    array([ 6,  9, 12])
+    >>> chosen.scores.round(3)
+    array([0.765, 0.925, 0.953])
+    >>> round(chosen.honest(n_repeats=2).score, 2)
+    0.93
+    """
+    started = time.perf_counter()
+    check_choice("direction", direction, DIRECTIONS)
+    check_pool(n_jobs, None, False)
+    worth = check_worth(tol)
+    nested = check_integer("nested", nested, 0)
+    table = as_table(X, metric)
+    scorer = ColumnScorer(table, y, variant, cv, metric, average, parameters, n_jobs)
+    if nested:
+        check_served(scorer.problem)
+    n_wanted = _number_of(n_features, len(table))
+    search = _forward if direction == "forward" else _backward
+    columns, order, scores, start = search(scorer, n_wanted, worth)
+    data = check_features(X).copy()  # the caller may change the original
+    options: dict[str, Any] = {
+        "direction": direction,
+        "n_features": n_features,
+        "tol": tol,
+        "metric": metric,
+        "average": average,
+        **scorer.problem.parameters,
+    }
+
+    search_again = partial(_columns_from, variant=variant, cv=cv, n_jobs=1, **options)
+    result = FeatureSelection(
+        inner_score=float(scores[-1]) if len(scores) else float(start or 0.0),
+        measure=scorer.problem.measure,
+        metric=metric,
+        design=repr(scorer.problem.design),
+        average=average,
+        n_scored=scorer.n_scored,
+        seconds=time.perf_counter() - started,
+        nested=None,
+        _runs=Reruns(search_again, data, scorer.problem, cv, metric, n_jobs),
+        columns=np.array(columns, dtype=np.int64),
+        order=np.array(order, dtype=np.int64),
+        scores=np.array(scores, dtype=float),
+        start_score=start,
+        direction=direction,
+        n_features=len(table),
+    )
+    if nested:
+        result.honest(n_repeats=nested, random_state=random_state)
+    return result
+
+
+def _columns_from(X: Array, y: Array, **options: Any) -> Array:
+    return select_features(X, y, **options).columns
+
+
+Steps = tuple[list[int], list[int], list[float], float | None]
+"""The chosen columns, the column of every step, the score after it, and the score before the first."""
+
+
+def _forward(scorer: ColumnScorer, n_wanted: int | None, worth: float) -> Steps:
+    chosen: list[int] = []
+    scores: list[float] = []
+    left = list(range(len(scorer.columns)))
+    while left and len(chosen) < (n_wanted or len(scorer.columns)):
+        found = scorer.scores(chosen, [[c] for c in left])
+        at = first_best(scorer, found)
+        if n_wanted is None and scores and scorer.sign * (found[at] - scores[-1]) < worth:
+            break
+        chosen.append(left.pop(at))
+        scores.append(float(found[at]))
+    return chosen, chosen.copy(), scores, None
+
+
+def _backward(scorer: ColumnScorer, n_wanted: int | None, worth: float) -> Steps:
+    chosen = list(range(len(scorer.columns)))
+    removed: list[int] = []
+    scores: list[float] = []
+    start = last = float(scorer.scores(chosen, [[]])[0])
+    while len(chosen) > (n_wanted or 1):
+        found = scorer.scores([], [[*chosen[:i], *chosen[i + 1 :]] for i in range(len(chosen))])
+        at = len(found) - 1 - first_best(scorer, found[::-1])
+        if n_wanted is None and scorer.sign * (last - found[at]) > worth:
+            break
+        removed.append(chosen.pop(at))
+        last = float(found[at])
+        scores.append(last)
+    return chosen, removed, scores, start
+
+
+def first_best(scorer: ColumnScorer, scores: Array) -> int:
+    """The place of the first score that equals the best one."""
+    gains = scorer.sign * scores
+    return int(np.argmax(gains >= gains.max() - EQUAL * scorer.problem.largest))
+
+
+def check_worth(tol: Any) -> float:
+    """Return `tol` as a float; ValueError or TypeError unless it is finite and not negative."""
+    value = check_real("tol", tol)
+    if not (value >= 0 and math.isfinite(value)):
+        msg = f"tol must be finite and not negative, got {tol}"
+        raise ValueError(msg)
+    return value
+
+
+def _number_of(n_features: Any, n_columns: int) -> int | None:
+    """The number of columns to choose; None for "auto"."""
+    if isinstance(n_features, str) and n_features == "auto":
+        return None
+    must = f"n_features must be 'auto', an integer from 1 to {n_columns}, or a share in (0, 1]"
+    if isinstance(n_features, (bool, np.bool_)) or not isinstance(n_features, (int, float, np.number)):
+        msg = f"{must}, got {n_features!r}"
+        raise TypeError(msg)
+    whole = isinstance(n_features, (int, np.integer))
+    if not (1 <= n_features <= n_columns if whole else 0 < n_features <= 1):
+        msg = f"{must}, got {n_features}"
+        raise ValueError(msg)
+    return int(n_features) if whole else max(int(float(n_features) * n_columns), 1)

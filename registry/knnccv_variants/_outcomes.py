@@ -1,0 +1,224 @@
+"""The outcome of a weighted rule for the K nearest training samples, and where it is settled before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from knnccv._typing import Array
+from knnccv.kernel import jit
+
+from ._weight_functions import fill_weights, settle
+
+MARGIN = 1e-12  # relative, above all roundings of a sum of votes
+UNSETTLED, LOST = -1, -2
+
+
+class Rule(NamedTuple):
+    """A weighted rule, as seen from one tested sample.
+
+    ``form``, ``scale``, ``ranks``: the weights; ``by_pair``: they depend on a sample's own distance alone,
+    and ``pair_weights`` (n_cells,) are those of the cells. ``n_votes`` is K. ``near_weights`` and
+    ``near_distances`` (n_nearest,) are room.
+
+    For votes: ``scores``, ``factors`` and ``votes`` (n_listed,) are, for every class of the list, the score
+    if it wins, the factor of its votes, and room for them; ``own`` is the tested sample's class, or
+    negative if a loss makes a difference between the others. ``random`` shares a tied vote out.
+    ``following`` and ``reach`` are those of `next_cells` and `reach_of`; ``margin`` is 0 if all votes are
+    whole numbers. For real targets, ``values`` and ``target`` serve, and the arrays of votes are empty.
+    """
+
+    form: int
+    scale: float
+    ranks: Array
+    by_pair: bool
+    pair_weights: Array
+    n_votes: int
+    near_weights: Array
+    near_distances: Array
+    scores: Array
+    factors: Array
+    votes: Array
+    own: int
+    random: bool
+    following: Array
+    reach: Array
+    margin: float
+    values: Array
+    target: int
+
+
+@jit
+def outcome_of(kind, distance, path, used, e, rule):
+    """The outcome if the K nearest are ``used[i]`` samples of the cell ``path[i]``, for i < e.
+
+    There may be fewer than K if the others have no weight.
+    """
+    weights, distances = rule.near_weights, rule.near_distances
+    n = 0
+    for i in range(e):
+        for _ in range(used[i]):
+            weights[n] = rule.pair_weights[path[i]]
+            distances[n] = distance[path[i]]
+            n += 1
+    if rule.by_pair:
+        settle(weights, n)
+    else:
+        if len(distances) > n:  # the next neighbor has the distance of the last group
+            distances[n] = distance[path[e - 1]]
+        fill_weights(rule.form, distances, n, rule.scale, rule.ranks, weights)
+    if len(rule.scores) == 0:
+        return _squared_error(kind, path, used, e, weights[:n], rule.values, rule.target)
+    votes, factors = rule.votes, rule.factors
+    votes[:] = 0.0
+    n = 0
+    for i in range(e):
+        c = kind[path[i]]
+        for _ in range(used[i]):
+            votes[c] += weights[n] * factors[c]
+            n += 1
+    return vote_outcome(votes, rule.scores, rule.random)
+
+
+@jit
+def _squared_error(kind, path, used, e, weights, values, target):
+    error = 0.0
+    for o in range(values.shape[1]):
+        shift = 0.0
+        t = 0
+        for i in range(e):
+            gap = values[kind[path[i]], o] - values[target, o]
+            for _ in range(used[i]):
+                shift += weights[t] * gap
+                t += 1
+        shift /= weights.sum()
+        error += shift * shift
+    return error
+
+
+@jit
+def vote_outcome(votes, scores, random):
+    """The score of the class with most votes; of the first of several, or their mean if `random`."""
+    most = votes[0]
+    for c in range(1, len(votes)):
+        most = max(most, votes[c])
+    total = 0.0
+    n_winners = 0
+    for c in range(len(votes)):
+        if votes[c] == most:
+            total += scores[c]
+            n_winners += 1
+            if not random:
+                break
+    return total / n_winners
+
+
+@jit
+def settled_votes(kind, path, taken, e, j, k, rule):
+    """The class that wins whichever the neighbors from cell j on are; LOST if it is not ``own``.
+
+    For weights of the pair alone and of ranks. `e` cells are on the path, with k samples. The votes that
+    are left for a class are bounded by those of its nearest samples. UNSETTLED if there is no such class.
+    """
+    votes, factors, random, margin = rule.votes, rule.factors, rule.random, rule.margin
+    pair_weights, ranks, following, reach = rule.pair_weights, rule.ranks, rule.following, rule.reach
+    votes[:] = 0.0
+    n = 0
+    for i in range(e):
+        c = kind[path[i]]
+        for _ in range(taken[path[i]]):
+            votes[c] += (pair_weights[path[i]] if rule.by_pair else ranks[n]) * factors[c]
+            n += 1
+    leader = 0
+    for c in range(1, len(votes)):
+        if votes[c] > votes[leader]:
+            leader = c
+    if votes[leader] == 0:
+        return UNSETTLED
+    low = votes[leader] * (1 - margin)
+    only_own = rule.own >= 0 and leader != rule.own
+    for c in range(len(votes)):
+        if c == leader or (only_own and c != rule.own):
+            continue
+        high = votes[c]
+        at = following[c, j]
+        if at < len(kind):
+            high += reach[at, rule.n_votes - k] if rule.by_pair else reach[0, k] * factors[c]
+        if low < high or (low == high and (random or leader > c or margin > 0)):
+            return UNSETTLED
+    return LOST if only_own else leader
+
+
+@jit
+def settled_order(kind, path, taken, e, j, k, rule):
+    """The same for all weights that fall with the distance.
+
+    A class outvotes another one, whatever the weights are, if it is ahead of it all along the path, and by
+    more samples than are left.
+    """
+    votes, factors, random = rule.votes, rule.factors, rule.random
+    votes[:] = 0.0
+    for i in range(e):
+        votes[kind[path[i]]] += taken[path[i]]
+    leader = 0
+    for c in range(1, len(votes)):
+        if votes[c] > votes[leader]:
+            leader = c
+    only_own = rule.own >= 0 and leader != rule.own
+    for c in range(len(votes)):
+        if c == leader or (only_own and c != rule.own):
+            continue
+        if factors[leader] < factors[c]:
+            return UNSETTLED
+        needed = 1 if random or leader > c else 0
+        ahead = 0
+        for i in range(e):
+            if kind[path[i]] == leader:
+                ahead += taken[path[i]]
+            elif kind[path[i]] == c:
+                ahead -= taken[path[i]]
+                if ahead < needed:
+                    return UNSETTLED
+        if rule.following[c, j] < len(kind):
+            ahead -= max(rule.n_votes - k, 0)
+        if ahead < needed:
+            return UNSETTLED
+    return LOST if only_own else leader
+
+
+@jit
+def next_cells(cells, n_classes):
+    """The next cell of every class, at or after every cell; the number of cells if there is none."""
+    n_cells = len(cells.kind)
+    following = np.full((n_classes, n_cells + 1), n_cells)
+    for j in range(n_cells - 1, -1, -1):
+        for c in range(n_classes):
+            following[c, j] = following[c, j + 1]
+        following[cells.kind[j], j] = j
+    return following
+
+
+@jit
+def reach_of(cells, following, pair_weights, factors, n_votes):
+    """``reach[j, r]``: the votes of the r nearest samples of cell j's class, from cell j on."""
+    n_cells = len(cells.kind)
+    reach = np.zeros((n_cells, n_votes + 1))
+    for j in range(n_cells - 1, -1, -1):
+        c, count = cells.kind[j], cells.count[j]
+        one = pair_weights[j] * factors[c]
+        after = following[c, j + 1]
+        for r in range(1, n_votes + 1):
+            reach[j, r] = one * min(r, count)
+            if r > count and after < n_cells:
+                reach[j, r] += reach[after, r - count]
+    return reach
+
+
+@jit
+def reach_of_ranks(ranks, n_votes):
+    """``reach[0, k]``: the weight of all ranks after the first k."""
+    reach = np.zeros((1, n_votes + 1))
+    for k in range(n_votes - 1, -1, -1):
+        reach[0, k] = reach[0, k + 1] + ranks[k]
+    return reach

@@ -1,0 +1,221 @@
+"""The parameters that say how the K nearest training samples are weighted, checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from knnccv._typing import Array
+from knnccv._validation import as_reals, check_integer, check_real
+from knnccv.kernel import Task
+
+from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, RANKS, SIGNED, SOFTMAX, UNIFORM
+
+TEMPERATURE = 0.07
+"""The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
+MAX_STEPS = 1_000_000
+"""The default of `max_steps`: a few milliseconds."""
+MAX_EXPONENT = 600.0
+"""Of softmax weights, relative to the nearest sample's."""
+LARGEST = 1e100  # so that no sum or product of weights overflows
+SHOWN = "'" + "', '".join(FORMS) + "'"
+
+
+def form_of(weights: Any) -> int:
+    """The code of the weights.
+
+    Raises
+    ------
+    ValueError
+        If it is an unknown name.
+    TypeError
+        If it is no name, no array and no function.
+    """
+    if isinstance(weights, str):
+        if weights in FORMS:
+            return FORMS[weights]
+        known = {**dict.fromkeys(FORMS, ""), "distance": " (scikit-learn's 'distance')"}
+        closest = difflib.get_close_matches(weights.lower(), known, n=1)
+        name = "inverse" if closest == ["distance"] else "".join(closest)
+        hint = f"; did you mean {name!r}{known[closest[0]]}?" if closest else ""
+        msg = f"weights must be {SHOWN}, an array of K numbers or a function, got {weights!r}{hint}"
+        raise ValueError(msg)
+    if callable(weights):
+        return FUNCTION
+    if isinstance(weights, Sequence | np.ndarray):
+        return RANKS
+    msg = f"weights must be {SHOWN}, an array of K numbers or a function, got {weights!r}"
+    raise TypeError(msg)
+
+
+def is_adaptive(parameters: Mapping[str, Any]) -> bool:
+    """Return True if the next neighbor's distance is the bandwidth."""
+    return form_of(parameters["weights"]) >= GAUSSIAN and parameters["bandwidth"] is None
+
+
+def n_nearest_of(parameters: Mapping[str, Any]) -> int:
+    """K, or K + 1 if the next neighbor's distance is the bandwidth."""
+    return int(parameters["n_neighbors"]) + is_adaptive(parameters)
+
+
+def scale_of(parameters: Mapping[str, Any]) -> float:
+    """The temperature or the bandwidth; 0 for none."""
+    form = form_of(parameters["weights"])
+    if form == SOFTMAX:
+        return float(parameters["temperature"])
+    return float(parameters["bandwidth"] or 0) if form >= GAUSSIAN else 0.0
+
+
+def rank_weights(parameters: Mapping[str, Any]) -> Array:
+    """The weights of the ranks, float64 (K,); empty for other weights."""
+    if form_of(parameters["weights"]) != RANKS:
+        return np.empty(0)
+    return np.asarray(parameters["weights"], dtype=float)
+
+
+def settled_form(parameters: Mapping[str, Any]) -> int:
+    """The code of the weights; UNIFORM where they cannot differ."""
+    form = form_of(parameters["weights"])
+    if form == FUNCTION:
+        return form
+    alike = form == RANKS and np.ptp(rank_weights(parameters)) == 0
+    return UNIFORM if alike else form
+
+
+def check_weights(task: Task, parameters: Mapping[str, Any]) -> None:
+    """Check the parameters of the weights.
+
+    Raises
+    ------
+    ValueError
+        If a value is not allowed, or a parameter has no meaning for these weights.
+    TypeError
+        If a parameter is of the wrong type.
+    """
+    form = form_of(parameters["weights"])
+    k, limit = parameters["n_neighbors"], "the size of the training set"
+    if is_adaptive(parameters):
+        limit += " less one, since the next neighbor's distance is the bandwidth"
+        check_integer("n_neighbors", k, 1, task.train_size - 1, limit)
+    else:
+        check_integer("n_neighbors", k, 1, task.train_size, limit)
+    if form == RANKS:
+        _check_ranks(parameters["weights"], int(k))
+    temperature, bandwidth = parameters["temperature"], parameters["bandwidth"]
+    _check_positive("temperature", temperature)
+    if form != SOFTMAX and temperature != TEMPERATURE:
+        msg = f"temperature is a parameter of weights='softmax', got temperature={temperature!r} with {_show(form)}"
+        raise ValueError(msg)
+    if bandwidth is not None:
+        _check_positive("bandwidth", bandwidth)
+        if form < GAUSSIAN:
+            names = ", ".join(repr(name) for name, code in FORMS.items() if code >= GAUSSIAN)
+            msg = f"bandwidth is a parameter of the kernels {names}, got bandwidth={bandwidth!r} with {_show(form)}"
+            raise ValueError(msg)
+
+
+def _show(form: int) -> str:
+    names = {code: f"weights={name!r}" for name, code in FORMS.items()}
+    return {RANKS: "an array of weights", FUNCTION: "a function", **names}[form]
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if not 0 < check_real(name, value) <= LARGEST:
+        msg = f"{name} must be above 0 and at most {LARGEST:g}, got {value!r}"
+        raise ValueError(msg)
+
+
+def _check_ranks(weights: Any, k: int) -> None:
+    must = "the weights of the ranks must be real numbers, one for each of the K nearest"
+    numbers = as_reals("weights", weights, must)
+    if numbers.shape != (k,):
+        msg = f"weights as an array must have shape ({k},), one for each of the n_neighbors={k} ranks, got shape {numbers.shape}"
+        raise ValueError(msg)
+    if numbers.min() < 0 or numbers.max() > LARGEST or numbers.max() == 0:
+        msg = f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, got {weights!r}"
+        raise ValueError(msg)
+
+
+def check_given_weights(weights: Any, shape: tuple[int, int]) -> Array:
+    """The weights that a function returned for distances of this shape, as float64.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a weight is negative, infinite or not a number.
+    TypeError
+        If there is a value that is not a real number.
+    """
+    must = "the function of weights must return real numbers, one for each distance"
+    found = np.asarray(weights)
+    if found.shape != shape:
+        msg = f"the function of weights must return an array of shape {shape}, that of the distances, got shape {found.shape}"
+        raise ValueError(msg)
+    if found.dtype.kind not in "biuf":
+        msg = f"{must}, got {found.dtype}"
+        raise TypeError(msg)
+    found = np.array(found, dtype=float, order="C")
+    bad = ~((found >= 0) & (found <= LARGEST))
+    if bad.any():
+        msg = f"the function of weights must return numbers from 0 to {LARGEST:g}, got {found[bad][0]}"
+        raise ValueError(msg)
+    return found
+
+
+def is_signed(parameters: Mapping[str, Any]) -> bool:
+    """Return True if the weights have a meaning for distances below 0."""
+    form = form_of(parameters["weights"])
+    return form in SIGNED and (form != SOFTMAX or parameters.get("normalize", True))
+
+
+def check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for negative distances, where the weights have no meaning for them."""
+    if is_signed(parameters) or not (distances < 0).any():
+        return
+    msg = f"{_show(form_of(parameters['weights']))} needs distances of at least 0, got {distances[distances < 0][0]}"
+    raise ValueError(msg)
+
+
+def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[float, ...] | None:
+    """The factor of every class, from None, "balanced", a mapping of labels, or one number for each class.
+
+    "balanced" is ``n_items / (n_classes * counts)``, as in scikit-learn, from all samples.
+
+    Raises
+    ------
+    ValueError
+        If a label is unknown, or a factor is not above 0.
+    TypeError
+        If it is something else, or holds something that is not a number.
+    """
+    must = "class_weight must be None, 'balanced', a mapping from labels to numbers, or a number for each class"
+    if class_weight is None:
+        return None
+    labels = list(classes)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            msg = f"{must}, got {class_weight!r}"
+            raise ValueError(msg)
+        return tuple(float(sum(counts)) / (len(labels) * max(int(count), 1)) for count in counts)
+    if isinstance(class_weight, Mapping):
+        unknown = [label for label in class_weight if label not in labels]
+        if unknown:
+            msg = f"class_weight has the label {unknown[0]!r}, but the classes are {labels}"
+            raise ValueError(msg)
+        found = [class_weight.get(label, 1.0) for label in labels]
+    elif isinstance(class_weight, Sequence | np.ndarray):
+        found = list(class_weight)
+    else:
+        msg = f"{must}, got {class_weight!r}"
+        raise TypeError(msg)
+    numbers = as_reals("class_weight", found, must)
+    if numbers.shape != (len(labels),):
+        msg = f"class_weight must have one number for each of the {len(labels)} classes, got shape {numbers.shape}"
+        raise ValueError(msg)
+    if numbers.min() <= 0 or numbers.max() > LARGEST:
+        msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"
+        raise ValueError(msg)
+    return tuple(float(number) for number in numbers)

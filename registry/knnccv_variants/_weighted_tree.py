@@ -1,0 +1,244 @@
+"""Exact scores of weighted rules, by a walk over the sets of the K nearest training samples.
+
+The walk is a tree. At every cell of the neighbor list (`Cells`) it branches by the number of samples of the
+cell that are in the training set; the probability of a branch is a product of hypergeometric factors. A
+branch ends where the K nearest are known, and before if no later sample can change the outcome
+(`settled_votes`, `settled_order`), so that few branches are left where the classes are well separated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from knnccv._typing import Array
+from knnccv.kernel import jit
+from knnccv.sampling import fill_hypergeometric
+
+from ._outcomes import UNSETTLED, outcome_of, settled_order, settled_votes
+from ._weight_functions import RANKS
+
+NEGLIGIBLE = 1e-14
+"""The total probability of the branches that a walk leaves out. `rounding_allowance` covers it: for two
+neighbors or more it is at least 2e-14, of which roundings take less than a fifth."""
+
+
+class Walk(NamedTuple):
+    """The state of a walk, and room for its outcomes.
+
+    ``taken``, ``chosen`` and ``probability`` belong to the cells: the number of the cell's samples in the
+    training set, the number of the samples before that are, and the probability of that. ``path`` holds the
+    cells with ``taken > 0``; ``on_path`` is their number before the cell. ``used`` are the samples of the
+    cells on the path that count.
+    """
+
+    taken: Array
+    chosen: Array
+    probability: Array
+    path: Array
+    on_path: Array
+    used: Array
+
+
+@jit
+def new_walk(n_cells):
+    """A walk that is at its first cell."""
+    walk = Walk(
+        np.zeros(n_cells + 1, np.int64),
+        np.zeros(n_cells + 1, np.int64),
+        np.empty(n_cells + 1),
+        np.empty(n_cells + 1, np.int64),
+        np.zeros(n_cells + 1, np.int64),
+        np.zeros(n_cells + 1, np.int64),
+    )
+    walk.probability[0] = 1.0
+    return walk
+
+
+@jit
+def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
+    """The expected outcome over all training sets; NaN if it would take more than `max_steps`.
+
+    A step looks at one neighbor of one training set. `available` and `n_train` are, for every stratum, the
+    numbers of samples and of training samples. Branches with many of the nearest samples come first. They
+    have large probabilities and few branches of their own, so that the share that is done bounds the time
+    that is needed, roughly: hopeless walks end early.
+    """
+    n_cells = len(cells.kind)
+    walk = new_walk(n_cells)
+    taken, chosen, probability, path, on_path = (
+        walk.taken, walk.chosen, walk.probability, walk.path, walk.on_path,
+    )  # fmt: skip
+    kind, first, stratum = cells.kind, cells.first, cells.stratum
+    by_bound = rule.by_pair or rule.form == RANKS
+    least = np.zeros(n_cells, np.int64)
+    drawn = np.zeros(len(n_train), np.int64)
+    start_of_law = np.zeros(n_cells + 1, np.int64)
+    for j in range(n_cells):
+        start_of_law[j + 1] = start_of_law[j] + cells.count[j] + 1
+    laws = np.zeros(start_of_law[n_cells])
+    slack = NEGLIGIBLE
+    total = lost = done = 0.0  # total and lost: Neumaier's summation
+    steps = 0
+    checkpoint = max_steps // 32
+    j = 0
+    while True:
+        steps += 1
+        if steps > checkpoint:
+            if steps > max_steps or done * max_steps < steps:
+                return np.nan
+            checkpoint *= 2
+        ended = j == n_cells
+        if ended or first[j] == j:
+            share = probability[j]
+            outcome = 0.0
+            if chosen[j] >= n_nearest:
+                outcome, more = _mean_outcome(cells, walk, j, rule, max_steps - steps)
+                steps += more
+                ended = True
+                if outcome != outcome:
+                    return np.nan
+            elif not ended and share <= slack:
+                slack -= share
+                ended = True
+            elif not ended and on_path[j] > 0:
+                e = on_path[j]
+                steps += chosen[j]
+                if rule.by_pair and _others_have_no_weight(rule.pair_weights, path[0], j):
+                    for i in range(e):
+                        walk.used[i] = taken[path[i]]
+                    outcome = outcome_of(kind, cells.distance, path, walk.used, e, rule)
+                    ended = True
+                elif len(rule.scores) > 0 and rule.pair_weights[path[0]] < np.inf:
+                    if by_bound:
+                        winner = settled_votes(kind, path, taken, e, j, chosen[j], rule)
+                    else:
+                        winner = settled_order(kind, path, taken, e, j, chosen[j], rule)
+                    ended = winner != UNSETTLED
+                    if winner >= 0:
+                        outcome = rule.scores[winner]
+            if ended:
+                done += share
+                part = share * outcome
+                new = total + part
+                lost += (total - new) + part if abs(total) >= abs(part) else (part - new) + total
+                total = new
+        if ended:
+            j -= 1
+            while j >= 0 and taken[j] == least[j]:
+                drawn[stratum[j]] -= taken[j]
+                taken[j] = 0
+                j -= 1
+            if j < 0:
+                return total + lost
+            taken[j] -= 1
+            drawn[stratum[j]] -= 1
+        else:
+            s = stratum[j]
+            count = cells.count[j]
+            limit = n_nearest - chosen[j] if cells.end[j] == first[j] + 1 else count
+            left = available[s] - cells.before[j]
+            least[j], most = _fill_law(laws, start_of_law[j], count, n_train[s] - drawn[s], left, limit)
+            taken[j] = most
+            drawn[s] += most
+        on_path[j + 1] = on_path[j]
+        if taken[j] > 0:
+            path[on_path[j]] = j
+            on_path[j + 1] += 1
+        chosen[j + 1] = chosen[j] + taken[j]
+        probability[j + 1] = probability[j] * laws[start_of_law[j] + taken[j]]
+        j += 1
+
+
+@jit
+def _others_have_no_weight(pair_weights, nearest, j):
+    """Return True if samples from cell j on have no weight, as `nearest` is the nearest training sample's."""
+    return pair_weights[nearest] > 0 and (
+        pair_weights[j] == 0 or pair_weights[nearest] == np.inf > pair_weights[j]
+    )
+
+
+@jit
+def _fill_law(laws, start, count, n_train, available, limit):
+    """P(b of the cell's `count` samples are in T), from ``laws[start]`` on; the least and the largest b.
+
+    `n_train` of the `available` samples are drawn. More than `limit` are as good as `limit`.
+    """
+    least, most = max(0, count - (available - n_train)), min(count, n_train)
+    if count == 1:
+        laws[start] = (available - n_train) / available
+        laws[start + 1] = n_train / available
+    else:
+        fill_hypergeometric(laws[start : start + count + 1], count, n_train, available, 1.0)
+    if most > limit:
+        beyond = 0.0
+        for b in range(max(least, limit), most + 1):
+            beyond += laws[start + b]
+        laws[start + limit] = beyond
+        least, most = min(least, limit), limit
+    return least, most
+
+
+@jit
+def _mean_outcome(cells, walk, j, rule, max_steps):
+    """The mean outcome over the orders of the last tied group, and the number of steps that it took.
+
+    The walk has chosen K samples or more before cell j. Of those in the last group, a random subset is
+    among the K nearest: the numbers of samples of its cells have a multivariate hypergeometric distribution.
+    """
+    e = walk.on_path[j]
+    group = cells.first[walk.path[e - 1]]
+    q = walk.on_path[group]
+    wanted = rule.n_votes - walk.chosen[group]
+    marked = walk.chosen[j] - walk.chosen[group]
+    for i in range(e):
+        walk.used[i] = walk.taken[walk.path[i]]
+    if e == q + 1:
+        walk.used[q] = wanted
+    if e == q + 1 or marked == wanted:
+        return outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule), 1 + marked
+    # An odometer over the cells of the group; the last one takes what is left.
+    marked_left = np.empty(e - q, np.int64)
+    wanted_left = np.empty(e - q, np.int64)
+    weight = np.empty(e - q)
+    marked_left[0], wanted_left[0], weight[0] = marked, wanted, 1.0
+    total = 0.0
+    steps = 0
+    i = q
+    fresh = True
+    while i >= q:
+        steps += 1
+        if steps > max_steps:
+            return np.nan, steps
+        size = walk.taken[walk.path[i]]
+        rest = marked_left[i - q] - size
+        if fresh:
+            walk.used[i] = max(0, wanted_left[i - q] - rest)
+        else:
+            walk.used[i] += 1
+        if walk.used[i] > min(size, wanted_left[i - q]):
+            i -= 1
+            fresh = False
+            continue
+        ways = weight[i - q] * _choose(size, walk.used[i])
+        if i == e - 1:
+            total += ways * outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule)
+            i -= 1
+            fresh = False
+            continue
+        marked_left[i + 1 - q] = rest
+        wanted_left[i + 1 - q] = wanted_left[i - q] - walk.used[i]
+        weight[i + 1 - q] = ways
+        i += 1
+        fresh = True
+    return total / _choose(marked, wanted), steps
+
+
+@jit
+def _choose(n, k):
+    """The binomial coefficient as a float."""
+    product = 1.0
+    for i in range(min(k, n - k)):
+        product = product * (n - i) / (i + 1)
+    return product

@@ -1,0 +1,89 @@
+"""Weighted nearest-neighbor rules, written down plainly, and their mean over all training sets.
+
+The formulas are those of the papers, one neighbor after the other, in double precision: Dudani (1976),
+Hechenbichler and Schliep (2004), scikit-learn's ``weights="distance"``, DINO's softmax.
+"""
+
+import math
+from itertools import chain
+
+import naive
+
+KERNELS = {
+    "gaussian": lambda u: math.exp(-u * u / 2),
+    "triangular": lambda u: max(1 - u, 0),
+    "epanechnikov": lambda u: max(1 - u * u, 0),
+    "biweight": lambda u: max(1 - u * u, 0) ** 2,
+    "triweight": lambda u: max(1 - u * u, 0) ** 3,
+    "cosine": lambda u: math.cos(math.pi * u / 2) if u < 1 else 0,
+}
+
+
+def weights_of(distances, k, weights, temperature=0.07, bandwidth=None):
+    """Return the weights of the K nearest; `distances` are ascending and may go on beyond K."""
+    near = distances[:k]
+    if not isinstance(weights, str):
+        found = list(weights)
+    elif weights == "uniform":
+        found = [1.0] * k
+    elif weights == "inverse":
+        found = [float(d == 0) for d in near] if 0 in near else [1 / d for d in near]
+    elif weights == "dudani":
+        spread = near[-1] - near[0]
+        found = [(near[-1] - d) if spread else 1.0 for d in near]
+    elif weights == "softmax":
+        found = [math.exp((near[0] - d) / temperature) for d in near]
+    else:
+        width = distances[k] if bandwidth is None else bandwidth
+        found = [KERNELS[weights](d / width if width else 1.0) for d in near]
+    return found if any(found) else [1.0] * k
+
+
+def score_votes(weights, classes, own, n_classes, factors=None, loss=None, vote_ties="smallest"):
+    """Return the score of the class with the largest sum of weights."""
+    votes = [0.0] * n_classes
+    for weight, c in zip(weights, classes, strict=True):
+        votes[c] += weight * (1.0 if factors is None else factors[c])
+    winners = [c for c in range(n_classes) if votes[c] == max(votes)]
+    if vote_ties == "smallest":
+        winners = winners[:1]
+    scores = [float(c == own) if loss is None else float(loss[own][c]) for c in winners]
+    return sum(scores) / len(scores)
+
+
+def squared_error(weights, targets, own, normalize=True):
+    """Return the squared error of the weighted mean of targets (lists), summed over the outputs."""
+    total = sum(weights) if normalize else len(weights)
+    predicted = [
+        sum(w * t for w, t in zip(weights, column, strict=True)) / total
+        for column in zip(*targets, strict=True)
+    ]
+    return sum((p - t) ** 2 for p, t in zip(predicted, own, strict=True))
+
+
+def per_item(distances, listed, score, n_nearest, ties="random", average="item"):
+    """Return the mean score of every sample over its training sets and tie orders; None if never tested.
+
+    `listed` is a design of naive. ``score(x, order)`` scores sample x from its `n_nearest` nearest samples.
+    """
+    n_items = len(distances)
+    sums, counts = [0.0] * n_items, [0.0] * n_items
+    for training, x, weight in naive.classifications(listed):
+        each = float(weight) if average == "pooled" else 1.0
+        _, groups = naive.neighbor_order(distances[x], x)
+        kept = [[j for j in group if j in training] for group in groups]
+        kept = [group for group in kept if group]
+        if ties == "index":
+            orders = [list(chain.from_iterable(kept))[:n_nearest]]
+        else:
+            orders = naive.random_beginnings(kept, n_nearest)
+        sums[x] += each * sum(score(x, order) for order in orders) / len(orders)
+        counts[x] += each
+    return [s / c if c else None for s, c in zip(sums, counts, strict=True)]
+
+
+def mean_score(distances, y, listed, score, n_nearest, ties, average):
+    """Return the mean of `per_item` under an average of naive."""
+    found = per_item(distances, listed, score, n_nearest, ties, average)
+    weights = naive.item_weights(y, listed, average)
+    return sum(float(w) * s for w, s in zip(weights, found, strict=True) if s is not None)

@@ -1,0 +1,201 @@
+"""Weighted votes and weighted regression against the enumeration of all training sets, and scikit-learn."""
+
+import naive
+import naive_weighted
+import numpy as np
+import problems
+import pytest
+
+from knnccv import KFold, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
+
+WEIGHTS = ["uniform", "inverse", "dudani", "softmax", *naive_weighted.KERNELS, "ranks"]
+NEIGHBORS = (1, 2, 3, 5)
+AVERAGES = ("pooled", "item", "class")
+FIXED, STRATIFIED = (Subsample, KFold), (StratifiedKFold, StratifiedSubsample)
+
+
+def random_weights(rng, k, form):
+    """Parameters, the same weights by naive, and the number of nearest samples that they need."""
+    given = {"n_neighbors": k, "weights": form}
+    if form == "ranks":
+        given["weights"] = rng.integers(0, 4, k)
+        given["weights"][0] += 1
+    if form in naive_weighted.KERNELS and rng.random() < 0.5:
+        given["bandwidth"] = float(rng.choice([0.4, 1.0, 1.5]))
+    if form == "softmax":
+        given["temperature"] = 0.7
+    needed = k + (form in naive_weighted.KERNELS and "bandwidth" not in given)
+    own = {name: value for name, value in given.items() if name != "n_neighbors"}
+    if form == "ranks":
+        own["weights"] = given["weights"].tolist()
+
+    def weigh(distances):
+        return naive_weighted.weights_of(distances, k, **own)
+
+    return given, weigh, needed
+
+
+def random_design(rng, pairs, kinds):
+    some = [pair for pair in pairs if isinstance(pair[0], kinds)]
+    return some[int(rng.integers(len(some)))] if some else (None, None)
+
+
+def smallest_set(listed):
+    return min(len(training) for outcome in listed.outcomes for training in outcome)
+
+
+@pytest.mark.parametrize("form", WEIGHTS)
+@pytest.mark.parametrize("seed", range(20))
+def test_votes_equal_the_enumeration(seed, form):
+    case = problems.problem(seed)
+    rng = np.random.default_rng([seed, WEIGHTS.index(form)])
+    labels, y = np.unique(case.y, return_inverse=True)
+    distances = case.distances.tolist()
+    pairs = problems.designs(case, seed)
+    for kinds in (FIXED, STRATIFIED):
+        design, listed = random_design(rng, pairs, kinds)
+        k = int(rng.choice(NEIGHBORS))
+        given, weigh, needed = random_weights(rng, k, form)
+        if design is None or needed > smallest_set(listed):
+            continue
+        factors = loss = None
+        if rng.random() < 0.4:
+            factors = [1.0, 2.0, 0.5, 3.0][: len(labels)]
+            given["class_weight"] = dict(zip(labels.tolist(), factors, strict=True))
+        if rng.random() < 0.3:
+            given["loss"] = case.loss
+            loss = case.loss.tolist()
+        vote_ties = given["vote_ties"] = "smallest" if rng.random() < 0.7 else "random"
+
+        def score(x, order):
+            near = [y[j] for j in order[:k]]  # noqa: B023
+            weights = weigh([distances[x][j] for j in order])  # noqa: B023
+            return naive_weighted.score_votes(weights, near, y[x], len(labels), factors, loss, vote_ties)  # noqa: B023
+
+        for ties in ("index", "random"):
+            average = AVERAGES[int(rng.integers(3))]
+            found = complete_cv(
+                case.distances, case.y, "weighted", design, metric="precomputed", ties=ties,
+                average=average, n_jobs=1, n_draws=2, **given,
+            )  # fmt: skip
+            if hasattr(found, "std_error"):
+                assert (form, ties) == ("ranks", "random")
+                continue
+            expected = naive_weighted.mean_score(
+                distances, case.y.tolist(), listed, score, needed, ties, average
+            )
+            assert abs(found.score - expected) <= found.error_bound + 1e-14
+
+
+@pytest.mark.parametrize("form", [*WEIGHTS, "pairs"])
+@pytest.mark.parametrize("seed", range(16))
+def test_errors_equal_the_enumeration(seed, form):
+    """"pairs": weights of the pair that are divided by K."""
+    case = problems.problem(seed)
+    rng = np.random.default_rng([seed, len(form)])
+    y = rng.integers(-5, 9, (len(case.y), 1 + seed % 2))
+    distances = case.distances.tolist()
+    design, listed = random_design(rng, problems.designs(case, seed), FIXED)
+    k = int(rng.choice(NEIGHBORS))
+    given, weigh, needed = random_weights(rng, k, form)
+    if form == "pairs":
+        kernel = ("gaussian", "biweight", "softmax", "uniform")[seed % 4]
+        given["weights"] = kernel
+        given |= {"gaussian": {"bandwidth": 0.8}, "biweight": {"bandwidth": 1.7}}.get(kernel, {})
+        given["normalize"] = False
+
+        def weigh(apart):
+            if kernel in naive_weighted.KERNELS:
+                return [naive_weighted.KERNELS[kernel](d / given["bandwidth"]) for d in apart]
+            return [1.0 if kernel == "uniform" else np.exp((1 - d) / 0.07) for d in apart]
+
+    if needed > smallest_set(listed):
+        pytest.skip("too many neighbors")
+
+    def score(x, order):
+        weights = weigh([distances[x][j] for j in order])
+        near = [y[j].tolist() for j in order[:k]]
+        return naive_weighted.squared_error(weights, near, y[x].tolist(), form != "pairs")
+
+    for ties in ("index", "random"):
+        found = complete_cv(
+            case.distances, y, "weighted_regression", design, metric="precomputed", ties=ties, n_jobs=1,
+            method="exact", **given,
+        )  # fmt: skip
+        expected = naive_weighted.mean_score(distances, [0] * len(y), listed, score, needed, ties, "pooled")
+        assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def by_scikit_learn(estimator, X, y, training, x):
+    """The prediction of an estimator for one sample."""
+    return estimator.fit(X[training], y[training]).predict(X[x : x + 1])[0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_each_training_set_is_scored_as_by_scikit_learn(seed, k):
+    """`weights="distance"`, with samples at distance 0."""
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.random(8))[:, None] ** 2
+    y = rng.integers(0, 3, 8)
+    y[:3] = [0, 1, 2]
+    targets = rng.normal(size=8)
+    if seed % 2:
+        X[5] = X[4]
+    listed = naive.subsample(8, 5)
+    right, squared = [], []
+    for training, x, _ in naive.classifications(listed):
+        if len({abs(float(X[j, 0] - X[x, 0])) for j in training}) < 5 and seed % 2 == 0:
+            pytest.fail("there are ties")
+        rows = sorted(training)
+        voter = neighbors.KNeighborsClassifier(k, weights="distance", algorithm="brute")
+        right.append(by_scikit_learn(voter, X, y, rows, x) == y[x])
+        mean = neighbors.KNeighborsRegressor(k, weights="distance", algorithm="brute")
+        squared.append((by_scikit_learn(mean, X, targets, rows, x) - targets[x]) ** 2)
+    votes = complete_cv(X, y, "weighted", Subsample(5), n_neighbors=k, ties="index", method="exact")
+    assert votes.score == pytest.approx(np.mean(right), abs=1e-12)
+    errors = complete_cv(
+        X, targets, "weighted_regression", Subsample(5), n_neighbors=k, ties="index", method="exact"
+    )
+    assert errors.score == pytest.approx(np.mean(squared), rel=1e-9)
+
+
+def test_uniform_weights_are_plain_votes_and_means():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    for name, plain in (("weighted", "knn"), ("weighted_regression", "regression")):
+        found = complete_cv(X, y, name, KFold(10), n_neighbors=3, weights="uniform", method="exact")
+        expected = complete_cv(X, y, plain, KFold(10), n_neighbors=3)
+        np.testing.assert_allclose(found.per_item, expected.per_item, atol=1e-11)
+
+
+def test_balanced_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.repeat(["a", "b", "c"], [15, 10, 5])
+    balanced = complete_cv(X, y, "weighted", KFold(5), n_neighbors=2, class_weight="balanced")
+    given = {"a": 30 / 3 / 15, "b": 30 / 3 / 10, "c": 30 / 3 / 5}
+    by_label = complete_cv(X, y, "weighted", KFold(5), n_neighbors=2, class_weight=given)
+    np.testing.assert_array_equal(balanced.per_item, by_label.per_item)
+    assert balanced.score != complete_cv(X, y, "weighted", KFold(5), n_neighbors=2).score
+
+
+def test_a_walk_that_takes_too_long_is_sampled():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    full = complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, method="exact")
+    short = complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=500, n_draws=2000)
+    exact = short.per_item_std_error == 0
+    assert 0 < exact.sum() < 40
+    np.testing.assert_array_equal(short.per_item[exact], full.per_item[exact])
+    assert abs(short.score - full.score) < 5 * short.std_error
+    with pytest.raises(ValueError, match="they would take too long"):
+        complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=500, method="exact")
+
+
+def test_neighbors_of_one_class_are_one_node():
+    y = np.repeat([0, 1], 300)
+    X = np.random.default_rng(0).normal(size=(600, 2)) + 100 * y[:, None]
+    found = complete_cv(X, y, "weighted", KFold(10), n_neighbors=50, weights="softmax", temperature=5.0)
+    assert found.score == 1
+    assert found.certified
