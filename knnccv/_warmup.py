@@ -80,6 +80,7 @@ def warm() -> None:
                 complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
     for ties in ("random", "index"):
         surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
+    complete_cv(X, labels[2][:8], "nn", KFold(2), method="sampled", n_draws=2)
     screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
     for n_neighbors in (1, 2):
         expected_episodes(tied, labels[2], Episodes(2, 1), n_neighbors)

@@ -61,8 +61,9 @@ EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
 and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
-run) or were not requested are null. standard_error and interval are the luck of the data, split_std is the
-luck of the split (all three with --interval)."""
+run) or were not requested are null. std_error is the luck of the draws of a score that is estimated from
+drawn training sets, whose error_bound is null. standard_error and interval are the luck of the data,
+split_std is the luck of the split (all three with --interval)."""
 
 
 def add_score(commands: Commands) -> None:

@@ -90,7 +90,9 @@ def compute(
         warnings.simplefilter("always", InferenceWarning)
         _compile(rule, cv, args)
         before = compiling.seconds
-        complete = complete_cv(X, data.y, rule, cv, exact=args.exact, **asked, **parameters)
+        complete = complete_cv(
+            X, data.y, rule, cv, exact=args.exact, random_state=args.seed, **asked, **parameters
+        )
         _leave_out(compiling.seconds - before, complete)
         confusion = complete.confusion(normalize="true") if args.confusion else None
         runs = None

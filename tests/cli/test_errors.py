@@ -121,7 +121,7 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--variant", "regression", "--cv", "5", "--stratify"), "no classes to stratify by"),
         (("--variant", "rnk"), "did you mean 'rank'?"),
         (("--variant", "confidance"), "did you mean 'confidence'?"),
-        (("--variant", "nonsense"), "choose from: confidence, knn, nn, rank, regression\n"),
+        (("--variant", "nonsense"), "choose from: confidence, knn, nn, rank, regression"),
         (("--parameter", "loss"), "must be NAME=VALUE"),
         (("--parameter", "loss=x"), "matrix of real numbers"),
         (("--parameter", "los=[[0]]"), "its parameters: loss"),
