@@ -209,10 +209,15 @@ class Variant(ABC):
 
     def _no_kernel(self, task: Task) -> str:
         kind = "stratified" if task.stratified else "fixed-size"
-        if self.distance_kernel_for(task) is not None or self.decision() is not None:
+        if self.distance_kernel_for(task) is not None:
             return (
                 f"variant {self.name!r} has no kernel for {kind} training sets that scores samples without "
                 "their distances; only complete_cv scores it here"
+            )
+        if self.decision() is not None:
+            return (
+                f"variant {self.name!r} has no exact kernel for {kind} training sets; "
+                "complete_cv(..., method='auto') estimates its score, by its function decide"
             )
         other = "Subsample, KFold or LeaveOut" if task.stratified else "a stratified design"
         return f"variant {self.name!r} has no kernel for {kind} training sets; try {other}"
@@ -248,6 +253,10 @@ class Variant(ABC):
             None, the default, leaves the distances as they are.
         """
         return None
+
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """Return True if `prepare_distances` has something to do; by default if the class defines it."""
+        return type(self).prepare_distances is not Variant.prepare_distances
 
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
         """A kernel that compiles faster than `kernel_for`'s, or None.
