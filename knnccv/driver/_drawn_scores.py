@@ -105,8 +105,8 @@ def score_draws(
     ``constraints`` are those of a known training set, for `decide`, or for the `kernel` where the rule has
     no `decide`. ``missed`` is the share of the draws that go on beyond the list; they score 0.
     """
-    n_draws = near.shape[1]
-    ends = np.arange(1, near.shape[2] + 1)
+    n_draws, k = near.shape[1:]
+    items, ends, distances = np.empty(k, np.int64), np.arange(1, k + 1), np.empty(k)
     single = np.empty(n_draws)
     for r in range(len(targets)):
         if stop[0]:
@@ -117,11 +117,15 @@ def score_draws(
             if n == MISSED:
                 n_missed += 1
                 single[j] = 0.0
-            elif has_decide:
-                single[j] = decide(near[r, j, :n], apart[r, j, :n], labels, targets[r], constraints)
+                continue
+            for i in range(n):
+                items[i], distances[i] = near[r, j, i], apart[r, j, i]
+            if not has_decide:
+                single[j] = kernel(Order(items[:n], ends[:n]), labels, targets[r], constraints)
+            elif n == k:  # slices take time
+                single[j] = decide(items, distances, labels, targets[r], constraints)
             else:
-                order = Order(near[r, j, :n], ends[:n])
-                single[j] = kernel(order, labels, targets[r], constraints)
+                single[j] = decide(items[:n], distances[:n], labels, targets[r], constraints)
         scores[r], variances[r] = estimate(single)
         missed[r] = n_missed / n_draws
 

@@ -59,14 +59,14 @@ def choose_extra(state, own, n_train, counts, extra, n_extra, need):
 
 
 @jit
-def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen):
-    """Fill the positions of the nearest training samples of one draw; return their number, and the reach.
+def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen, row):
+    """Fill the positions of one draw's nearest training samples; return their number, and the reach.
 
-    The reach is the number of positions that were passed. ``left`` and ``need`` (n_strata,) are the samples
-    of every stratum, and those in the training set; they are as before at the end. Tied samples come in
-    random order.
+    The positions are in ``chosen[row]``. The reach is the number of positions that were passed. ``left``
+    and ``need`` (n_strata,) are the samples of every stratum, and those in the training set; they are as
+    before at the end. Tied samples come in random order.
     """
-    wanted = len(chosen)
+    wanted = chosen.shape[1]
     low, width = 0.0, 1.0  # u is in [low, low + width) by the decisions so far
     found = 0
     i = 0
@@ -83,7 +83,7 @@ def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen)
         if u < low + part or n_need == n_left:  # the sum is rounded
             width = part
             need[s] = n_need - 1
-            chosen[found] = at
+            chosen[row, found] = at
             found += 1
         else:
             low += part
@@ -95,14 +95,14 @@ def draw_nearest(u, state, order, group_end, strata, length, left, need, chosen)
     for j in range(i):
         left[strata[order[j]]] += 1
     for j in range(found):
-        need[strata[chosen[j]]] += 1
+        need[strata[chosen[row, j]]] += 1
     return (found if found == wanted else MISSED), i
 
 
 @jit
-def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chosen):
+def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chosen, row):
     """The same as `draw_nearest` if there is one stratum, faster."""
-    wanted = len(chosen)
+    wanted = chosen.shape[1]
     low, width = 0.0, 1.0
     found = 0
     i = 0
@@ -114,7 +114,7 @@ def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chos
         part = width * ((n_need - found) / (n_left - i))
         if u < low + part or n_need - found == n_left - i:  # the sum is rounded
             width = part
-            chosen[found] = order[i]
+            chosen[row, found] = order[i]
             found += 1
         else:
             low += part
@@ -128,13 +128,13 @@ def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chos
 
 @jit
 def draw_groups(
-    u, state, order, group_end, group_at, length, is_whole, own, n_left, n_need, member, chosen
+    u, state, order, group_end, group_at, length, is_whole, own, n_left, n_need, member, chosen, row
 ):
     """The same if whole groups are drawn: a group is drawn when its first sample is met.
 
     ``member`` (n_groups,) is 0 before and after. A training set may have fewer than K samples.
     """
-    wanted = len(chosen)
+    wanted = chosen.shape[1]
     low, width = 0.0, 1.0
     found = 0
     i = 0
@@ -163,7 +163,7 @@ def draw_groups(
                 u = uniform(state)
                 low, width = 0.0, 1.0
         if member[g] == 1:
-            chosen[found] = at
+            chosen[row, found] = at
             found += 1
     for j in range(i):
         member[group_at[order[j]]] = 0
@@ -215,8 +215,10 @@ def draw_sets(
     """
     n_strata, n_draws = len(sets.counts), len(found)
     n_slices = n_draws // 2
-    order, group_end, strata = np.empty((3, length), np.int64)
-    left, need = np.empty((2, n_strata), np.int64)
+    # One by one: the rows of one array would not be known to be contiguous.
+    order, group_end = np.empty(length, np.int64), np.empty(length, np.int64)
+    strata = np.empty(length, np.int64)
+    left, need = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
     member = np.zeros(sets.counts[0] if of_groups else 0, np.int8)
     state = np.empty(1, np.uint64)
     list_positions(row, items, values, length, average_ties, strata_of, order, group_end, strata)
@@ -225,11 +227,12 @@ def draw_sets(
     is_whole = length == len(strata_of) - 1
     if not of_groups:
         open_strata(own, sets.n_train, sets.counts, left, need)
-    reach = 0
+    reach, at_slice = 0, 0
     for j in range(n_draws):
         if stop[0]:
             break
-        u = (j % n_slices + uniform(state)) / n_slices
+        u = (at_slice + uniform(state)) / n_slices
+        at_slice = at_slice + 1 if at_slice + 1 < n_slices else 0
         if of_groups:
             found[j], passed = draw_groups(
                 u,
@@ -243,18 +246,19 @@ def draw_sets(
                 sets.counts[0] - 1,
                 sets.n_train[0],
                 member,
-                chosen[j],
+                chosen,
+                j,
             )
         elif n_strata == 1:
             found[j], passed = draw_in_one_stratum(
-                u, state, order, group_end, length, left[0], need[0], chosen[j]
+                u, state, order, group_end, length, left[0], need[0], chosen, j
             )
         else:
             if sets.n_extra > 0:
                 open_strata(own, sets.n_train, sets.counts, left, need)
                 choose_extra(state, own, sets.n_train, sets.counts, sets.extra, sets.n_extra, need)
             found[j], passed = draw_nearest(
-                u, state, order, group_end, strata, length, left, need, chosen[j]
+                u, state, order, group_end, strata, length, left, need, chosen, j
             )
         reach = max(reach, passed)
     return reach
