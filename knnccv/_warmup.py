@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
 from .designs import KFold, LeaveGroupsOut, StratifiedKFold
 from .driver import complete_cv, score_rows
@@ -70,6 +71,7 @@ def warm() -> None:
             compile_kernel(kernel, f"variant {name!r}")
         for cv in designs:
             complete_cv(tied, labels[2], rule, cv, **parameters)
+        bootstrap_score(tied, labels[2], rule, **parameters)
         for y in labels.values():
             surface(tied, y, variant=rule, train_sizes=4)
         for p in (1, 2):
@@ -78,6 +80,7 @@ def warm() -> None:
                 complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
     for ties in ("random", "index"):
         surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
+    complete_cv(X, labels[2][:8], "nn", KFold(2), method="sampled", n_draws=2)
     screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
     for n_neighbors in (1, 2):
         expected_episodes(tied, labels[2], Episodes(2, 1), n_neighbors)

@@ -66,7 +66,8 @@ def check_variant(
         If a kernel does not fit the signature, or the integers of `Variant.tables` do not fit
         `Variant.fields`.
     ValueError
-        If every setting was refused, so that nothing was compared.
+        If every setting was refused, or the variant has no kernel without distances, so that nothing was
+        compared.
 
     Examples
     --------
@@ -82,6 +83,9 @@ def check_variant(
     True
     """
     found = get_variant(variant)
+    if not found.kernels():
+        msg = f"variant {found.name!r} has no kernel without distances: there is nothing to compare"
+        raise ValueError(msg)
     for kernel in found.kernels():
         compile_kernel(kernel, f"variant {found.name!r}")
     rng = np.random.default_rng(seed)

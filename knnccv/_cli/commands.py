@@ -23,6 +23,7 @@ from .options import (
     natural,
     other_rule,
     parameters,
+    priors,
     size,
     width,
 )
@@ -60,8 +61,9 @@ EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
 and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
-run) or were not requested are null. standard_error and interval are the luck of the data, split_std is the
-luck of the split (all three with --interval)."""
+run) or were not requested are null. std_error is the luck of the draws of a score that is estimated from
+drawn training sets, whose error_bound is null. standard_error and interval are the luck of the data,
+split_std is the luck of the split (all three with --interval)."""
 
 
 def add_score(commands: Commands) -> None:
@@ -167,6 +169,11 @@ def add_score(commands: Commands) -> None:
         choices=("pooled", "item", "class"),
         default="pooled",
         help="what has equal weight: the classifications of a split (default), the samples, the classes",
+    )
+    design.add_argument(
+        "--priors",
+        metavar="LABEL=SHARE,...",
+        help="in place of --average: the score where the classes have these shares (sum 1)",
     )
     trust = parser.add_argument_group("how far to trust the score")
     trust.add_argument(
@@ -277,6 +284,7 @@ def run_score(args: argparse.Namespace) -> int:
     check_file_options(args)
     check_metric_options(args)
     check_rope(args)
+    args.priors = priors(args.priors)
     from . import score, score_details
     from .score_data import read_data
 

@@ -13,8 +13,8 @@ import numpy as np
 from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
-from ..designs import KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample
-from ..driver import CompleteCV, is_accuracy
+from ..designs import KFold, LeaveGroupsOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample
+from ..driver import CompleteCV, SampledCV, is_accuracy
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV
 from .certainty import Certainty
@@ -72,12 +72,13 @@ class Answer:
             "design": found.design,
             "metric": self.metric,
             "ties": found.ties,
-            "average": found.average,
+            "average": _average_as_json(found.average),
             "measure": self.measure,
             "score": found.score,
-            "error_bound": found.error_bound,
+            "error_bound": None if self.sampled else found.error_bound,
+            "std_error": self.sampled.std_error if self.sampled else None,
             **self.certainty.as_json(),
-            "exact": None if found.exact is None else _ratio(found.exact),
+            "exact": _ratio(found.exact) if isinstance(found.exact, Fraction) else None,
             "n_train_sets": (
                 int(found.n_train_sets) if found.n_train_sets <= SAFE_INTEGER else str(found.n_train_sets)
             ),
@@ -103,11 +104,11 @@ class Answer:
             ("Rule", f"{rule}, {self.metric} distance,"),
             *([("", "fitted to the labels of all samples: the score is optimistic;")] * self.is_optimistic),
             ("", f"tied samples {ties[found.ties]}"),
-            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
-            ("", f"{magnitude(found.n_train_sets)} different training sets, all of them averaged"),
+            ("Design", f"{_describe(self.cv, found.design)}; {_averaged(average)}"),
+            ("", f"{magnitude(found.n_train_sets)} different training sets, {self._averaged()}"),
             self._score_line(),
         ]
-        if found.exact is not None:
+        if isinstance(found.exact, Fraction):
             ratio = _ratio(found.exact)
             lines.append(("", f"exactly {ratio}" if len(ratio) <= 70 else _long_ratio(found.exact)))
         lines += [("", line) for line in self.certainty.lines(self.measure)]
@@ -143,6 +144,8 @@ class Answer:
     def _score_line(self) -> tuple[str, str]:
         found = self.complete
         certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
+        if self.sampled:
+            certified = f"± {self.sampled.std_error:.1e}, the standard error of the draws"
         if is_accuracy(self.measure):
             shown = f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
         else:
@@ -150,6 +153,14 @@ class Answer:
         if len(self.measure) < 15:
             return self.measure[0].upper() + self.measure[1:], shown
         return "Score", f"{self.measure} {shown}"
+
+    @property
+    def sampled(self) -> SampledCV | None:
+        """The result, if it was estimated from drawn training sets."""
+        return self.complete if isinstance(self.complete, SampledCV) else None
+
+    def _averaged(self) -> str:
+        return f"{self.sampled.n_draws} drawn for each sample" if self.sampled else "all of them averaged"
 
     def _tied_line(self) -> str:
         found = self.complete
@@ -194,6 +205,19 @@ AVERAGED = {
     "item": "all samples have equal weight",
     "class": "all classes have equal weight",
 }
+
+
+def _averaged(average: Any) -> str:
+    """What has equal weight, or the shares of the classes."""
+    if isinstance(average, Mapping):
+        return "classes weigh " + ", ".join(f"{label}: {share:g}" for label, share in average.items())
+    return AVERAGED[average]
+
+
+def _average_as_json(average: Any) -> Any:
+    return (
+        {str(label): share for label, share in average.items()} if isinstance(average, Mapping) else average
+    )
 
 
 def _classes(y: Array) -> dict[str, int]:
@@ -265,6 +289,8 @@ def _describe(cv: Any, design: str) -> str:
         return f"{stratified}{cv.n_splits}-fold cross-validation"
     if isinstance(cv, LeaveGroupsOut):
         return "leave one group out" if cv.p == 1 else f"leave {cv.p} groups out"
+    if isinstance(cv, RebalancedLeaveOneOut):
+        return "leave one sample of every class out"
     size = getattr(cv, "train_size", None)
     if size is None:
         return f"leave {cv.p} out"

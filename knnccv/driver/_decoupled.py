@@ -22,13 +22,12 @@ from ..kernel import (
     Labels,
     Tables,
     Task,
-    Variant,
     compile_decide,
     compile_driver,
     compile_kernel,
     constraints_for,
 )
-from ..neighbors import Neighbors
+from ..neighbors import NeighborLists, Neighbors
 from ._depth import first_depth
 from ._drawn_scores import (
     COLLECT_DRAWS,
@@ -102,8 +101,12 @@ class DrawScorer:
         compile_driver(collect_draws, COLLECT_DRAWS)
         compile_driver(score_draws, SCORE_DRAWS)
 
-    def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array]:
-        """Return scores, variances and shares beyond the lists (n_kinds, n_rows), and a mask of ties.
+    def __call__(
+        self, rows: Array, depth: int, keep_lists: bool
+    ) -> tuple[NeighborLists | None, Array, Array, Array, Array]:
+        """Return the rows' lists if requested, and estimates.
+
+        These are scores, variances and shares beyond the lists (n_kinds, n_rows), and a mask of tied rows.
 
         Raises
         ------
@@ -126,7 +129,8 @@ class DrawScorer:
             self._check(kind, found[0, j], rows)
             untested = kind.untested[self.labels.classes[rows]]
             found[0, j, untested], found[1:, j, untested], reach[j, untested] = np.nan, 0.0, 0
-        return found[0], found[1], found[2], (mixed >= 0) & (reach.max(axis=0) > mixed)
+        tied = (mixed >= 0) & (reach.max(axis=0) > mixed)
+        return lists if keep_lists else None, found[0], found[1], found[2], tied
 
     def _score(self, kind: DrawnKind, block: tuple[Array, ...], found: Array, reach: Array) -> None:
         """Draw and score a few rows at a time."""
@@ -207,6 +211,7 @@ def sampled_scores(
     rows: Array,
     *,
     n_jobs: int | None,
+    keep: bool = False,
     executor: ExecutorLike | None = None,
     progress: bool = False,
 ) -> DrawnScores:
@@ -214,6 +219,7 @@ def sampled_scores(
     scorer = draw_scorer(problem, neighbors, sampling)
     depth = deepest = first_depth(problem, neighbors, RARE)
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items
+    cache = neighbors.room(depth) if keep and len(rows) == n_items else None
     scores, variances, missed = np.zeros((3, n_kinds, n_items))
     tied = np.zeros(n_items, bool)
     parts = neighbors.parts(executor)
@@ -226,8 +232,14 @@ def sampled_scores(
             if executor is None and len(rows) == n_items:
                 neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
             near = neighbors.visiting_order(rows, depth)
-            for block, found in workers.map(near, neighbors.rows_at_once(depth), depth):
+            size = neighbors.rows_at_once(depth)
+            for block, (lists, *found) in workers.map(near, size, depth, cache is not None):
                 scores[:, block], variances[:, block], missed[:, block], tied[block] = found
+                if cache is not None and lists is not None:
+                    cache.put(block, lists)
+            if cache is not None:
+                neighbors.store(cache)
+                cache = None
             if depth >= neighbors.max_depth:
                 break
             rows = rows[(missed[:, rows] > 0).any(axis=0)]
@@ -266,9 +278,9 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
 
 
 def preparation_of(problem: ScoringProblem) -> Callable[[Array], Any] | None:
-    """`Variant.prepare_distances` with the parameters, or None if the rule does not define it."""
+    """`Variant.prepare_distances` with the parameters, or None if the rule does not need it."""
     variant = problem.variant
-    if type(variant).prepare_distances is Variant.prepare_distances or variant.decision() is None:
+    if variant.decision() is None or not variant.prepares_distances(**problem.parameters):
         return None
     return partial(variant.prepare_distances, **problem.parameters)
 

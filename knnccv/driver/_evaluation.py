@@ -57,11 +57,11 @@ class NeighborEvaluation:
     ) -> CompleteCV:
         """Compute the result; with `keep` the neighbors keep their lists."""
         if self.sampling is not None and not is_exact(self.problem, self.sampling.method):
-            return self._sampled(self.sampling, None, executor, progress)
+            return self._sampled(self.sampling, None, keep, executor, progress)
         by_distance = sees_distances(self.problem)
         found = self._scores(keep or by_distance, executor, progress)
         if by_distance and np.isnan(found.scores[tested_scores(self.problem)]).any():
-            return self._sampled(self.sampling, found, executor, progress)
+            return self._sampled(self.sampling, found, keep, executor, progress)
         linear = type(self.problem.variant).over_kinds is Variant.over_kinds
         if not linear and self._has_several_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, executor))
@@ -72,6 +72,7 @@ class NeighborEvaluation:
         self,
         sampling: Sampling | None,
         known: Scores | None,
+        keep: bool,
         executor: ExecutorLike | None,
         progress: bool,
     ) -> CompleteCV:
@@ -87,6 +88,7 @@ class NeighborEvaluation:
             sampling,
             rows,
             n_jobs=self.n_jobs,
+            keep=keep,
             executor=executor,
             progress=progress,
         )

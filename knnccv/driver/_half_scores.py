@@ -72,6 +72,10 @@ class Half:
     def scores(self, lists: NeighborLists, rows: Array, weights: Array) -> tuple[Array, Array]:
         """Scores in halves that share the scorer, and the undecided shares, (n_kinds, n_rows)."""
         scores, tails = self.scorer.scores_and_tails(lists, lists.lengths, rows)
+        if np.isnan(scores[weights > 0]).any():
+            name = self.problem.variant.name
+            msg = f"the exact kernel of variant {name!r} leaves samples of a half out: they take too long"
+            raise ValueError(msg)
         if len(scores) > 1 and type(self.problem.variant).over_kinds is not Variant.over_kinds:
             scores = self._over_kinds(scores, weights, lists, rows)
         return scores, tails

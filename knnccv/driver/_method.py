@@ -29,6 +29,11 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
         raise ValueError(msg)
     if is_exact(problem, method):
         return
+    rule = problem.variant
+    if rule.decision() is None and (method != "sampled" or not rule.kernels()):
+        kernel = "" if method == "sampled" else f"no exact kernel for cv={problem.design!r}, and "
+        msg = f"variant {name!r} has {kernel}no function decide to estimate its score"
+        raise ValueError(msg)
     if problem.variant.decision() is None and problem.parameters.get("part") not in SINGLE_SETS:
         part = problem.parameters["part"]
         msg = f"part={part!r} is no mean of the scores of single training sets and cannot be sampled"

@@ -16,7 +16,7 @@ from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, RANKS, SIGNED, SOFTMAX
 
 TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
-MAX_STEPS = 1_000_000
+MAX_STEPS = 200_000
 """The default of `max_steps`: a few milliseconds."""
 MAX_EXPONENT = 600.0
 """Of softmax weights, relative to the nearest sample's."""

@@ -231,6 +231,10 @@ class Weighted(Variant):
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
 
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """True for a function, and where distances below 0 have no meaning."""
+        return callable(parameters["weights"]) or not is_signed(parameters)
+
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """The weights, if they are a function of the distances."""
         check_distances(distances, parameters)

@@ -226,6 +226,10 @@ class WeightedRegression(Variant):
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
 
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """True for a function, and where distances below 0 have no meaning."""
+        return callable(parameters["weights"]) or not is_signed(parameters)
+
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """The weights, if they are a function of the distances."""
         check_distances(distances, parameters)

@@ -23,9 +23,9 @@ from knnccv import (
     complete_cv,
 )
 from knnccv.driver._draws import estimate
-from knnccv.driver._problem import AVERAGES
 from knnccv.sklearn._designs import Shares, StratifiedShuffle
 
+AVERAGES = ("pooled", "item", "class")
 N_PROBLEMS = 200
 FAST = 12
 
@@ -261,3 +261,12 @@ def test_the_stated_standard_error_is_right(cv):
     assert stated == pytest.approx(seen, rel=0.1)
     largest = max(abs(each.std_error / seen - 1) for each in found)
     print(f"largest deviation of one stated standard error {largest:.2f}")
+
+
+def test_neighbors_keep_their_lists():
+    X, y = blobs(5, 300, 2)
+    near = Neighbors.from_data(X)
+    first = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
+    assert near._stored is not None
+    again = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
+    assert np.array_equal(first.per_item, again.per_item)

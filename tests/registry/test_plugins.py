@@ -584,16 +584,21 @@ def guide_blocks(language):
 @pytest.fixture(scope="module")
 def guide(tmp_path_factory):
     """Folder with the page's example, and its other blocks."""
-    module, check, register, ask, named = guide_blocks("python")
+    module, check, register, ask, *further = guide_blocks("python")
     folder = tmp_path_factory.mktemp("guide")
     (folder / "knnccv_kth.py").write_text(module, encoding="utf-8")
-    return folder, check, register, ask, named
+    return folder, check, register, ask, further
 
 
 @pytest.mark.slow
 def test_the_page_teaches_what_works_in_one_process(guide):
-    folder, check, register, _, named = guide
+    folder, check, register, _, (named, *_) = guide
     run(f"{check}\n{register}\n{named}", paths=[folder])
+
+
+def test_the_page_teaches_rules_that_only_decide(guide):
+    folder, *_, (_, decides, prepares) = guide
+    run(f"{decides}\n{prepares}", paths=[folder])
 
 
 def test_the_page_teaches_what_works_when_installed(guide, tmp_path):

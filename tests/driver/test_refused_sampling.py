@@ -1,0 +1,170 @@
+"""Refused arguments of decoupled sampling: one clear error each."""
+
+import numpy as np
+import pytest
+from decide_rules import Nearness, Prepared
+from problems import blobs
+
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+    register,
+    surface,
+    unregister,
+)
+from knnccv.kernel import Variant, jit
+from knnccv.testing import check_variant
+
+X, Y = blobs(0, 24, 2)
+
+
+@jit
+def broken_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """NaN for sample 7."""
+    return np.nan if target == 7 else 1.0
+
+
+@jit
+def infinite_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """Infinite for sample 3."""
+    return np.inf if target == 3 else 1.0
+
+
+@jit
+def short_decide(items, distances):  # noqa: ARG001
+    """Too few arguments."""
+    return 1.0
+
+
+@jit
+def text_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """No number."""
+    return "right"
+
+
+def plain_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """Not compiled."""
+    return 1.0
+
+
+def rule(function, **members):
+    return type("Rule", (Nearness,), {"name": "rule", "decide": function, **members})
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"n_draws": 1}, ValueError, "n_draws must be at least 2, got 1"),
+        ({"n_draws": 10.0}, TypeError, "n_draws must be an integer, got 10.0"),
+        ({"n_draws": True}, TypeError, "n_draws must be an integer, got True"),
+        ({"method": "mc"}, ValueError, "method must be one of 'auto', 'exact', 'sampled', got 'mc'"),
+        ({"method": None}, ValueError, "method must be one of 'auto', 'exact', 'sampled', got None"),
+        ({"random_state": -1}, ValueError, "random_state must be at least 0, got -1"),
+        ({"random_state": "1"}, TypeError, "random_state must be None, an integer or a numpy Generator"),
+        ({"exact": True}, ValueError, "exact=True computes with rational numbers, but variant 'nearness'"),
+        (
+            {"exact": True, "method": "sampled"},
+            ValueError,
+            "method='sampled' draws training sets at random",
+        ),
+        ({"method": "exact"}, ValueError, "variant 'nearness' has no exact kernel for fixed-size"),
+        ({"ties": "first"}, ValueError, "ties must be one of"),
+    ],
+)
+def test_arguments(asked, error, message):
+    with pytest.raises(error, match=message):
+        complete_cv(X, Y, Nearness, KFold(3), **asked)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (broken_decide, ValueError, "function decide of variant 'rule' returned .* for sample 7: .* nan"),
+        (infinite_decide, ValueError, "function decide of variant 'rule' returned .* for sample 3: .* inf"),
+        (
+            short_decide,
+            TypeError,
+            r"must take 5 arguments \(items, distances, labels, target, constraints\)",
+        ),
+        (text_decide, TypeError, "function .*text_decide of variant 'rule' does not fit the signature"),
+        (plain_decide, TypeError, "must be a function decorated with knnccv.kernel.jit"),
+    ],
+)
+def test_functions(function, error, message):
+    with pytest.raises(error, match=message):
+        complete_cv(X, Y, rule(function), KFold(3), n_draws=4, n_jobs=1)
+
+
+def test_register_compiles_and_refuses_the_function():
+    with pytest.raises(TypeError, match="does not fit the signature"):
+        register(rule(text_decide))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (lambda distances: distances[:, 0], r"must return an array of shape \(\d+, 2\)"),
+        (lambda distances: distances[1:], r"must return an array of shape \(\d+, 2\)"),
+        (
+            lambda distances: np.full(distances.shape, np.nan),
+            "returned a score that is not a finite number",
+        ),
+    ],
+)
+def test_prepared_distances(weights, message):
+    with pytest.raises(ValueError, match=message):
+        complete_cv(X, Y, Prepared, KFold(3), n_draws=4, weights=weights)
+
+
+def test_rules_and_designs_that_cannot_be_sampled():
+    values = X[:, 0]
+    with pytest.raises(
+        ValueError, match="part='variance' is no mean of the scores of single training sets"
+    ):
+        complete_cv(X, values, "regression", KFold(3), part="variance", method="sampled")
+    groups = np.repeat(np.arange(4), [20, 2, 1, 1])
+    with pytest.raises(ValueError, match="smallest training set"):
+        complete_cv(X, Y, "rank", LeaveGroupsOut(groups), rank=5, method="sampled")
+
+
+def test_other_functions_need_kernels():
+    for call in (
+        lambda: monte_carlo_cv(X, Y, Nearness, Subsample(0.5)),
+        lambda: surface(X, Y, variant=Nearness, train_sizes=5),
+    ):
+        with pytest.raises(ValueError, match="has no exact kernel for"):
+            call()
+
+
+def test_a_rule_needs_a_kernel_or_a_function():
+    class Empty(Variant):
+        name = "empty"
+
+        def n_nearest(self):
+            return 1
+
+    with pytest.raises(TypeError, match="neither a fixed nor a stratified kernel, and no function decide"):
+        complete_cv(X, Y, Empty, KFold(3))
+
+
+def test_a_registered_rule_has_its_name():
+    try:
+        register(Nearness)
+        found = complete_cv(X, Y, "nearness", KFold(3), n_draws=4)
+        assert found.score == complete_cv(X, Y, Nearness(), KFold(3), n_draws=4).score
+        with pytest.raises(
+            ValueError, match="has no kernel without distances: there is nothing to compare"
+        ):
+            check_variant("nearness", len)
+    finally:
+        unregister("nearness")
+
+
+@pytest.mark.parametrize("state", [3, None, np.random.default_rng(0)])
+def test_random_states(state):
+    first = complete_cv(X, Y, Nearness, KFold(3), n_draws=4, random_state=state)
+    second = complete_cv(X, Y, Nearness, KFold(3), n_draws=4, random_state=state)
+    assert (first.score == second.score) == (state == 3)
