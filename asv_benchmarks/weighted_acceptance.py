@@ -280,7 +280,7 @@ def unit_features(n_items, n_features, n_classes, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_items)
     centers = rng.normal(size=(n_classes, n_features))
-    X = centers[y] + rng.normal(size=(n_items, n_features)) * 7.0
+    X = centers[y] + rng.normal(size=(n_items, n_features)) * 5.0
     return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
 
 
@@ -288,7 +288,7 @@ def dino(scale):
     """CPU seconds of the scores beside those of the neighbor search; limit of the sum: 2 searches."""
     n_items = int(20_000 * min(1.0, scale * 4))
     X, y = unit_features(n_items, 384, 100)
-    warm = unit_features(300, 384, 5)
+    warm = unit_features(600, 384, 5)
     options = {"weights": "softmax", "temperature": 0.07, "n_jobs": 1}
     print(f"\n## dino: {n_items} x 384, 100 classes, T = 0.07, cosine, CPU seconds of one thread\n")
     print("| design | K | score | error | draws | search | search and scores | ratio (limit 2) |")

@@ -31,8 +31,9 @@ def weighted_scores(
     options |= {"n_neighbors": rule.n_neighbors, "weights": rule.weights}
     found = []
     for number, column in enumerate(columns):
-        # Two draws tell whether any sample needs them.
-        drawn = {"n_draws": draws.n_draws, "random_state": draws.seed(number)} if draws else {"n_draws": 2}
+        drawn: dict[str, Any] = {"n_draws": 2}  # they tell whether any sample needs draws
+        if draws is not None:
+            drawn = {"n_draws": draws.n_draws, "random_state": draws.seed(number)}
         result = complete_cv(rule.neighbors, column, variant, design, method="auto", **drawn, **options)
         if draws is None and isinstance(result, SampledCV):
             n_sampled = int((result.per_item_std_error > 0).sum())
