@@ -29,7 +29,7 @@ class SampledCV(CompleteCV):
     For each sample, random training sets were drawn for this sample alone (decoupled sampling). The
     estimate has no bias. Each draw looks at the nearest samples only, and the draws of a sample are spread
     evenly over their possible choices, so that the standard error is smaller than that of as many splits of
-    all samples: half as large for 100 draws, a third for 1,000, in the examples measured. Everything else is
+    all samples: half as large for 100 draws, a third for 1,000, in the examples measured. All else is
     as in `CompleteCV`.
 
     Attributes
