@@ -1,4 +1,4 @@
-"""Prototype selection on real data, beside all samples and the rules of Hart and Wilson, as a Markdown table.
+"""Prototypes on real data, beside all samples and the rules of Hart and Wilson, as a Markdown table.
 
     python condense_acceptance.py                   # everything; about ten minutes
     python condense_acceptance.py wine sonar        # some of the data sets
@@ -45,7 +45,7 @@ SETS = {
 }
 
 
-def ours(X, y, seed):
+def ours(X, y, _):
     found = condense(X, y, n_jobs=1)
     return found.sample_indices, found.score
 
@@ -64,7 +64,7 @@ def samplers():
         rule.fit_resample(X, y)
         return rule.sample_indices_, np.nan
 
-    def wilson(X, y, seed):
+    def wilson(X, y, _):
         rule = EditedNearestNeighbours(sampling_strategy="all")
         rule.fit_resample(X, y)
         return rule.sample_indices_, np.nan
@@ -123,8 +123,8 @@ def main():
                 accuracy, removed, seconds, inner = rows.mean(axis=0)
                 shown = "" if np.isnan(inner) else f"{inner:.3f}"
                 print(
-                    f"| {name} | {X.shape[0]} × {X.shape[1]} | {way} | {accuracy:.3f} | {gaps.mean():+.3f} ± "
-                    f"{error:.3f} | {100 * removed:.1f} % | {seconds:.2f} | {shown} |",
+                    f"| {name} | {X.shape[0]} × {X.shape[1]} | {way} | {accuracy:.3f} | "
+                    f"{gaps.mean():+.3f} ± {error:.3f} | {100 * removed:.1f} % | {seconds:.2f} | {shown} |",
                     flush=True,
                 )
 

@@ -47,9 +47,7 @@ def noise(n_sets, n_repeats):
             print(f"\n{found!r}, of which the search took {seconds[0]:.2f} s\n")
     error = np.std(honest, ddof=1) / np.sqrt(n_sets)
     z = (np.mean(honest) - 0.5) / error
-    print(
-        "| noise | data sets | inner score | honest score | standard error | z from 0.5 | seconds of a search |"
-    )
+    print("| noise | data sets | inner score | honest score | z from 0.5 | seconds of a search |")
     print("|---|---|---|---|---|---|")
     print(
         f"| {N_ITEMS} × {N_COLUMNS:,} | {n_sets} | {np.mean(inner):.3f} ({min(inner):.3f} to "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
 from .designs import KFold, LeaveGroupsOut, StratifiedKFold
 from .driver import complete_cv, score_rows
@@ -70,6 +71,7 @@ def warm() -> None:
             compile_kernel(kernel, f"variant {name!r}")
         for cv in designs:
             complete_cv(tied, labels[2], rule, cv, **parameters)
+        bootstrap_score(tied, labels[2], rule, **parameters)
         for y in labels.values():
             surface(tied, y, variant=rule, train_sizes=4)
         for p in (1, 2):

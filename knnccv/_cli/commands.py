@@ -23,6 +23,7 @@ from .options import (
     natural,
     other_rule,
     parameters,
+    priors,
     size,
     width,
 )
@@ -169,6 +170,11 @@ def add_score(commands: Commands) -> None:
         default="pooled",
         help="what has equal weight: the classifications of a split (default), the samples, the classes",
     )
+    design.add_argument(
+        "--priors",
+        metavar="LABEL=SHARE,...",
+        help="in place of --average: the score where the classes have these shares (sum 1)",
+    )
     trust = parser.add_argument_group("how far to trust the score")
     trust.add_argument(
         "--interval",
@@ -278,6 +284,7 @@ def run_score(args: argparse.Namespace) -> int:
     check_file_options(args)
     check_metric_options(args)
     check_rope(args)
+    args.priors = priors(args.priors)
     from . import score, score_details
     from .score_data import read_data
 

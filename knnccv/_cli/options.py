@@ -38,8 +38,17 @@ def choose_design(args: argparse.Namespace) -> Any:
     if args.groups is not None:
         return _groups_out(chosen if given else "leave_out", args)
     _check_stratify(chosen, args)
-    from ..designs import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+    from ..designs import (
+        KFold,
+        LeaveOut,
+        RebalancedLeaveOneOut,
+        StratifiedKFold,
+        StratifiedSubsample,
+        Subsample,
+    )
 
+    if chosen == "leave_out" and args.stratify:
+        return RebalancedLeaveOneOut()
     if chosen == "train_size":
         size = args.train_size
         return StratifiedSubsample(size) if args.stratify else Subsample(size)
@@ -71,8 +80,11 @@ def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
     if chosen == "per_class" and args.stratify is False:
         msg = "--per-class is stratified; it cannot be given with --no-stratify"
         raise ValueError(msg)
-    if chosen == "leave_out" and args.stratify:
-        msg = "--leave-out cannot be stratified; use --per-class or --train-size with --stratify"
+    if chosen == "leave_out" and args.stratify and args.leave_out != 1:
+        msg = (
+            f"--leave-out {args.leave_out} cannot be stratified, only --leave-out 1 (one sample of every "
+            "class together); use --per-class or --train-size with --stratify"
+        )
         raise ValueError(msg)
     if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
         msg = (
@@ -193,6 +205,30 @@ def _count(number: str, text: str) -> int:
     except ValueError:
         msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
         raise ValueError(msg) from None
+
+
+def priors(text: str | None) -> dict[str, float] | None:
+    """The shares in LABEL=SHARE,..., by labels that are still text.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if text is None:
+        return None
+    shares: dict[str, float] = {}
+    for pair in text.split(","):
+        label, equals, share = pair.rpartition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            equals = ""
+        if not equals or label.strip() in shares:
+            msg = f"--priors must be LABEL=SHARE,..., every label once, got {text!r}"
+            raise ValueError(msg)
+        shares[label.strip()] = value
+    return shares
 
 
 def size(text: str) -> int | float:

@@ -13,7 +13,14 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer
-from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample
+from ..designs import (
+    Design,
+    KFold,
+    LeaveGroupsOut,
+    RebalancedLeaveOneOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+)
 from ..driver import CompleteCV, complete_cv
 from ..inference import InferenceWarning
 from ..kernel import Variant
@@ -74,7 +81,7 @@ def compute(
     asked: dict[str, Any] = {
         **measured_by,
         "ties": args.ties,
-        "average": args.average,
+        "average": _average(args, data, rule),
         "n_jobs": args.jobs,
         "progress": args.progress,
     }
@@ -151,7 +158,8 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
     X: Any = np.arange(32.0)[:, None] ** 1.5
     tiny: Any = 2
     if isinstance(cv, Design):
-        tiny = StratifiedKFold(2) if isinstance(cv, StratifiedKFold | StratifiedSubsample) else KFold(2)
+        strata = StratifiedKFold | StratifiedSubsample | RebalancedLeaveOneOut
+        tiny = StratifiedKFold(2) if isinstance(cv, strata) else KFold(2)
     if isinstance(cv, LeaveGroupsOut):
         tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
     # A rule that these defaults do not suit is compiled later, and raises its errors then.
@@ -168,16 +176,39 @@ def _with_labels(cv: Any, y: Array) -> Any:
     """Replace the typed labels of --per-class by the labels of the table."""
     if not isinstance(cv, StratifiedSubsample) or not isinstance(cv.per_class, Mapping):
         return cv
+    return StratifiedSubsample(per_class=_by_label("--per-class", cv.per_class, y))
+
+
+def _average(args: argparse.Namespace, data: Data, rule: Variant) -> Any:
+    """The average that the options ask for.
+
+    Raises
+    ------
+    ValueError
+        If --priors does not suit the rule or the labels, or --average is given as well.
+    """
+    if args.priors is None:
+        return args.average
+    if args.average != "pooled":
+        msg = f"--priors takes the place of --average {args.average}; give one of them"
+        raise ValueError(msg)
+    if rule.target != "classes":
+        msg = f"--priors needs classes, but variant {rule.name!r} has none"
+        raise ValueError(msg)
+    return _by_label("--priors", args.priors, data.y)
+
+
+def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[Any, Any]:
+    """The values of typed labels, by the labels of the table; every label must be named."""
     labels = {str(label): label for label in np.unique(y).tolist()}
-    counts = dict(cv.per_class)
-    for typed in counts:
+    for typed in typed_values:
         if typed not in labels:
             closest = difflib.get_close_matches(typed, labels, n=1, cutoff=0.5)
             hint = f"; did you mean {closest[0]!r}?" if closest else ""
-            msg = f"--per-class names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
+            msg = f"{option} names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
             raise ValueError(msg)
-    missing = [label for label in labels if label not in counts]
+    missing = [label for label in labels if label not in typed_values]
     if missing:
-        msg = f"--per-class must name every class; missing: {', '.join(missing)}"
+        msg = f"{option} must name every class; missing: {', '.join(missing)}"
         raise ValueError(msg)
-    return StratifiedSubsample(per_class={labels[typed]: n for typed, n in counts.items()})
+    return {labels[typed]: value for typed, value in typed_values.items()}

@@ -13,7 +13,7 @@ import numpy as np
 from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
-from ..designs import KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample
+from ..designs import KFold, LeaveGroupsOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample
 from ..driver import CompleteCV, SampledCV, is_accuracy
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV
@@ -72,7 +72,7 @@ class Answer:
             "design": found.design,
             "metric": self.metric,
             "ties": found.ties,
-            "average": found.average,
+            "average": _average_as_json(found.average),
             "measure": self.measure,
             "score": found.score,
             "error_bound": None if self.sampled else found.error_bound,
@@ -104,7 +104,7 @@ class Answer:
             ("Rule", f"{rule}, {self.metric} distance,"),
             *([("", "fitted to the labels of all samples: the score is optimistic;")] * self.is_optimistic),
             ("", f"tied samples {ties[found.ties]}"),
-            ("Design", f"{_describe(self.cv, found.design)}; {AVERAGED[average]}"),
+            ("Design", f"{_describe(self.cv, found.design)}; {_averaged(average)}"),
             ("", f"{magnitude(found.n_train_sets)} different training sets, {self._averaged()}"),
             self._score_line(),
         ]
@@ -207,6 +207,19 @@ AVERAGED = {
 }
 
 
+def _averaged(average: Any) -> str:
+    """What has equal weight, or the shares of the classes."""
+    if isinstance(average, Mapping):
+        return "classes weigh " + ", ".join(f"{label}: {share:g}" for label, share in average.items())
+    return AVERAGED[average]
+
+
+def _average_as_json(average: Any) -> Any:
+    return (
+        {str(label): share for label, share in average.items()} if isinstance(average, Mapping) else average
+    )
+
+
 def _classes(y: Array) -> dict[str, int]:
     """The number of samples of every class."""
     names, counts = np.unique(y, return_counts=True)
@@ -276,6 +289,8 @@ def _describe(cv: Any, design: str) -> str:
         return f"{stratified}{cv.n_splits}-fold cross-validation"
     if isinstance(cv, LeaveGroupsOut):
         return "leave one group out" if cv.p == 1 else f"leave {cv.p} groups out"
+    if isinstance(cv, RebalancedLeaveOneOut):
+        return "leave one sample of every class out"
     size = getattr(cv, "train_size", None)
     if size is None:
         return f"leave {cv.p} out"

@@ -1,13 +1,13 @@
 """The exact bootstrap of nearest-neighbor rules: out-of-bag scores, .632 and .632+.
 
-A bootstrap sample has n draws with replacement; a sample is tested by those that leave it out. The mean over
-all of them is computed along the neighbor order of the tested sample. Nothing is drawn.
+A bootstrap sample has n draws with replacement; a sample is tested by those that leave it out. The mean
+over all of them is computed along the neighbor order of the tested sample. Nothing is drawn.
 
 - `_bootstrap_score` is the public function, `_result` its result.
 - `_out_of_bag` goes over the samples: lists are deepened until the tolerance holds.
-- `_kernels` has the compiled scores of one sample, for votes and for means of targets, `_share_kernels` those
-  that need no distribution of all votes; `_weights` the probabilities of the position of the K-th nearest
-  draw.
+- `_kernels` has the compiled scores of one sample, for votes and for means of targets, `_share_kernels`
+  those that need no distribution of all votes; `_weights` the probabilities of the position of the K-th
+  nearest draw.
 - `_resubstitution` scores every sample on all samples, itself among them.
 """
 

@@ -1,4 +1,4 @@
-"""Scores of all samples if all samples are the training set: apparent scores, and those without information."""
+"""Scores of all samples if all are the training set: apparent scores, and those without information."""
 
 from __future__ import annotations
 
@@ -99,4 +99,5 @@ def _length_of_last(values: Array, lengths: Array) -> Array:
     at = np.arange(len(values))
     last = values[at, lengths - 1]
     inside = np.arange(values.shape[1]) < lengths[:, None]
-    return ((values == last[:, None]) & inside).sum(axis=1)
+    sizes: Array = ((values == last[:, None]) & inside).sum(axis=1)
+    return sizes

@@ -30,8 +30,8 @@ class BootstrapScore:
         distance 0. Other samples at distance 0 tie with it; with neighbor lists that have no distances,
         none do.
     no_information : float
-        The score of the predictions of the apparent score if labels did not depend on the samples: the error
-        of it is gamma, for accuracy the sum over the classes of p_c (1 - q_c), with the shares p of the
+        The score of the predictions of the apparent score if labels did not depend on the samples: its
+        error is gamma, for accuracy the sum over the classes of p_c (1 - q_c), with the shares p of the
         labels and q of the predictions.
     per_item : ndarray of shape (n_items,)
         The expected out-of-bag score of every sample.
@@ -106,8 +106,8 @@ class BootstrapScore:
     def score_632_plus(self) -> float:
         """The .632+ estimate, which gives the out-of-bag score the more weight the more the rule overfits.
 
-        The weight is 0.632 / (1 - 0.368 R) with R = `overfitting_rate`, and the out-of-bag error is not
-        above that without information (eq. 32).
+        The weight is 0.632 / (1 - 0.368 R) with R = `overfitting_rate`. Where the out-of-bag error is
+        above that without information, the correction of the .632 estimate takes the latter (eq. 32).
         """
         apparent, left_out, uninformed = map(
             self._error, (self.resubstitution, self.oob, self.no_information)

@@ -1,4 +1,4 @@
-"""Scores of a sample out of bag that need no distribution of all votes: shares, Brier score, one right vote.
+"""Scores out of bag that need no distribution of all votes: shares, Brier score, one right vote.
 
 As in `_kernels`, a sum over the position of the K-th nearest draw.
 """

@@ -1,8 +1,8 @@
-"""Where the K nearest draws of a bootstrap sample end: probabilities of positions, and of numbers of copies.
+"""Where the K nearest draws of a bootstrap sample end: probabilities of positions and numbers of copies.
 
-The n draws fall on M samples in the order of their similarity, each with probability 1 / M. Of the K nearest
-draws, K - h fall on the first G samples and h on the b samples behind them, and the K-th is one of the
-latter, with probability
+The n draws fall on M samples in the order of their similarity, each with probability 1 / M. Of the K
+nearest draws, K - h fall on the first G samples and h on the b samples behind them, and the K-th is one of
+the latter, with probability
 
     C(n, K - h) (G / M)^(K - h) (1 - G / M)^(n - K + h) P(Bin(n - K + h, b / (M - G)) >= h).
 

@@ -22,7 +22,6 @@ from ..kernel import (
     Labels,
     Tables,
     Task,
-    Variant,
     compile_decide,
     compile_driver,
     compile_kernel,
@@ -279,9 +278,9 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
 
 
 def preparation_of(problem: ScoringProblem) -> Callable[[Array], Any] | None:
-    """`Variant.prepare_distances` with the parameters, or None if the rule does not define it."""
+    """`Variant.prepare_distances` with the parameters, or None if the rule does not need it."""
     variant = problem.variant
-    if type(variant).prepare_distances is Variant.prepare_distances or variant.decision() is None:
+    if variant.decision() is None or not variant.prepares_distances(**problem.parameters):
         return None
     return partial(variant.prepare_distances, **problem.parameters)
 

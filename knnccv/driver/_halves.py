@@ -144,8 +144,8 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
     rare = _rare_class(problem)
     if rare is not None:
         texts.append(
-            f"class {rare[0]!r} has {rare[1]} samples, fewer than {FEWEST_OF_CLASS}, and counts more than its "
-            "share of them: the standard error is uncertain"
+            f"class {rare[0]!r} has {rare[1]} samples, fewer than {FEWEST_OF_CLASS}, and counts more than "
+            "its share of them: the standard error is uncertain"
         )
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(

@@ -13,6 +13,7 @@ from ..designs import LeaveGroupsOut, TrainingSets
 from ..kernel import (
     Constraints,
     Labels,
+    Task,
     Variant,
     compile_driver,
     compile_kernel,
@@ -24,7 +25,7 @@ from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._alike_samples import alike_samples
 from ._depth import first_depth
 from ._influence_groups import GroupRemover, group_remover
-from ._influence_joint import JointRemoval, joint_removals
+from ._influence_joint import JointRemoval, MixedRemoval, joint_removals, mixed_removals
 from ._influence_result import Influence
 from ._influence_rows import (
     ADD_ROWS,
@@ -51,8 +52,10 @@ class Removal:
 
     Attributes
     ----------
+    task : Task
+        The training sets.
     kernel, light, constraints
-        The kernels of the rule for these training sets, as in `KindScorer`.
+        The kernels of the rule for them, as in `KindScorer`.
     at_once : (jitted function, Constraints), or None
         `Variant.removal_kernel`.
     removed : int
@@ -67,6 +70,7 @@ class Removal:
         As in `KindScorer`.
     """
 
+    task: Task
     kernel: Kernel
     light: Kernel | None
     constraints: Constraints
@@ -87,7 +91,7 @@ class BlockRemover:
     removals: tuple[Removal, ...]
     owners: Array
     average_ties: bool
-    joint: tuple[JointRemoval, ...] = ()
+    joint: tuple[JointRemoval | MixedRemoval, ...] = ()
 
     def compile(self) -> None:
         """Compile what blocks call first."""
@@ -190,8 +194,10 @@ def influence(
         parts = [(0, weights)]
     else:
         removals = tuple(_removals(problem, reduced))
-        at_once = any(removal.at_once is not None for removal in removals)
-        joint = [] if at_once else joint_removals(problem, reduced)
+        joint: list[JointRemoval | MixedRemoval] = [*joint_removals(problem, reduced)]
+        if any(removal.at_once is not None for removal in removals):
+            by_size = [each.weights for each in removals]
+            joint = [*mixed_removals(problem, [each.task for each in removals], by_size)]
         remover = BlockRemover(
             neighbors,
             problem.kernel_labels(),
@@ -270,6 +276,7 @@ def _removal(
         if special is not None:
             at_once = special[0], constraints_for(task, special[1], n_nearest=nearest)
     return Removal(
+        task,
         variant.kernel_for(task),
         light,
         constraints,

@@ -1,7 +1,8 @@
-"""The pass of `_influence` for all kinds of training sets at once, by a joint kernel of the rule."""
+"""The pass of `_influence` for all kinds of training sets at once, by a joint or a mixed kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +17,16 @@ from ..kernel import (
     Constraints,
     Labels,
     Order,
+    Task,
     compile_driver,
     compile_joint_kernel,
+    compile_removal_kernel,
     constraints_for,
     jit,
 )
 from ..kernel.simd import LANES
 from ..neighbors import NeighborLists
-from ._influence_rows import earlier_alike
+from ._influence_rows import CHANGES_AT_ONCE, changes_at_once, earlier_alike
 from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
 from ._light_kernels import belong_together
 from ._problem import ScoringProblem
@@ -177,3 +180,76 @@ def joint_removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> li
             found.append(JointRemoval(kernel, constraints, at, owner, one.removed, some))
         first += len(weights)
     return found
+
+
+@dataclass(frozen=True)
+class MixedRemoval:
+    """Training sets of several sizes, and a removal kernel for the mean score over all of them.
+
+    ``weights`` (n_problems, n_classes) are the sums of the sizes' weights of a tested sample.
+    """
+
+    kernel: Kernel
+    constraints: Constraints
+    weights: Array
+    at: slice
+
+    def compile(self) -> None:
+        """Compile what blocks call."""
+        compile_removal_kernel(self.kernel)
+        compile_driver(changes_at_once, CHANGES_AT_ONCE)
+
+    def __call__(
+        self,
+        lists: NeighborLists,
+        lengths: Array,
+        rows: Array,
+        labels: Labels,
+        average_ties: bool,
+        owners: Array,
+        changes: Array,
+        bases: Array,
+    ) -> Array:
+        """Add the changes; every size gets the mean as its base. Return a mask of the rows served."""
+        mean, served = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
+        compile_driver(changes_at_once, CHANGES_AT_ONCE)(
+            compile_removal_kernel(self.kernel),
+            lists.items,
+            lists.values,
+            lengths,
+            rows,
+            average_ties,
+            labels,
+            self.constraints,
+            owners,
+            0,
+            self.weights,
+            changes,
+            mean,
+            served,
+            stop_flag(),
+        )
+        bases[self.at] = mean
+        return served
+
+
+def mixed_removals(
+    problem: ScoringProblem, tasks: Sequence[Task], weights: Sequence[Array]
+) -> list[MixedRemoval]:
+    """The kernel for the mean over sizes of the training set with these weights; none for one size."""
+    variant = problem.variant
+    if len(tasks) == 1 or any(task.stratified or task.counts != tasks[0].counts for task in tasks):
+        return []
+    if not belong_together(type(variant), "mixed_removal_kernel", "tables", "n_nearest"):
+        return []
+    total = np.sum(weights, axis=0)
+    shares = [float(each.sum() / total.sum()) for each in weights]
+    parts = zip(weights, shares, strict=True)
+    if any(np.abs(each - share * total).max() > 1e-15 * total.max() for each, share in parts):
+        return []
+    special = variant.mixed_removal_kernel(tasks, shares, **problem.parameters)
+    if special is None:
+        return []
+    kernel, tables = special
+    constraints = constraints_for(tasks[0], tables, n_nearest=variant.n_nearest(**problem.parameters))
+    return [MixedRemoval(kernel, constraints, total, slice(0, len(tasks)))]

@@ -31,7 +31,7 @@ def check_average(average: Any) -> str | dict[Any, Any]:
         check_choice("average", average, AVERAGES)
         return average
     for label, share in average.items():
-        value = share if isinstance(share, Rational) else check_real(f"average[{label!r}]", share)
+        value = Fraction(share) if isinstance(share, Rational) else check_real(f"average[{label!r}]", share)
         if not 0 < value <= 1:
             msg = (
                 f"average[{label!r}] must be a share in (0, 1], got {share}; every class needs a positive "

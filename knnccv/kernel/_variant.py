@@ -254,6 +254,10 @@ class Variant(ABC):
         """
         return None
 
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """Return True if `prepare_distances` has something to do; by default if the class defines it."""
+        return type(self).prepare_distances is not Variant.prepare_distances
+
     def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
         """A kernel that compiles faster than `kernel_for`'s, or None.
 
@@ -279,6 +283,16 @@ class Variant(ABC):
         of any class if the task is not stratified, where `removed` is -1. It returns the score if a sample
         beyond the list did not exist, 0 if none can be there, or `NOT_SERVED`. The constraints are those of
         `task`, the training sets of the other samples: ``counts`` do not include the removed one.
+        """
+        return None
+
+    def mixed_removal_kernel(
+        self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
+    ) -> tuple[Kernel, Tables] | None:
+        """A `removal_kernel` for the mean score over training sets of several sizes, or None.
+
+        The tasks differ in ``n_train`` alone and are not stratified. The ``shares`` are their weights, with
+        the sum 1. The constraints have the ``n_train`` of the first task.
         """
         return None
 

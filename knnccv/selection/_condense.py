@@ -198,9 +198,6 @@ def pool_problem(
     if type(rule).over_kinds is not Variant.over_kinds:
         msg = f"condense needs a score that is a mean over the training sets; that of {rule.name!r} is not"
         raise ValueError(msg)
-    if n_items < 2:
-        msg = f"condense needs at least 2 samples, got {n_items}"
-        raise ValueError(msg)
     if cv is None:
         decide = rule.n_nearest(**rule.settings(parameters))
         cv = default_design(n_items, len(encode_labels(y, n_items).classes), decide)

@@ -22,8 +22,8 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Nearest-neighbor classification by prototypes that the exact score selects.
 
     `fit` removes training samples as long as the exact score does not fall, see `condense`. `predict` takes
-    a vote of the nearest prototypes; tied votes go to the smallest label, and of equally near prototypes
-    the first in the data is nearer. `fit_resample` returns the prototypes, as the samplers of
+    a vote of the nearest prototypes; tied votes go to the smallest label, and of prototypes at the same
+    distance the first in the data is nearer. `fit_resample` returns the prototypes, as the samplers of
     imbalanced-learn do.
 
     Parameters
@@ -131,6 +131,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        rule: dict[str, Any] = {} if k == 1 else {"n_neighbors": k}
         self.result_ = condense(
             data,
             codes,
@@ -144,7 +145,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             min_per_class=self.min_per_class,
             step=self.step,
             n_jobs=self.n_jobs,
-            **({} if k == 1 else {"n_neighbors": k}),
+            **rule,
         )
         self.sample_indices_ = self.result_.sample_indices
         self._prototypes_ = data[self.sample_indices_]

@@ -15,7 +15,7 @@ from .._validation import check_integer, check_random_state
 from ..designs import as_design
 from ..driver import SCORE_ROWS, ScoringProblem, score_rows, validate_problem
 from ..kernel import Labels, Variant, compile_driver, compile_kernel
-from ..neighbors import Between, Neighbors, as_neighbors
+from ..neighbors import Between, Neighbors, as_neighbors, between_distances
 from ._condense import check_limits, check_step, condensed, pool_problem
 from ._condense_result import CondensedCV
 
@@ -161,9 +161,9 @@ class _Samples:
     def between(self, rows: Array, gallery: Array) -> Between:
         """The distances from the samples `rows` to those of the gallery."""
         if self._given:
-            return Neighbors.between_distances(self._X[np.ix_(rows, gallery)])
-        params = self._metric_params
-        return Neighbors.between(self._X[rows], self._X[gallery], self._metric, metric_params=params)
+            return between_distances(self._X[np.ix_(rows, gallery)])
+        queries, items = self._X[rows], self._X[gallery]
+        return Neighbors.between(queries, items, self._metric, metric_params=self._metric_params)
 
 
 def score_known_set(

@@ -183,8 +183,8 @@ class PoolScorer:
                 continue
             removed = c if stratified else -1
             owners = codes - c if stratified else np.zeros(len(codes), np.int64)
-            laws = (laws_of(problem, kinds, held_out, removed) for held_out in (1, 0))
-            yield _Part(removed, *laws, np.where(owners == 0, 0, -1))
+            inside, outside = (laws_of(problem, kinds, held_out, removed) for held_out in (1, 0))
+            yield _Part(removed, inside, outside, np.where(owners == 0, 0, -1))
 
 
 class _Block:

@@ -92,7 +92,9 @@ def select_features(
 
     Notes
     -----
-    Mullin & Sukthankar (ICML 2000, section 5) name feature selection as a use of the exact score.
+    Mullin & Sukthankar (ICML 2000, section 5) propose the exact score as the objective of searches, among
+    them one for weights of features. That the score of the winner is optimistic: Hastie, Tibshirani &
+    Friedman, The Elements of Statistical Learning, §7.10.2.
 
     Of equal scores (to 1e-11 of the largest possible score), the first column is added, and the last one
     removed. Tied samples count as in `complete_cv`: ``inner_score`` is

@@ -77,7 +77,9 @@ def search_weights(
 
     Notes
     -----
-    Mullin & Sukthankar (technical report, section 4) name metric learning as a use of the exact score.
+    Mullin & Sukthankar (ICML 2000, section 5; technical report, section 4) propose the exact score as the
+    objective of feature weighting, by gradient descent. For votes it is constant between jumps as a
+    function of the weights, so that this search goes over a grid.
 
     ``inner_score`` is ``complete_cv(X * weights, y, variant, cv, ...).score``. Of equal scores (to 1e-11 of
     the largest possible score) the current weight is kept, and otherwise the first of the grid taken.

@@ -12,6 +12,7 @@ from .._labels import EncodedLabels, encode_labels
 from .._training_set_count import magnitude
 from ..designs import Design, LeaveGroupsOut
 from ..driver import CompleteCV, complete_cv
+from ._class_counts import MAX_COUNTS, ByClassCounts, n_class_counts
 from ._designs import Folds, StratifiedShuffle
 from ._estimators import InexactError, Rule
 from ._groups import Target, score_splits
@@ -140,12 +141,8 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
         elif law.balanced is not None:
             design = law.balanced
         elif not law.single:
-            msg = (
-                f"{measure.name} of a fold is exact only if the number of tested samples of every class "
-                "is fixed: use a stratified splitter, or average='pooled'"
-            )
-            raise InexactError(msg)
-    if isinstance(design, (Folds, StratifiedShuffle)):
+            design = _by_class_counts(request, measure, law)
+    if isinstance(design, (Folds, StratifiedShuffle, ByClassCounts)):
         labels = encode_labels(np.zeros(len(request.y), int) if rule.regression else request.y)
         rule.check_size(min(sum(kind.n_train) for kind in design.training_sets(labels)))
     results = _complete(request, rule, measure, design, ties=law.ties, average=average)
@@ -156,6 +153,25 @@ def _by_design(request: ScoreRequest, rule: Rule, measure: Measure, law: FoldLaw
     if not results[0].variant.startswith("weighted"):
         how += ", in closed form"
     return _expectation(measure, mean, bound, how, every=every, ties=law.ties, results=results)
+
+
+def _by_class_counts(request: ScoreRequest, measure: Measure, law: FoldLaw) -> Design:
+    """The design that conditions on the class counts of the test sets, if these are few."""
+    labels = encode_labels(request.y)
+    number = n_class_counts(law.design, labels) if law.tests_rest else 0
+    if law.tests_rest and number <= MAX_COUNTS:
+        return ByClassCounts(request.splitter, law.design)
+    found = (
+        f"there are {number:,}"
+        if law.tests_rest
+        else "some samples neither train nor are tested, so they vary"
+    )
+    msg = (
+        f"{measure.name} of a fold is exact only if the number of tested samples of every class "
+        f"is fixed, or has at most {MAX_COUNTS} combinations ({found}): use a stratified splitter, or "
+        "average='pooled'"
+    )
+    raise InexactError(msg)
 
 
 def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:

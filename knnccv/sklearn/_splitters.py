@@ -42,6 +42,8 @@ class FoldLaw:
         numbers of tested samples per class are not fixed.
     single : bool
         Whether all test sets are single samples.
+    tests_rest : bool
+        Whether all samples outside the training set are tested.
     n_splits : int
         The number of splits if the splitter goes through all of them, otherwise 0.
     """
@@ -51,6 +53,7 @@ class FoldLaw:
     pooled: str = "item"
     balanced: Design | None = None
     single: bool = False
+    tests_rest: bool = True
     n_splits: int = 0
 
     @classmethod
@@ -154,7 +157,8 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         train, test = next(splits)
         design = Folds(in_words(cv), ((len(train),),), False)
         if kind is ms.ShuffleSplit:
-            return FoldLaw(design, "random", single=len(test) == 1)
+            rest = len(train) + len(test) == n_items
+            return FoldLaw(design, "random", single=len(test) == 1, tests_rest=rest)
         return FoldLaw(design, "index", single=len(test) == 1, n_splits=math.comb(n_items, len(test)))
     if kind is ms.StratifiedShuffleSplit:
         train, test = next(splits)

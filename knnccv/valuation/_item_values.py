@@ -145,6 +145,9 @@ def _of_tests(
         raise TypeError(msg)
     first, second = rectangular(X_test, "X_test must be numbers"), rectangular(X, "X must be numbers")
     for name, data in (("X_test", first), ("X", second)):
+        if data.dtype.kind in "USmM":
+            msg = f"{name} must hold real numbers, got dtype {data.dtype}"
+            raise TypeError(msg)
         if data.ndim != 2:
             msg = f"{name} must have shape (n_samples, n_features), got {data.shape}"
             raise ValueError(msg)

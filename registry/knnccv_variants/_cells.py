@@ -14,13 +14,13 @@ class Cells(NamedTuple):
     """Arrays of shape (n_cells,), nearest first.
 
     ``kind`` is what the samples vote for (a place in the sorted classes of the list) or, for real targets,
-    the sample itself; ``count`` is the number of samples. ``first`` and ``end`` are the first cell of the
+    the sample itself; ``size`` is the number of samples. ``first`` and ``end`` are the first cell of the
     tied group and one past its last. ``before`` is the number of samples of the same ``stratum`` in the
     cells before.
     """
 
     kind: Array
-    count: Array
+    size: Array
     first: Array
     end: Array
     stratum: Array
@@ -57,7 +57,7 @@ def cells_by_class(order, distances, labels, places, n_classes_listed, stratifie
         first = n_cells
         if end == start + 1:
             cells.kind[n_cells] = places[labels.classes[order.items[start]]]
-            cells.count[n_cells] = 1
+            cells.size[n_cells] = 1
             n_cells += 1
         else:
             for i in range(start, end):
@@ -65,7 +65,7 @@ def cells_by_class(order, distances, labels, places, n_classes_listed, stratifie
             for c in range(n_classes_listed):
                 if counts[c] > 0:
                     cells.kind[n_cells] = c
-                    cells.count[n_cells] = counts[c]
+                    cells.size[n_cells] = counts[c]
                     counts[c] = 0
                     n_cells += 1
         for j in range(first, n_cells):
@@ -77,7 +77,7 @@ def cells_by_class(order, distances, labels, places, n_classes_listed, stratifie
         stratum = cells.kind[j] if stratified else 0
         cells.stratum[j] = stratum
         cells.before[j] = passed[stratum]
-        passed[stratum] += cells.count[j]
+        passed[stratum] += cells.size[j]
     return _cut(cells, n_cells)
 
 
@@ -90,7 +90,7 @@ def cells_of_samples(order, distances):
     while start < depth:
         end = order.group_end[start]
         for i in range(start, end):
-            cells.kind[i], cells.count[i], cells.stratum[i], cells.before[i] = order.items[i], 1, 0, i
+            cells.kind[i], cells.size[i], cells.stratum[i], cells.before[i] = order.items[i], 1, 0, i
             cells.first[i], cells.end[i] = start, end
             cells.distance[i] = distances[start]
         start = end
@@ -106,6 +106,6 @@ def _empty_cells(n):
 @jit
 def _cut(cells, n):
     return Cells(
-        cells.kind[:n], cells.count[:n], cells.first[:n], cells.end[:n], cells.stratum[:n],
+        cells.kind[:n], cells.size[:n], cells.first[:n], cells.end[:n], cells.stratum[:n],
         cells.before[:n], cells.distance[:n],
     )  # fmt: skip

@@ -44,8 +44,12 @@ def counted_votes_without_each(order, labels, target, constraints, out):
     n_slots = ZERO
     slot_classes = np.empty(min(n_classes, n_listed), np.int64)
     passed = np.zeros(n_classes, np.int64)
-    without = np.zeros((n_listed, len(slot_classes)))  # correct ones of the i + 1 nearest, by class left out
-    known = np.zeros((2, n_listed + 1), np.int64)  # those of a class that loses or wins ties, by its samples
+    without = np.zeros(
+        (n_listed, len(slot_classes))
+    )  # weighted counts for i + 1 samples, by class left out
+    known = np.zeros(
+        (2, n_listed + 1), np.int64
+    )  # by whether the class wins ties, and its samples
     known_at = np.full((2, n_listed + 1), -1)
     fewer = np.zeros((3, k + 1), np.int64)
     before = 0.0

@@ -55,34 +55,55 @@ def outcome_of(kind, distance, path, used, e, rule):
 
     There may be fewer than K if the others have no weight.
     """
-    weights, distances = rule.near_weights, rule.near_distances
+    n = fill_near(
+        distance, path, used, e, rule.by_pair, rule.pair_weights, rule.form, rule.scale, rule.ranks,
+        rule.near_weights, rule.near_distances,
+    )  # fmt: skip
+    if len(rule.scores) == 0:
+        return squared_error(kind, path, used, e, n, rule.near_weights, rule.values, rule.target)
+    return score_near(
+        kind, path, used, e, rule.near_weights, rule.factors, rule.votes, rule.scores, rule.random
+    )
+
+
+@jit
+def fill_near(distance, path, used, e, by_pair, pair_weights, form, scale, ranks, weights, distances):
+    """Fill the weights of the nearest samples on the path; return how many they are."""
     n = 0
     for i in range(e):
         for _ in range(used[i]):
-            weights[n] = rule.pair_weights[path[i]]
+            weights[n] = pair_weights[path[i]]
             distances[n] = distance[path[i]]
             n += 1
-    if rule.by_pair:
+    if by_pair:
         settle(weights, n)
-    else:
-        if len(distances) > n:  # the next neighbor has the distance of the last group
-            distances[n] = distance[path[e - 1]]
-        fill_weights(rule.form, distances, n, rule.scale, rule.ranks, weights)
-    if len(rule.scores) == 0:
-        return _squared_error(kind, path, used, e, weights[:n], rule.values, rule.target)
-    votes, factors = rule.votes, rule.factors
-    votes[:] = 0.0
+        return n
+    if len(distances) > n:  # the next neighbor has the distance of the last group
+        distances[n] = distance[path[e - 1]]
+    fill_weights(form, distances, n, scale, ranks, weights)
+    return n
+
+
+@jit
+def score_near(kind, path, used, e, weights, factors, votes, scores, random):
+    """The score of the votes of the nearest samples on the path."""
+    for c in range(len(votes)):
+        votes[c] = 0.0
     n = 0
     for i in range(e):
         c = kind[path[i]]
         for _ in range(used[i]):
             votes[c] += weights[n] * factors[c]
             n += 1
-    return vote_outcome(votes, rule.scores, rule.random)
+    return vote_outcome(votes, scores, random)
 
 
 @jit
-def _squared_error(kind, path, used, e, weights, values, target):
+def squared_error(kind, path, used, e, n, weights, values, target):
+    """The squared error of the weighted mean of the `n` nearest samples on the path."""
+    total = 0.0
+    for t in range(n):
+        total += weights[t]
     error = 0.0
     for o in range(values.shape[1]):
         shift = 0.0
@@ -92,8 +113,7 @@ def _squared_error(kind, path, used, e, weights, values, target):
             for _ in range(used[i]):
                 shift += weights[t] * gap
                 t += 1
-        shift /= weights.sum()
-        error += shift * shift
+        error += (shift / total) * (shift / total)
     return error
 
 
@@ -115,20 +135,22 @@ def vote_outcome(votes, scores, random):
 
 
 @jit
-def settled_votes(kind, path, taken, e, j, k, rule):
+def settled_votes(
+    kind, path, taken, e, j, k, by_pair, pair_weights, ranks, factors, votes, following, reach, n_votes,
+    own, random, margin,
+):  # fmt: skip
     """The class that wins whichever the neighbors from cell j on are; LOST if it is not ``own``.
 
     For weights of the pair alone and of ranks. `e` cells are on the path, with k samples. The votes that
     are left for a class are bounded by those of its nearest samples. UNSETTLED if there is no such class.
     """
-    votes, factors, random, margin = rule.votes, rule.factors, rule.random, rule.margin
-    pair_weights, ranks, following, reach = rule.pair_weights, rule.ranks, rule.following, rule.reach
-    votes[:] = 0.0
+    for c in range(len(votes)):
+        votes[c] = 0.0
     n = 0
     for i in range(e):
         c = kind[path[i]]
         for _ in range(taken[path[i]]):
-            votes[c] += (pair_weights[path[i]] if rule.by_pair else ranks[n]) * factors[c]
+            votes[c] += (pair_weights[path[i]] if by_pair else ranks[n]) * factors[c]
             n += 1
     leader = 0
     for c in range(1, len(votes)):
@@ -137,37 +159,37 @@ def settled_votes(kind, path, taken, e, j, k, rule):
     if votes[leader] == 0:
         return UNSETTLED
     low = votes[leader] * (1 - margin)
-    only_own = rule.own >= 0 and leader != rule.own
+    only_own = own >= 0 and leader != own
     for c in range(len(votes)):
-        if c == leader or (only_own and c != rule.own):
+        if c == leader or (only_own and c != own):
             continue
         high = votes[c]
         at = following[c, j]
         if at < len(kind):
-            high += reach[at, rule.n_votes - k] if rule.by_pair else reach[0, k] * factors[c]
+            high += reach[at, n_votes - k] if by_pair else reach[0, k] * factors[c]
         if low < high or (low == high and (random or leader > c or margin > 0)):
             return UNSETTLED
     return LOST if only_own else leader
 
 
 @jit
-def settled_order(kind, path, taken, e, j, k, rule):
+def settled_order(kind, path, taken, e, j, k, factors, votes, following, n_votes, own, random):
     """The same for all weights that fall with the distance.
 
     A class outvotes another one, whatever the weights are, if it is ahead of it all along the path, and by
     more samples than are left.
     """
-    votes, factors, random = rule.votes, rule.factors, rule.random
-    votes[:] = 0.0
+    for c in range(len(votes)):
+        votes[c] = 0.0
     for i in range(e):
         votes[kind[path[i]]] += taken[path[i]]
     leader = 0
     for c in range(1, len(votes)):
         if votes[c] > votes[leader]:
             leader = c
-    only_own = rule.own >= 0 and leader != rule.own
+    only_own = own >= 0 and leader != own
     for c in range(len(votes)):
-        if c == leader or (only_own and c != rule.own):
+        if c == leader or (only_own and c != own):
             continue
         if factors[leader] < factors[c]:
             return UNSETTLED
@@ -180,8 +202,8 @@ def settled_order(kind, path, taken, e, j, k, rule):
                 ahead -= taken[path[i]]
                 if ahead < needed:
                     return UNSETTLED
-        if rule.following[c, j] < len(kind):
-            ahead -= max(rule.n_votes - k, 0)
+        if following[c, j] < len(kind):
+            ahead -= max(n_votes - k, 0)
         if ahead < needed:
             return UNSETTLED
     return LOST if only_own else leader
@@ -205,7 +227,7 @@ def reach_of(cells, following, pair_weights, factors, n_votes):
     n_cells = len(cells.kind)
     reach = np.zeros((n_cells, n_votes + 1))
     for j in range(n_cells - 1, -1, -1):
-        c, count = cells.kind[j], cells.count[j]
+        c, count = cells.kind[j], cells.size[j]
         one = pair_weights[j] * factors[c]
         after = following[c, j + 1]
         for r in range(1, n_votes + 1):

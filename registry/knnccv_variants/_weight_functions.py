@@ -67,7 +67,7 @@ def pair_weight(form, distance, nearest, scale):
 @jit
 def depends_on_pair(form, scale):
     """Return True if a sample's weight depends on its own distance alone."""
-    return form == UNIFORM or form == INVERSE or form == SOFTMAX or (form >= GAUSSIAN and scale > 0)
+    return form in (UNIFORM, INVERSE, SOFTMAX) or (form >= GAUSSIAN and scale > 0)
 
 
 @jit

@@ -16,7 +16,7 @@ from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, RANKS, SIGNED, SOFTMAX
 
 TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
-MAX_STEPS = 1_000_000
+MAX_STEPS = 200_000
 """The default of `max_steps`: a few milliseconds."""
 MAX_EXPONENT = 600.0
 """Of softmax weights, relative to the nearest sample's."""
@@ -107,13 +107,19 @@ def check_weights(task: Task, parameters: Mapping[str, Any]) -> None:
     temperature, bandwidth = parameters["temperature"], parameters["bandwidth"]
     _check_positive("temperature", temperature)
     if form != SOFTMAX and temperature != TEMPERATURE:
-        msg = f"temperature is a parameter of weights='softmax', got temperature={temperature!r} with {_show(form)}"
+        msg = (
+            "temperature is a parameter of weights='softmax', got "
+            f"temperature={temperature!r} with {_show(form)}"
+        )
         raise ValueError(msg)
     if bandwidth is not None:
         _check_positive("bandwidth", bandwidth)
         if form < GAUSSIAN:
             names = ", ".join(repr(name) for name, code in FORMS.items() if code >= GAUSSIAN)
-            msg = f"bandwidth is a parameter of the kernels {names}, got bandwidth={bandwidth!r} with {_show(form)}"
+            msg = (
+                f"bandwidth is a parameter of the kernels {names}, got bandwidth={bandwidth!r} "
+                f"with {_show(form)}"
+            )
             raise ValueError(msg)
 
 
@@ -132,10 +138,16 @@ def _check_ranks(weights: Any, k: int) -> None:
     must = "the weights of the ranks must be real numbers, one for each of the K nearest"
     numbers = as_reals("weights", weights, must)
     if numbers.shape != (k,):
-        msg = f"weights as an array must have shape ({k},), one for each of the n_neighbors={k} ranks, got shape {numbers.shape}"
+        msg = (
+            f"weights as an array must have shape ({k},), one for each of the n_neighbors={k} ranks, got "
+            f"shape {numbers.shape}"
+        )
         raise ValueError(msg)
     if numbers.min() < 0 or numbers.max() > LARGEST or numbers.max() == 0:
-        msg = f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, got {weights!r}"
+        msg = (
+            f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, "
+            f"got {weights!r}"
+        )
         raise ValueError(msg)
 
 
@@ -152,7 +164,10 @@ def check_given_weights(weights: Any, shape: tuple[int, int]) -> Array:
     must = "the function of weights must return real numbers, one for each distance"
     found = np.asarray(weights)
     if found.shape != shape:
-        msg = f"the function of weights must return an array of shape {shape}, that of the distances, got shape {found.shape}"
+        msg = (
+            f"the function of weights must return an array of shape {shape}, that of the distances, got "
+            f"shape {found.shape}"
+        )
         raise ValueError(msg)
     if found.dtype.kind not in "biuf":
         msg = f"{must}, got {found.dtype}"
@@ -175,7 +190,8 @@ def check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError for negative distances, where the weights have no meaning for them."""
     if is_signed(parameters) or not (distances < 0).any():
         return
-    msg = f"{_show(form_of(parameters['weights']))} needs distances of at least 0, got {distances[distances < 0][0]}"
+    lowest = distances[distances < 0][0]
+    msg = f"{_show(form_of(parameters['weights']))} needs distances of at least 0, got {lowest}"
     raise ValueError(msg)
 
 
@@ -191,7 +207,7 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
     TypeError
         If it is something else, or holds something that is not a number.
     """
-    must = "class_weight must be None, 'balanced', a mapping from labels to numbers, or a number for each class"
+    must = "class_weight must be None, 'balanced', a mapping from labels, or a number for each class"
     if class_weight is None:
         return None
     labels = list(classes)
@@ -213,7 +229,10 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
         raise TypeError(msg)
     numbers = as_reals("class_weight", found, must)
     if numbers.shape != (len(labels),):
-        msg = f"class_weight must have one number for each of the {len(labels)} classes, got shape {numbers.shape}"
+        msg = (
+            f"class_weight must have one number for each of the {len(labels)} classes, got shape "
+            f"{numbers.shape}"
+        )
         raise ValueError(msg)
     if numbers.min() <= 0 or numbers.max() > LARGEST:
         msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"

@@ -16,7 +16,15 @@ from knnccv._typing import Array
 from knnccv.kernel import jit
 from knnccv.sampling import fill_hypergeometric
 
-from ._outcomes import UNSETTLED, outcome_of, settled_order, settled_votes
+from ._outcomes import (
+    UNSETTLED,
+    fill_near,
+    outcome_of,
+    score_near,
+    settled_order,
+    settled_votes,
+    squared_error,
+)
 from ._weight_functions import RANKS
 
 NEGLIGIBLE = 1e-14
@@ -71,12 +79,22 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
         walk.taken, walk.chosen, walk.probability, walk.path, walk.on_path,
     )  # fmt: skip
     kind, first, stratum = cells.kind, cells.first, cells.stratum
-    by_bound = rule.by_pair or rule.form == RANKS
+    used, distance = walk.used, cells.distance
+    form, scale, ranks, by_pair, pair_weights, n_votes = (
+        rule.form, rule.scale, rule.ranks, rule.by_pair, rule.pair_weights, rule.n_votes,
+    )  # fmt: skip
+    near_weights, near_distances, values, target = (
+        rule.near_weights, rule.near_distances, rule.values, rule.target,
+    )  # fmt: skip
+    scores, factors, votes, own, random = rule.scores, rule.factors, rule.votes, rule.own, rule.random
+    following, reach, margin = rule.following, rule.reach, rule.margin
+    by_bound = by_pair or form == RANKS
+    for_votes = len(scores) > 0
     least = np.zeros(n_cells, np.int64)
     drawn = np.zeros(len(n_train), np.int64)
     start_of_law = np.zeros(n_cells + 1, np.int64)
     for j in range(n_cells):
-        start_of_law[j + 1] = start_of_law[j] + cells.count[j] + 1
+        start_of_law[j + 1] = start_of_law[j] + cells.size[j] + 1
     laws = np.zeros(start_of_law[n_cells])
     slack = NEGLIGIBLE
     total = lost = done = 0.0  # total and lost: Neumaier's summation
@@ -93,31 +111,66 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
         if ended or first[j] == j:
             share = probability[j]
             outcome = 0.0
-            if chosen[j] >= n_nearest:
-                outcome, more = _mean_outcome(cells, walk, j, rule, max_steps - steps)
-                steps += more
-                ended = True
-                if outcome != outcome:
-                    return np.nan
-            elif not ended and share <= slack:
+            group = wanted = 0
+            e = on_path[j]
+            leaf = chosen[j] >= n_nearest
+            cut = False
+            if leaf:
+                group = first[path[e - 1]]
+                wanted = n_votes - chosen[group]
+                cut = e > on_path[group] + 1 and chosen[j] - chosen[group] > wanted
+            elif ended:
+                pass
+            elif share <= slack:
                 slack -= share
                 ended = True
-            elif not ended and on_path[j] > 0:
-                e = on_path[j]
-                steps += chosen[j]
-                if rule.by_pair and _others_have_no_weight(rule.pair_weights, path[0], j):
-                    for i in range(e):
-                        walk.used[i] = taken[path[i]]
-                    outcome = outcome_of(kind, cells.distance, path, walk.used, e, rule)
-                    ended = True
-                elif len(rule.scores) > 0 and rule.pair_weights[path[0]] < np.inf:
+            elif e > 0:
+                leaf = by_pair and _others_have_no_weight(pair_weights, path[0], j)
+                if not leaf and for_votes and pair_weights[path[0]] < np.inf:
+                    steps += chosen[j]
                     if by_bound:
-                        winner = settled_votes(kind, path, taken, e, j, chosen[j], rule)
+                        winner = settled_votes(
+                            kind, path, taken, e, j, chosen[j], by_pair, pair_weights, ranks, factors,
+                            votes, following, reach, n_votes, own, random, margin,
+                        )  # fmt: skip
                     else:
-                        winner = settled_order(kind, path, taken, e, j, chosen[j], rule)
+                        winner = settled_order(
+                            kind,
+                            path,
+                            taken,
+                            e,
+                            j,
+                            chosen[j],
+                            factors,
+                            votes,
+                            following,
+                            n_votes,
+                            own,
+                            random,
+                        )
                     ended = winner != UNSETTLED
                     if winner >= 0:
-                        outcome = rule.scores[winner]
+                        outcome = scores[winner]
+            if cut:
+                outcome, more = _mean_outcome(cells, walk, j, rule, max_steps - steps)
+                steps += more
+                if outcome != outcome:
+                    return np.nan
+            elif leaf:
+                steps += chosen[j]
+                for i in range(e):
+                    used[i] = taken[path[i]]
+                if chosen[j] >= n_nearest and e == on_path[group] + 1:
+                    used[e - 1] = wanted
+                n = fill_near(
+                    distance, path, used, e, by_pair, pair_weights, form, scale, ranks, near_weights,
+                    near_distances,
+                )  # fmt: skip
+                if for_votes:
+                    outcome = score_near(kind, path, used, e, near_weights, factors, votes, scores, random)
+                else:
+                    outcome = squared_error(kind, path, used, e, n, near_weights, values, target)
+            ended = ended or leaf
             if ended:
                 done += share
                 part = share * outcome
@@ -136,7 +189,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
             drawn[stratum[j]] -= 1
         else:
             s = stratum[j]
-            count = cells.count[j]
+            count = cells.size[j]
             limit = n_nearest - chosen[j] if cells.end[j] == first[j] + 1 else count
             left = available[s] - cells.before[j]
             least[j], most = _fill_law(laws, start_of_law[j], count, n_train[s] - drawn[s], left, limit)
@@ -153,7 +206,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
 
 @jit
 def _others_have_no_weight(pair_weights, nearest, j):
-    """Return True if samples from cell j on have no weight, as `nearest` is the nearest training sample's."""
+    """Return True if no sample from cell j on has a weight; `nearest` is the first cell on the path."""
     return pair_weights[nearest] > 0 and (
         pair_weights[j] == 0 or pair_weights[nearest] == np.inf > pair_weights[j]
     )
@@ -185,7 +238,7 @@ def _mean_outcome(cells, walk, j, rule, max_steps):
     """The mean outcome over the orders of the last tied group, and the number of steps that it took.
 
     The walk has chosen K samples or more before cell j. Of those in the last group, a random subset is
-    among the K nearest: the numbers of samples of its cells have a multivariate hypergeometric distribution.
+    among the K nearest: the numbers of its samples of every cell are multivariate hypergeometric.
     """
     e = walk.on_path[j]
     group = cells.first[walk.path[e - 1]]
@@ -194,10 +247,6 @@ def _mean_outcome(cells, walk, j, rule, max_steps):
     marked = walk.chosen[j] - walk.chosen[group]
     for i in range(e):
         walk.used[i] = walk.taken[walk.path[i]]
-    if e == q + 1:
-        walk.used[q] = wanted
-    if e == q + 1 or marked == wanted:
-        return outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule), 1 + marked
     # An odometer over the cells of the group; the last one takes what is left.
     marked_left = np.empty(e - q, np.int64)
     wanted_left = np.empty(e - q, np.int64)

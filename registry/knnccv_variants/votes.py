@@ -207,6 +207,17 @@ class KNN(Variant):
             return two_class_votes_without_each, tables
         return two_class_strata_without_each, replace(tables, numbers=(removed,))
 
+    def mixed_removal_kernel(
+        self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
+    ) -> tuple[Kernel, Tables] | None:
+        """The kernel for counted votes, whose score is linear in the weights of the positions."""
+        found = [self.removal_kernel(task, -1, **parameters) for task in tasks]
+        if any(one is None or one[0] is not counted_votes_without_each for one in found):
+            return None
+        tables = [one[1] for one in found if one is not None]
+        mean = sum(share * each.weights for share, each in zip(shares, tables, strict=True))
+        return counted_votes_without_each, replace(tables[0], weights=mean)
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""
         k = self.n_nearest(**parameters)

@@ -86,6 +86,8 @@ def _score(order, distances, labels, target, constraints, stratified):
         available[s], n_train[s] = constraints.counts[stratum], constraints.n_train[stratum]
         if not stratified or s == own:
             available[s] -= constraints.held_out
+        if available[s] < n_train[s]:  # a sample that is never tested
+            return 0.0
     n_ranks = len(constraints.weights) - constraints.n_classes
     ranks = constraints.weights[:n_ranks]
     factors = np.empty(n_listed)
@@ -120,19 +122,16 @@ def _score(order, distances, labels, target, constraints, stratified):
 
 @jit
 def _whole(numbers):
+    n_whole = 0
     for number in numbers:
-        if not (abs(number) < 1e9 and number == np.floor(number)):
-            return False
-    return True
+        n_whole += abs(number) < 1e9 and number == np.floor(number)
+    return n_whole == len(numbers)
 
 
 @jit
 def _order_matters(cells):
     """Return True if a tied group has several classes."""
-    for j in range(len(cells.kind)):
-        if cells.end[j] > cells.first[j] + 1:
-            return True
-    return False
+    return (cells.end > cells.first + 1).any()
 
 
 @jit
@@ -231,6 +230,10 @@ class Weighted(Variant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
+
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """True for a function, and where distances below 0 have no meaning."""
+        return callable(parameters["weights"]) or not is_signed(parameters)
 
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """The weights, if they are a function of the distances."""

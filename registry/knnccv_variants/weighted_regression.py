@@ -67,7 +67,7 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
     if form == FUNCTION or (distances[0] < 0 and fields.signed == 0):
         return np.nan
     values = labels.values
-    if form == RANKS or form == UNIFORM or k == 1 or fields.normalize == 0:
+    if form in (RANKS, UNIFORM) or k == 1 or fields.normalize == 0:
         return _chain(order, distances, values, target, constraints, form, k, scale, fields.normalize)
     if form == SOFTMAX and not distances[depth - 1] - distances[0] <= MAX_EXPONENT * scale:
         return np.nan
@@ -206,9 +206,9 @@ class WeightedRegression(Variant):
         if form in (UNIFORM, SOFTMAX) or (form >= GAUSSIAN and parameters["bandwidth"] is not None):
             return
         msg = (
-            "normalize=False needs bounded weights that depend on a sample's own distance alone: 'uniform', "
-            f"'softmax' or a kernel with a bandwidth, got weights={parameters['weights']!r} with "
-            f"bandwidth={parameters['bandwidth']!r}"
+            "normalize=False needs bounded weights that depend on a sample's own distance alone: "
+            "'uniform', 'softmax' or a kernel with a bandwidth, got "
+            f"weights={parameters['weights']!r} with bandwidth={parameters['bandwidth']!r}"
         )
         raise ValueError(msg)
 
@@ -225,6 +225,10 @@ class WeightedRegression(Variant):
             largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
+
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """True for a function, and where distances below 0 have no meaning."""
+        return callable(parameters["weights"]) or not is_signed(parameters)
 
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """The weights, if they are a function of the distances."""

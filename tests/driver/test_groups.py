@@ -46,18 +46,20 @@ def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
         case = problem(seed)
         inputs = case.distances.tolist(), case.y.tolist()
         for design, listed in designs(case, seed):
+            # Every seed meets half of the settings: all meet every kind of distances, design and average.
             for s, (variant, setting) in enumerate(SETTINGS):
-                if setting.get("n_neighbors", 1) > smallest(listed):
+                if (s + seed // 4) % 2 or setting.get("n_neighbors", 1) > smallest(listed):
                     continue
                 parameters = case.parameters(setting)
                 for ties in get_variant(variant).tie_rules:
                     average = AVERAGES[(s + seed) % 3]
                     expected = naive.complete(*inputs, variant, listed, average, ties, **plain(parameters))
-                    asked = {"metric": "precomputed", "ties": ties, "average": average, **parameters}
+                    asked = {"metric": "precomputed", "ties": ties, "average": average, "n_jobs": 1}
+                    asked |= parameters
                     where = f"seed {seed}: {variant} {setting} {design} {ties} {average}"
                     rational = complete_cv(case.distances, case.y, variant, design, exact=True, **asked)
                     assert rational.exact == expected, where
-                    found = complete_cv(case.distances, case.y, variant, design, n_jobs=1, **asked)
+                    found = complete_cv(case.distances, case.y, variant, design, **asked)
                     off = abs(Fraction(found.score) - expected)
                     assert off <= Fraction(1, 10**12) * max(abs(expected), 1), where
                     assert off <= found.error_bound < 1e-12, where

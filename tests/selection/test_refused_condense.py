@@ -59,7 +59,7 @@ REFUSED = {
         ValueError,
         "draws all 10 samples of class 0.*at least one must be left",
     ),
-    "one-sample": (lambda: condense(X[:1], Y[:1]), ValueError, "at least 2 samples, got 1"),
+    "one-sample": (lambda: condense(X[:1], Y[:1]), ValueError, "X must have at least 2 samples"),
     "too-many-neighbors": (
         lambda: condense(X, Y, "knn", Subsample(3), n_neighbors=5),
         ValueError,

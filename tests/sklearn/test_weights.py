@@ -143,10 +143,6 @@ def test_leave_one_out_is_scikit_learns_own_score():
         estimator = KNeighborsClassifier(9, weights=given)
         found = expected_score(estimator, wine.X, wine.y, cv=LeaveOneOut())
         assert found.exact
-        assert found.result is not None
-        assert found.score == pytest.approx(
-            cross_val_score(estimator, wine.X, wine.y, cv=178).mean(), abs=1
-        )
         near = plain.Sorted.from_data(wine.X)
         scores = plain.split_scores(near, wine.y, LeaveOneOut().split(wine.X), 9, WEIGHTS_OF[given])
         assert found.score == pytest.approx(scores.mean(), abs=1e-12)

@@ -1,0 +1,85 @@
+"""Arguments that weighted rules refuse, each with one clear error."""
+
+import numpy as np
+import pytest
+
+from knnccv import KFold, StratifiedKFold, complete_cv
+
+X = np.random.default_rng(0).normal(size=(12, 2))
+CLASSES = np.repeat([0, 1, 2], 4)
+TARGETS = np.random.default_rng(1).normal(size=12)
+
+VOTES = [
+    ({"weights": "invers"}, ValueError, "did you mean 'inverse'"),
+    ({"weights": "distance"}, ValueError, "did you mean 'inverse' \\(scikit-learn's 'distance'\\)"),
+    ({"weights": "Gaussian"}, ValueError, "did you mean 'gaussian'"),
+    ({"weights": "???"}, ValueError, "weights must be 'uniform', 'inverse'"),
+    ({"weights": None}, TypeError, "weights must be 'uniform', 'inverse'"),
+    ({"weights": 3.0}, TypeError, "weights must be 'uniform', 'inverse'"),
+    ({"weights": [1, 2]}, ValueError, "must have shape \\(3,\\), one for each of the n_neighbors=3 ranks"),
+    ({"weights": np.ones((3, 1))}, ValueError, "must have shape \\(3,\\)"),
+    ({"weights": [1, -1, 0]}, ValueError, "weights of the ranks must be at least 0"),
+    ({"weights": [1, np.nan, 0]}, ValueError, "every value must be finite"),
+    ({"weights": [1, np.inf, 0]}, ValueError, "every value must be finite"),
+    ({"weights": [0, 0, 0]}, ValueError, "one of them above 0"),
+    ({"weights": [1e200, 1, 1]}, ValueError, "at most 1e\\+100"),
+    ({"weights": ["a", "b", "c"]}, TypeError, "must be real numbers"),
+    ({"weights": "softmax", "temperature": 0}, ValueError, "temperature must be above 0"),
+    ({"weights": "softmax", "temperature": -1.0}, ValueError, "temperature must be above 0"),
+    ({"weights": "softmax", "temperature": np.nan}, ValueError, "temperature must be above 0"),
+    ({"weights": "softmax", "temperature": "warm"}, TypeError, "temperature must be a real number"),
+    (
+        {"weights": "inverse", "temperature": 0.1},
+        ValueError,
+        "temperature is a parameter of weights='softmax'",
+    ),
+    ({"weights": "gaussian", "bandwidth": 0}, ValueError, "bandwidth must be above 0"),
+    ({"weights": "gaussian", "bandwidth": -1}, ValueError, "bandwidth must be above 0"),
+    ({"weights": "gaussian", "bandwidth": np.inf}, ValueError, "bandwidth must be above 0"),
+    ({"weights": "gaussian", "bandwidth": [1.0]}, TypeError, "bandwidth must be a real number"),
+    ({"weights": "dudani", "bandwidth": 1.0}, ValueError, "bandwidth is a parameter of the kernels"),
+    ({"n_neighbors": 0}, ValueError, "n_neighbors must be between 1 and 10"),
+    ({"n_neighbors": 12}, ValueError, "n_neighbors must be between 1 and 10"),
+    ({"n_neighbors": 2.0}, TypeError, "n_neighbors must be an integer"),
+    (
+        {"n_neighbors": 10, "weights": "gaussian"},
+        ValueError,
+        "less one, since the next neighbor's distance",
+    ),
+    ({"vote_ties": "largest"}, ValueError, "vote_ties"),
+    ({"max_steps": 0}, ValueError, "max_steps must be at least 1"),
+    ({"loss": [[0, 1], [1, 0]]}, ValueError, "loss must have shape \\(3, 3\\)"),
+    ({"class_weight": "balance"}, ValueError, "class_weight must be None, 'balanced'"),
+    ({"class_weight": 2.0}, TypeError, "class_weight must be None, 'balanced'"),
+    ({"class_weight": {7: 1.0}}, ValueError, "has the label 7, but the classes are"),
+    ({"class_weight": {0: 0.0}}, ValueError, "must be above 0"),
+    ({"class_weight": {0: np.nan}}, ValueError, "every value must be finite"),
+    ({"class_weight": [1.0, 2.0]}, ValueError, "one number for each of the 3 classes"),
+    ({"weight": "inverse"}, TypeError, "did you mean 'weights'"),
+    ({"exact": True}, ValueError, "exact=True computes with rational numbers"),
+]
+ERRORS = [
+    ({"normalize": 1}, TypeError, "normalize must be True or False"),
+    ({"normalize": False}, ValueError, "normalize=False needs bounded weights"),
+    ({"normalize": False, "weights": "gaussian"}, ValueError, "normalize=False needs bounded weights"),
+    ({"normalize": False, "weights": np.abs}, ValueError, "normalize=False needs bounded weights"),
+    ({"normalize": False, "weights": "softmax", "temperature": 1e-3}, ValueError, "at least 0.01"),
+    ({"class_weight": "balanced"}, TypeError, "has no parameter 'class_weight'"),
+    ({"cv": StratifiedKFold(3)}, ValueError, "no classes to stratify by"),
+]
+
+
+def refused(name, y, given, error, message):
+    arguments = {"n_neighbors": 3, "cv": KFold(6), "n_jobs": 1, **given}
+    with pytest.raises(error, match=message):
+        complete_cv(X, y, name, **arguments)
+
+
+@pytest.mark.parametrize(("given", "error", "message"), VOTES)
+def test_votes(given, error, message):
+    refused("weighted", CLASSES, given, error, message)
+
+
+@pytest.mark.parametrize(("given", "error", "message"), ERRORS)
+def test_errors(given, error, message):
+    refused("weighted_regression", TARGETS, given, error, message)
