@@ -172,7 +172,9 @@ def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
         shown = repr(name_or_object)
         if len(shown) > 200:
             shown = shown[:200] + "…"
+        hint = "; a function that scores one training set is the member decide of a Variant class"
         msg = f"variant expects a knnccv.kernel.Variant or a name ({names}), got {shown}"
+        msg += hint if callable(name_or_object) else ""
         raise TypeError(msg)
     return _instance(name_or_object, "get_variant()")
 

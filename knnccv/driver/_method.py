@@ -83,13 +83,16 @@ def may_be_sampled(problem: ScoringProblem, sampling: Sampling | None, rows: Arr
     ValueError
         If they may not be sampled, or the rule has no function `decide`.
     """
-    name = problem.variant.name
-    left = f"the exact kernel of variant {name!r} leaves {len(rows)} samples out, the first is {rows[0]}"
+    name, some = problem.variant.name, f"{len(rows)} of {len(problem.labels.codes)} samples"
+    left = (
+        f"variant {name!r} cannot score {some} exactly (the first is sample {rows[0]}): its "
+        "kernel does not serve these parameters, or would take too long"
+    )
     if sampling is None or sampling.method == "exact":
-        msg = f"{left}: they would take too long; method='auto' estimates their scores"
+        msg = f"{left}; method='auto' estimates these scores from random training sets"
         raise ValueError(msg)
     if problem.variant.decision() is None:
-        msg = f"{left}, and has no function decide to estimate their scores"
+        msg = f"{left}, and it has no function decide to estimate these scores"
         raise ValueError(msg)
     return sampling
 

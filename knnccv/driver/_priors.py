@@ -40,7 +40,10 @@ def check_average(average: Any) -> str | dict[Any, Any]:
             raise ValueError(msg)
     total = sum(map(_exactly, average.values()), Fraction(0))
     if abs(total - 1) > SLACK:
-        msg = f"the shares of average must sum to 1, got {float(total):.10g} for {dict(average)}"
+        msg = (
+            f"the shares of average must sum to 1, got {float(total):.10g} for {dict(average)}; "
+            "every class needs one"
+        )
         raise ValueError(msg)
     return dict(average)
 

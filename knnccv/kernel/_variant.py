@@ -211,8 +211,8 @@ class Variant(ABC):
         kind = "stratified" if task.stratified else "fixed-size"
         if self.distance_kernel_for(task) is not None:
             return (
-                f"variant {self.name!r} has no kernel for {kind} training sets that scores samples without "
-                "their distances; only complete_cv scores it here"
+                f"variant {self.name!r} scores {kind} training sets by the distances, which are not known "
+                "here; use complete_cv, or a variant that needs no distances, such as 'knn'"
             )
         if self.decision() is not None:
             return (

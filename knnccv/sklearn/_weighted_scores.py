@@ -36,15 +36,21 @@ def weighted_scores(
             drawn = {"n_draws": draws.n_draws, "random_state": draws.seed(number)}
         result = complete_cv(rule.neighbors, column, variant, design, method="auto", **drawn, **options)
         if draws is None and isinstance(result, SampledCV):
-            n_sampled = int((result.per_item_std_error > 0).sum())
-            msg = (
-                f"{rule.weights_in_words} with n_neighbors={rule.n_neighbors} is exact where all sets of "
-                f"the nearest training samples can be counted, but those of {n_sampled} samples are too "
-                "many; method='auto' draws training sets for each of them"
-            )
-            raise InexactError(msg)
+            raise InexactError(_why_inexact(rule, result))
         found.append(result)
     return tuple(found)
+
+
+def _why_inexact(rule: Rule, result: SampledCV) -> str:
+    some = f"{result.n_sampled} of {len(result.per_item)} samples"
+    if callable(rule.weights):
+        reason = f"is a function, which the exact computation cannot call for {some}"
+    else:
+        reason = (
+            f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training samples "
+            f"can be counted, but {some} have too many of them"
+        )
+    return f"{rule.weights_in_words} {reason}; method='auto' draws training sets for each of these samples"
 
 
 def std_error_of(results: Sequence[CompleteCV], weights: Sequence[float]) -> tuple[float, int]:

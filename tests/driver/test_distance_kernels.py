@@ -18,6 +18,7 @@ from knnccv import (
     StratifiedSubsample,
     Subsample,
     complete_cv,
+    monte_carlo_cv,
 )
 from knnccv.driver import halvings_of
 from knnccv.kernel import Variant, jit
@@ -144,8 +145,12 @@ def test_processes_change_no_bit():
 @pytest.mark.parametrize(
     ("rule", "asked", "message"),
     [
-        (Sometimes, {"method": "exact"}, "leaves 20 samples out, the first is 1: they would take too long"),
-        (Never, {}, "leaves 20 samples out, the first is 1, and has no function decide"),
+        (
+            Sometimes,
+            {"method": "exact"},
+            r"cannot score 20 of 40 samples exactly \(the first is sample 1\): .*; method='auto'",
+        ),
+        (Never, {}, "cannot score 20 of 40 samples exactly .*, and it has no function decide"),
         (Closeness, {"exact": True}, "no kernel that scores these training sets without distances"),
         (Closeness, {"method": "sampled"}, "has no function decide to estimate"),
         (Closeness, {"cv": LeaveGroupsOut(np.arange(40) % 4)}, "no exact kernel for cv=LeaveGroupsOut"),
@@ -184,3 +189,19 @@ def test_halves_are_scored_by_the_same_kernel():
         assert found[at, half] == pytest.approx(alone.score, rel=1e-12)
     with pytest.raises(ValueError, match="leaves samples of a half out"):
         complete_cv(X, y, InMany, Subsample(0.5)).half_scores(3)
+
+
+def test_other_functions_say_that_the_rule_needs_distances():
+    X, y = blobs(1, 40, 2)
+    with pytest.raises(ValueError, match="by the distances, which are not known here; use complete_cv"):
+        monte_carlo_cv(X, y, Sometimes, KFold(3), n_repeats=2)
+
+
+def test_a_bare_function_is_refused_with_a_hint():
+    X, y = blobs(1, 40, 2)
+    with pytest.raises(TypeError, match="a function that scores one training set is the member decide"):
+        complete_cv(X, y, fading_votes, KFold(3))
+
+
+def fading_votes(items, distances, labels, target, constraints):  # noqa: ARG001
+    return 1.0

@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from knnccv import StratifiedSubsample, Subsample
+from knnccv import StratifiedSubsample, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 
@@ -236,6 +236,22 @@ def test_groups_fall_back_to_scikit_learn():
     estimator = KNeighborsClassifier(3, weights="distance")
     found = expected_score(estimator, X, y, cv=GroupShuffleSplit(test_size=2), groups=groups)
     assert "scikit-learn's own scores of all 15 splits" in found.explanation
+
+
+def test_the_refusal_counts_the_samples_without_an_exact_score():
+    """Also those whose few draws agree, so that their standard error is 0."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 60)
+    X = np.column_stack([rng.normal(size=60), 30.0 * y])  # the vote of a sample is nearly always right
+    X[:2, 1] = 15.0
+    cv = ShuffleSplit(2, train_size=30)
+    wanted = {"distance": "{} of 60 samples have too many", fading: "cannot call for {} of 60"}
+    for weights, message in wanted.items():
+        same = {"n_neighbors": 25, "weights": "inverse" if weights == "distance" else weights}
+        drawn = complete_cv(X, y, "weighted", Subsample(30), n_draws=2, **same)
+        assert (drawn.per_item_std_error > 0).sum() < drawn.n_sampled
+        with pytest.raises(ValueError, match=message.format(drawn.n_sampled)):
+            expected_score(KNeighborsClassifier(25, weights=weights), X, y, cv=cv)
 
 
 def test_pipelines_that_learn_nothing():
