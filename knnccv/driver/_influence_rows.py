@@ -28,7 +28,8 @@ def changes_at_once(
     """The changes of every row by a removal kernel, and the scores without a sample beyond the list.
 
     ``weights[g, c]`` is the weight of a tested sample of class c if the missing one has the owner
-    ``first + g``; other missing samples do not count. ``served[r]`` is 0 for a row left to other kernels.
+    ``first + g``; other missing samples do not count. ``served[r]`` is 1 for a row to skip, and stays 0 for
+    a row left to other kernels.
     """
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
@@ -37,6 +38,8 @@ def changes_at_once(
     for r in range(len(targets)):
         if stop[0]:
             break
+        if served[r]:
+            continue
         own_class = labels.classes[targets[r]]
         served[r] = 1
         if weights[:, own_class].max() == 0:

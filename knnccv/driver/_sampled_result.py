@@ -18,30 +18,49 @@ from ._summary import Scores, summarize_scores
 if TYPE_CHECKING:
     import pandas as pd
 
+NEGLIGIBLE = 1e-9
+"""Errors because of short lists that are not shown."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledCV(CompleteCV):
     """An estimate of the mean score of a rule over all admissible training sets.
 
-    For each sample, random training sets were drawn for this sample alone (decoupled sampling). The mean of
-    the samples' expected scores is estimated without bias, with a far smaller standard error than from as
-    many splits of all samples. Everything else is as in `CompleteCV`.
+    For each sample, random training sets were drawn for this sample alone (decoupled sampling). The
+    estimate has no bias. Each draw looks at the nearest samples only, and the draws of a sample are spread
+    evenly over their possible choices, so that the standard error is smaller than that of as many splits of
+    all samples: half as large for 100 draws, a third for 1,000, in the examples measured. All else is
+    as in `CompleteCV`.
 
     Attributes
     ----------
     std_error : float
         Standard error of ``score``: the luck of the draws. It does not contain the luck of the data.
     per_item_std_error : ndarray of shape (n_items,)
-        Standard errors of ``per_item``, from few replicates, so that a single one is uncertain; 0 for a
+        Standard errors of ``per_item``, estimated from the same draws: 0 if all of them agree, and for a
         sample whose score is exact.
     n_draws : int
         The training sets that were drawn for each sample that is sampled.
+    n_sampled : int
+        The number of samples that were sampled; the scores of the others are exact.
     exact : bool
         False.
     certified : bool
         False, and ``error_bound`` is infinite.
+    tied : int
+        Number of samples for which some draw met a group of tied neighbors with different labels.
     truncation_bound : float
         Bound of the error because of draws that went on beyond lists of limited depth; they score 0.
+
+    Examples
+    --------
+    >>> from knnccv import KFold, complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = complete_cv(wine.X, wine.y, "nn", KFold(5), method="sampled", n_draws=100)
+    >>> exact = complete_cv(wine.X, wine.y, "nn", KFold(5))
+    >>> abs(found.score - exact.score) < 4 * found.std_error
+    True
     """
 
     exact: Any = False
@@ -49,15 +68,18 @@ class SampledCV(CompleteCV):
     std_error: float = 0.0
     per_item_std_error: Array = field(default_factory=lambda: np.empty(0))
     n_draws: int = 0
+    n_sampled: int = 0
 
     def __repr__(self) -> str:
-        cut = (
-            f", lists too short: off by up to {self.truncation_bound:.1e}" if self.truncation_bound else ""
-        )
+        cut = ""
+        if self.truncation_bound > NEGLIGIBLE:
+            cut = f", lists too short: off by up to {self.truncation_bound:.1e}"
+        n_items = len(self.per_item)
+        some = f"{n_items}" if self.n_sampled == n_items else f"{self.n_sampled} of {n_items}"
         return (
             f"<SampledCV {self.score:.6g} ± {self.std_error:.2g}: {self.variant}{_listed(self.parameters)} "
             f"over {self.design}, {self.measure} of {self.n_draws} random training sets for each of "
-            f"{len(self.per_item)} samples{cut}, {self.tied} samples tied (ties={self.ties!r})>"
+            f"{some} samples{cut}, {self.tied} samples tied (ties={self.ties!r})>"
         )
 
     def _reference(self) -> Evaluation:
@@ -103,4 +125,5 @@ def summarize_sampled(
         std_error=math.sqrt(math.fsum(spread)),
         per_item_std_error=apart,
         n_draws=drawn.n_draws,
+        n_sampled=len(rows),
     )

@@ -62,7 +62,7 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     tol : float, default 1e-6
         What a column must be worth for "auto", in units of the score.
     metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping, default "pooled"
         See `knnccv.complete_cv`.
     loss : array of shape (n_classes, n_classes), optional
         Costs of the answers, to be minimized; see `knnccv.complete_cv`.
@@ -109,7 +109,7 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
         n_features: int | float | str = "auto",
         tol: float = 1e-6,
         metric: str = "euclidean",
-        average: str = "pooled",
+        average: Any = "pooled",
         loss: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -222,7 +222,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
         max_cycles: int = 20,
         tol: float = 1e-6,
         metric: str = "euclidean",
-        average: str = "pooled",
+        average: Any = "pooled",
         loss: Any = None,
         n_jobs: int | None = None,
     ) -> None:

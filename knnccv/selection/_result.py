@@ -24,7 +24,7 @@ class Searched:
         was made for this score. Report `honest_score`.
     nested : RandomRuns or None
         The runs of the honest score; None until `honest` has computed them.
-    measure, metric, design, average : str
+    measure, metric, design, average
         The name of the score, and the arguments.
     n_scored : int
         The number of choices that were scored.
@@ -36,7 +36,7 @@ class Searched:
     measure: str
     metric: str
     design: str
-    average: str
+    average: Any
     n_scored: int
     seconds: float
     nested: RandomRuns | None
@@ -93,7 +93,8 @@ class Searched:
     def _scores_in_words(self) -> str:
         honest = "not computed: call honest()"
         if self.nested is not None:
-            honest = f"{self.honest_score:.6g} ± {self.honest_standard_error:.2g}"
+            error = f" ± {self.nested.standard_error:.2g}" if len(self.nested.scores) > 1 else " (one run)"
+            honest = f"{self.nested.score:.6g}{error}"
         return (
             f"inner {self.measure} {self.inner_score:.6g} (OPTIMISTIC, the choice was made for it), "
             f"honest {self.measure} {honest}"
@@ -125,7 +126,7 @@ class FeatureSelection(Searched):
         The runs of the honest score; None until `honest` has computed them.
     honest_score, honest_standard_error : float or None
         Mean and standard error of these runs.
-    measure, metric, design, average : str
+    measure, metric, design, average
         The name of the score, and the arguments.
     n_scored : int
         The number of sets of columns that were scored.

@@ -94,7 +94,7 @@ class ColumnScorer:
         variant: str | Variant | type[Variant],
         cv: Any,
         metric: str,
-        average: str,
+        average: Any,
         parameters: Mapping[str, Any],
         n_jobs: int | None = None,
     ) -> None:

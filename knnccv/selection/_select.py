@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from functools import partial
@@ -33,7 +34,7 @@ def select_features(
     n_features: int | float | str = "auto",
     tol: float = 1e-6,
     metric: str = "euclidean",
-    average: str = "pooled",
+    average: Any = "pooled",
     nested: int = 0,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -69,7 +70,7 @@ def select_features(
         stops when the best column gains less. A backward search stops when every removal would cost more.
     metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
         The metrics whose distances are (roots of) sums over the columns. Columns are not scaled.
-    average : {"pooled", "item", "class"}, default "pooled"
+    average : {"pooled", "item", "class"} or mapping, default "pooled"
         As in `complete_cv`.
     nested : int, default 0
         The number of random runs of the honest score; with 0 it is computed on request, by
@@ -138,7 +139,7 @@ def select_features(
         "tol": tol,
         "metric": metric,
         "average": average,
-        **scorer.problem.parameters,
+        **copy.deepcopy(parameters),  # the caller may change the original
     }
 
     search_again = partial(_columns_from, variant=variant, cv=cv, n_jobs=1, **options)

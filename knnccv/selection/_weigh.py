@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -32,7 +33,7 @@ def search_weights(
     max_cycles: int = 20,
     tol: float = 1e-6,
     metric: str = "euclidean",
-    average: str = "pooled",
+    average: Any = "pooled",
     nested: int = 0,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -114,7 +115,7 @@ def search_weights(
         "tol": worth,
         "metric": metric,
         "average": average,
-        **scorer.problem.parameters,
+        **copy.deepcopy(parameters),  # the caller may change the original
     }
 
     search_again = ByColumns(partial(_weights_from, variant=variant, cv=cv, n_jobs=1, **options))

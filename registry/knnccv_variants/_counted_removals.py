@@ -47,9 +47,7 @@ def counted_votes_without_each(order, labels, target, constraints, out):
     without = np.zeros(
         (n_listed, len(slot_classes))
     )  # weighted counts for i + 1 samples, by class left out
-    known = np.zeros(
-        (2, n_listed + 1), np.int64
-    )  # by whether the class wins ties, and its samples
+    known = np.zeros((2, n_listed + 1), np.int64)  # by whether the class wins ties, and its samples
     known_at = np.full((2, n_listed + 1), -1)
     fewer = np.zeros((3, k + 1), np.int64)
     before = 0.0

@@ -50,7 +50,7 @@ def test_equals_a_simulation(k, n_draws):
     wine = load_wine()
     n_items = len(wine.y)
     rng = np.random.default_rng(k)
-    right = np.full((400, n_items), np.nan)
+    right = np.full((240, n_items), np.nan)
     for run in right:
         draws = rng.integers(0, n_items, n_draws or n_items)
         out = np.setdiff1d(np.arange(n_items), draws)

@@ -226,7 +226,7 @@ def test_what_a_sampled_result_has_and_what_it_has_not():
     assert found.per_item_std_error.shape == (30,)
     total = math.sqrt((found.weights**2 * found.per_item_std_error**2).sum())
     assert total == pytest.approx(found.std_error, rel=1e-12)
-    assert "±" in repr(found)
+    assert "12 random training sets for each of 30 samples" in repr(found)
     assert list(found.to_frame().columns) == ["label", "score", "weight", "std_error"]
     assert set(found.per_class()) == {0, 1}
     for further in (

@@ -121,6 +121,8 @@ def test_samples_that_the_kernel_leaves_out_are_sampled():
         for seed in range(10):
             found = complete_cv(X, y, Sometimes, cv, n_draws=40, random_state=seed)
             assert isinstance(found, SampledCV)
+            assert found.n_sampled == 20
+            assert "for each of 20 of 40 samples, 0 samples tied" in repr(found)
             assert np.array_equal(found.per_item[::2], exact.per_item[::2])
             assert not found.per_item_std_error[::2].any()
             assert found.per_item_std_error[1::2].any()

@@ -363,9 +363,10 @@ def test_all_folds_at_once(seed):
     design = StratifiedKFold(int(rng.integers(2, np.bincount(y).max())))
     for ties in ("random", "index"):
         asked = {"n_neighbors": int(rng.integers(1, 5)), "ties": ties, "average": AVERAGES[seed % 3]}
+        some = np.arange(n_items) if seed < FEW else rng.choice(n_items, 8, replace=False)
         result = complete_cv(X, y, "knn", design, **asked)
-        expected = without_each(X, y, "knn", design, **asked)
-        np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-12)
+        expected = without_each(X, y, "knn", design, some, **asked)
+        np.testing.assert_allclose(result.score - result.influence().total[some], expected, atol=1e-12)
 
 
 def test_the_first_sample_of_a_class_can_decide_the_folds():
