@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import for_each, stop_flag
+from .._parallel import for_each
 from .._typing import Array
-from ..driver import SCORE_ROWS, ScoringProblem, score_rows
-from ..kernel import Labels, compile_driver, compile_kernel
+from ..driver import ScoringProblem, known_set_scorer
+from ..kernel import Labels
 from ..neighbors import NeighborLists, Neighbors
 from ._out_of_bag import blocks_of
 
@@ -40,10 +40,7 @@ def resubstitution(
     if problem.variant.target == "values":
         values = np.concatenate([values, weights[None] @ values])
     labels = Labels(pseudo, values)
-    task = problem.known_training_set_task(n_items)
-    constraints = problem.constraints(task)
-    kernel = compile_kernel(problem.variant.kernel_for(task), f"variant {problem.variant.name!r}")
-    compile_driver(score_rows, SCORE_ROWS)
+    scorer = known_set_scorer(problem, n_items)
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     found = np.empty((1 + n_labels, n_items))
     unknown = np.zeros(n_items)
@@ -60,14 +57,10 @@ def resubstitution(
                 open_ends = np.where(lists.may_tie_beyond, _length_of_last(ranks, lengths), 0)
                 closed = lengths - open_ends
             unknown[block] = closed < min(n_nearest, n_items)
+            whole = NeighborLists(items, ranks, closed, lists.may_tie_beyond)
             for number in range(1 + n_labels):
                 targets = block if number == 0 else np.full(len(block), n_items + number - 1)
-                out = np.zeros(len(block))
-                score_rows(
-                    kernel, items, ranks, closed, targets, average_ties, labels, constraints, out,
-                    stop_flag(),
-                )  # fmt: skip
-                found[number, block] = out
+                found[number, block] = scorer.scores(whole, closed, targets, labels, average_ties)
 
         for_each(fill, blocks_of(near, rows, depth), n_jobs)
         rows = np.flatnonzero(unknown) if depth < longest else rows[:0]

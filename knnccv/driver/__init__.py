@@ -48,6 +48,7 @@ from ._halves import (
     uncertain_lists,
 )
 from ._influence_result import Influence
+from ._kind_scorer import known_set_scorer
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
@@ -90,6 +91,7 @@ __all__ = [
     "has_grown",
     "is_accuracy",
     "item_shares",
+    "known_set_scorer",
     "of_many",
     "one_of_alike",
     "removal_kernels",

@@ -11,8 +11,9 @@ from .._typing import Array, Kernel
 from ..kernel import Constraints, Labels, compile_driver, compile_kernel
 from ..neighbors import NeighborLists
 from ..sampling import STRATIFIED_TAILS, stratified_tails
-from ._light_kernels import first_kernel, not_served
-from ._rows import score_rows, score_rows_by_distance
+from ._light_kernels import compile_first, first_kernel, light_kernels, not_served
+from ._problem import ScoringProblem
+from ._rows import SCORE_ROWS, score_rows, score_rows_by_distance
 
 
 @dataclass(frozen=True)
@@ -159,3 +160,16 @@ class KindScorer:
             stop_flag(),
         )
         return scores
+
+
+def known_set_scorer(problem: ScoringProblem, n_train: int) -> KindScorer:
+    """The scorer of samples by one known training set of this size, compiled."""
+    task = problem.known_training_set_task(n_train)
+    constraints = problem.constraints(task)
+    kernel = problem.variant.kernel_for(task)
+    light = light_kernels(problem.variant, [task], [constraints])
+    compile_first(light, [kernel], f"variant {problem.variant.name!r}")
+    compile_driver(score_rows, SCORE_ROWS)
+    never = np.zeros(len(problem.labels.classes), bool)
+    nearest = problem.variant.n_nearest(**problem.parameters)
+    return KindScorer(kernel, light[0], constraints, nearest, None, never)

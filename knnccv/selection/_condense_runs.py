@@ -13,9 +13,9 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import as_design
-from ..driver import SCORE_ROWS, ScoringProblem, score_rows, validate_problem
-from ..kernel import Labels, Variant, compile_driver, compile_kernel
-from ..neighbors import Between, Neighbors, as_neighbors, between_distances
+from ..driver import ScoringProblem, known_set_scorer, validate_problem
+from ..kernel import Labels, Variant
+from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances
 from ._condense import check_limits, check_step, condensed, pool_problem
 from ._condense_result import CondensedCV
 
@@ -170,10 +170,8 @@ def score_known_set(
     problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
 ) -> Array:
     """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
-    task = problem.known_training_set_task(len(train))
-    k = min(problem.variant.n_nearest(**problem.parameters), len(train))
-    kernel = compile_kernel(problem.variant.kernel_for(task), "condensed_cv")
-    constraints = problem.constraints(task)
+    scorer = known_set_scorer(problem, len(train))
+    k = min(scorer.n_nearest, len(train))
     trained = labels_of(labels, train).codes
     scores = np.empty(len(test))
     distances = data.between(test, train)
@@ -183,20 +181,10 @@ def score_known_set(
         items, values, lengths = k_nearest(distances.block(start, stop), k)
         # The tested samples stand behind the training samples.
         codes = np.concatenate([trained, labels.codes[test[start:stop]]])
-        found = np.zeros(stop - start)
-        compile_driver(score_rows, SCORE_ROWS)(
-            kernel,
-            items,
-            values,
-            lengths,
-            len(train) + np.arange(stop - start),
-            problem.ties == "random",
-            Labels(codes, problem.values),
-            constraints,
-            found,
-            np.zeros(1, bool),
-        )
-        scores[start:stop] = found
+        lists = NeighborLists(items, values, lengths, np.zeros(stop - start, bool))
+        targets = len(train) + np.arange(stop - start)
+        known = Labels(codes, problem.values)
+        scores[start:stop] = scorer.scores(lists, lengths, targets, known, problem.ties == "random")
     return scores
 
 

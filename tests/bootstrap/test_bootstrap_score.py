@@ -1,5 +1,8 @@
 """Laws of `bootstrap_score`, simulations, and what its results hold."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -84,6 +87,16 @@ def test_the_rate_is_clipped():
     better = bootstrap_score(np.arange(20.0)[:, None], np.zeros(20, int), n_neighbors=3)
     assert better.overfitting_rate == 0
     assert better.score_632_plus == better.score_632 == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_the_full_kernel_of_the_rule_is_not_compiled_where_the_light_one_serves():
+    code = (
+        "from knnccv import bootstrap_score; from knnccv.datasets import load_wine; "
+        "from knnccv_variants.votes import knn_fixed; "
+        "bootstrap_score(load_wine().X, load_wine().y, n_neighbors=3); assert not knn_fixed.signatures"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_losses_have_the_sign_of_losses():
