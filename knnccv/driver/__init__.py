@@ -61,6 +61,7 @@ from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weigh
 from ._result import CompleteCV
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._sampled_result import SampledCV
+from ._sampling import check_n_draws
 from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
@@ -95,6 +96,7 @@ __all__ = [
     "callers_level",
     "changes_at_once",
     "changes_one_by_one",
+    "check_n_draws",
     "check_request",
     "complete_cv",
     "depth_for_halves",

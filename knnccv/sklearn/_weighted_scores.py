@@ -36,7 +36,7 @@ def weighted_scores(
             drawn = {"n_draws": draws.n_draws, "random_state": draws.seed(number)}
         result = complete_cv(rule.neighbors, column, variant, design, method="auto", **drawn, **options)
         if draws is None and isinstance(result, SampledCV):
-            n_sampled = int((result.per_item_std_error > 0).sum())
+            n_sampled = result.n_sampled
             msg = (
                 f"{rule.weights_in_words} with n_neighbors={rule.n_neighbors} is exact where all sets of "
                 f"the nearest training samples can be counted, but those of {n_sampled} samples are too "
