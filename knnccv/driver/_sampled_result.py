@@ -37,9 +37,10 @@ class SampledCV(CompleteCV):
     Attributes
     ----------
     std_error : float
-        Standard error of ``score``: the luck of the draws. It does not contain the luck of the data. With
-        less than about a hundred draws in all it is a rough estimate itself. If all draws of all samples
-        agree, it is the one that a single other draw would have shown; 0 only if no sample has a choice.
+        Standard error of ``score``: the luck of the draws. It does not contain the luck of the data. It
+        is itself a rough estimate if there are few draws, or if the draws of few samples disagree. If all
+        draws of all samples agree, it is what a single other draw would have shown; 0 only if no sample has
+        a choice.
     per_item_std_error : ndarray of shape (n_items,)
         Standard errors of ``per_item``, estimated from the same draws: 0 if all of them agree, and for a
         sample whose score is exact.

@@ -52,7 +52,7 @@ def double_decide(items, distances, labels, target, constraints):  # noqa: ARG00
 
 
 @jit
-def empty_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+def empty_decide(items, distances, labels, target, constraints):
     """Nothing."""
 
 
@@ -66,7 +66,7 @@ def long_decide(items, distances, labels, target, constraints, more):  # noqa: A
 def raising_decide(items, distances, labels, target, constraints):  # noqa: ARG001
     """An error of its own for sample 5."""
     if target == 5:
-        raise ValueError("no score for sample 5")  # noqa: EM101
+        raise ValueError("no score for sample 5")
     return 1.0
 
 
@@ -95,7 +95,11 @@ def rule(function, **members):
     ("asked", "error", "message"),
     [
         ({"n_draws": 1}, ValueError, "n_draws must be between 2 and 10000000, got 1"),
-        ({"n_draws": 10**20}, ValueError, "n_draws must be between 2 and 10000000, got 1000000000000000000"),
+        (
+            {"n_draws": 10**20},
+            ValueError,
+            "n_draws must be between 2 and 10000000, got 1000000000000000000",
+        ),
         ({"n_neighbors": 0}, ValueError, "n_nearest of variant 'nearness' must be at least 1, got 0"),
         ({"n_neighbors": -1}, ValueError, "n_nearest of variant 'nearness' must be at least 1, got -1"),
         ({"n_neighbors": 2.5}, TypeError, "n_nearest of variant 'nearness' must be an integer, got 2.5"),

@@ -6,6 +6,7 @@ from decide_rules import Nearness
 from problems import blobs
 
 from knnccv import KFold, LeaveGroupsOut, LeaveOut, StratifiedSubsample, Subsample, complete_cv
+from knnccv.sklearn._designs import Shares, StratifiedShuffle
 
 X = np.arange(3.0)[:, None]
 Y = [0, 1, 0]
@@ -24,6 +25,16 @@ def test_few_draws_that_agree_are_not_certain(n_draws):
         assert each.std_error == pytest.approx(1 / (3 * n_draws), rel=1e-12)
         assert abs(each.score - 1 / 3) <= 4 * each.std_error
     assert all(each.std_error > 0 for each in found)
+
+
+def test_one_training_sample_of_a_random_class():
+    # The sizes of all classes are 0, and one of them gets the only sample.
+    design = StratifiedShuffle("", Shares((0, 0), (0, 1), 1), 2)
+    found = complete_cv(X, Y, Nearness, design, n_neighbors=1, n_draws=400)
+    # Sample 1 is never right. Samples 0 and 2 are right with each other, rarer than with sample 1: the
+    # class 0 is drawn with probability 1/2, and they are then left out for the other one only.
+    assert abs(found.per_item[0] - 1 / 3) < 4 * found.per_item_std_error[0]
+    assert found.per_item[1] == 0
 
 
 def test_samples_without_a_choice_are_certain():
