@@ -54,6 +54,7 @@ from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._sampled_result import SampledCV
+from ._sampling import check_n_draws
 from ._scores import BlockScorer, block_scorer
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
@@ -83,6 +84,7 @@ __all__ = [
     "announce_profile",
     "block_scorer",
     "callers_level",
+    "check_n_draws",
     "check_request",
     "complete_cv",
     "depth_for_halves",

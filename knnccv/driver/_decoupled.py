@@ -183,6 +183,12 @@ class DrawScorer:
         given = self.prepare(distances.copy())
         if given is None:
             return distances
+        if np.asarray(given).dtype.kind not in "biufO":
+            msg = (
+                f"prepare_distances of variant {self.name!r} must return real numbers, got "
+                f"{np.asarray(given).dtype}"
+            )
+            raise TypeError(msg)
         prepared = np.require(given, np.float64, ("C", "W"))
         if prepared.shape != distances.shape:
             msg = (
@@ -244,7 +250,7 @@ def sampled_scores(
                 break
             rows = rows[(missed[:, rows] > 0).any(axis=0)]
             depth = min(2 * depth, neighbors.max_depth)
-    n_draws = sum(kind.n_draws for kind in scorer.kinds)
+    n_draws = tuple(kind.n_draws for kind in scorer.kinds)
     return DrawnScores(scores, variances, missed, tied, deepest, n_draws)
 
 

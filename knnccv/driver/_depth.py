@@ -29,7 +29,8 @@ def first_depth(
     depth = 1
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
-            tail = fixed_tail(sum(kind.counts) - 1, sum(kind.n_train), problem.nearest(kind))
+            n_train = sum(kind.n_train) or kind.most_train
+            tail = fixed_tail(sum(kind.counts) - 1, n_train, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
         depth = max(depth, enough)
     # One more position shows whether a tied group continues beyond the list.

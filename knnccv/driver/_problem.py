@@ -13,7 +13,7 @@ import numpy as np
 
 from .._labels import EncodedLabels, as_targets, encode_labels, single_class
 from .._typing import Array
-from .._validation import check_choice
+from .._validation import check_choice, check_integer
 from ..designs import (
     Design,
     GroupTrainingSets,
@@ -212,6 +212,7 @@ def validate_problem(
         if not _has_other_way(rule, task, method):
             _check_kernel(rule, task, cv)
         rule.check(task, **settings)
+    check_integer(f"n_nearest of variant {rule.name!r}", rule.n_nearest(**settings), 1)
     rule.check_targets(values, **settings)
     return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
 

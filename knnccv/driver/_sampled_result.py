@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NEGLIGIBLE = 1e-9
 """Errors because of short lists that are not shown."""
+ROUNDING = 1e-14
+"""Standard errors below this share of the largest score are roundings of equal scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +37,10 @@ class SampledCV(CompleteCV):
     Attributes
     ----------
     std_error : float
-        Standard error of ``score``: the luck of the draws. It does not contain the luck of the data.
+        Standard error of ``score``: the luck of the draws. It does not contain the luck of the data. It
+        is itself a rough estimate if there are few draws, or if the draws of few samples disagree. If all
+        draws of all samples agree, it is what a single other draw would have shown; 0 only if no sample has
+        a choice.
     per_item_std_error : ndarray of shape (n_items,)
         Standard errors of ``per_item``, estimated from the same draws: 0 if all of them agree, and for a
         sample whose score is exact.
@@ -103,6 +108,7 @@ def summarize_sampled(
     """The mean of drawn scores of the samples `rows`, and of `known` scores of all others."""
     scores, missed, tied, depth = drawn.scores, drawn.missed, drawn.tied, drawn.depth
     variances = drawn.variances
+    sampled = np.ones(scores.shape, bool)
     if known is not None:
         sampled = np.zeros(len(tied), bool)
         sampled[rows] = True
@@ -119,11 +125,31 @@ def summarize_sampled(
     values = {each.name: getattr(plain, each.name) for each in fields(CompleteCV)}
     values |= {"exact": False, "certified": False, "error_bound": math.inf}
     values["truncation_bound"] = problem.largest * float((weights * missed).sum())
+    error = math.sqrt(math.fsum(spread))
+    if error <= ROUNDING * problem.largest:
+        error = _one_other_draw(problem, drawn, np.where(sampled, weights, 0.0))
     apart = np.divide(np.sqrt(spread), total, out=np.zeros(len(total)), where=total > 0)
     return SampledCV(
         **values,
-        std_error=math.sqrt(math.fsum(spread)),
+        std_error=error,
         per_item_std_error=apart,
-        n_draws=drawn.n_draws,
+        n_draws=sum(drawn.n_draws),
         n_sampled=len(rows),
     )
+
+
+def _one_other_draw(problem: ScoringProblem, drawn: DrawnScores, weights: Array) -> float:
+    """The standard error if one of the draws, all of which agree, had another score; 0 if none can have.
+
+    A sample has no choice if a single training set leaves it out, and no ties matter.
+    """
+    codes = problem.labels.codes
+    largest = 0.0
+    for kind, n_draws, each in zip(problem.training_sets, drawn.n_draws, weights, strict=True):
+        n_train = np.array(kind.n_train)
+        left = np.array(kind.counts) - np.eye(len(n_train), dtype=int)  # row: the tested sample's stratum
+        single = ((left == n_train) | (n_train == 0)).all(axis=1) & (not kind.n_extra)
+        own = codes if kind.stratified else np.zeros_like(codes)
+        free = each[~single[own] | drawn.tied]
+        largest = max(largest, float(free.max(initial=0.0)) / n_draws)
+    return problem.largest * largest

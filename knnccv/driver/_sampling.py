@@ -13,6 +13,8 @@ from .._typing import Array
 from .._validation import check_choice, check_integer, fixed_seed
 
 METHODS = ("auto", "exact", "sampled")
+MOST_DRAWS = 10_000_000
+"""For each sample; the draws of a sample and a thread are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,20 @@ def check_sampling(method: Any, n_draws: Any, random_state: Any) -> Sampling:
         If one is not allowed.
     """
     check_choice("method", method, METHODS)
-    n_draws = check_integer("n_draws", n_draws, 2)
+    n_draws = check_n_draws(n_draws)
     sequence = np.random.SeedSequence(fixed_seed(random_state))
     return Sampling(method, n_draws, int(sequence.generate_state(1, np.uint64)[0]))
+
+
+def check_n_draws(n_draws: Any) -> int:
+    """Return the number of draws for each sample.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not allowed.
+    """
+    return check_integer("n_draws", n_draws, 2, MOST_DRAWS)
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class DrawnScores:
 
     ``scores``, ``variances`` and ``missed`` have shape (n_kinds, n_items): the estimates, their variances,
     and the shares of the draws that go on beyond the neighbor lists. ``tied`` (n_items,) marks samples
-    whose ties matter; ``depth`` is the largest depth used.
+    whose ties matter; ``depth`` is the largest depth used; ``n_draws`` (n_kinds,) are the numbers of draws.
     """
 
     scores: Array
@@ -52,7 +65,7 @@ class DrawnScores:
     missed: Array
     tied: Array
     depth: int
-    n_draws: int
+    n_draws: tuple[int, ...]
 
 
 def draws_of(n_draws: int, probability: Fraction) -> int:

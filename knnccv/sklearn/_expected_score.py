@@ -9,6 +9,7 @@ import numpy as np
 
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
+from ..driver import check_n_draws
 from ._draws import Draws, as_generator
 from ._estimators import InexactError, as_target, needs_sklearn
 from ._exact import exact_score
@@ -143,7 +144,7 @@ def expected_score(
     check_choice("average", average, AVERAGES)
     check_tol(tol)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
-    n_draws = check_integer("n_draws", n_draws, 2)
+    n_draws = check_n_draws(n_draws)
     transductive = check_bool("transductive", transductive)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"

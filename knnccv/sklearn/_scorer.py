@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
-from ..driver import TIES
+from ..driver import TIES, check_n_draws
 from ._draws import Draws
 from ._estimators import InexactError, as_target, length_of, needs_sklearn
 from ._exact import exact_score
@@ -130,7 +130,7 @@ def ccv_scorer(
         raise TypeError(msg)
     transductive = check_bool("transductive", transductive)
     check_choice("method", method, ("exact", "auto"))
-    n_draws = check_integer("n_draws", n_draws, 2)
+    n_draws = check_n_draws(n_draws)
     random_state = check_integer("random_state", random_state, 0)
     return _CCVScorer(
         cv, scoring, groups, average, ties, tol, n_jobs, transductive, method, n_draws, random_state

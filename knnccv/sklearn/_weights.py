@@ -31,8 +31,13 @@ class CheckedWeights:
         weights = self.function(distances)
         if weights is None:
             return np.ones_like(distances)
-        weights = np.asarray(weights, dtype=float)
-        if weights.shape == distances.shape and not weights.any(axis=1).all():
+        weights = np.asarray(weights)
+        if weights.dtype.kind == "O":
+            weights = weights.astype(float)
+        if weights.dtype.kind not in "biuf" or weights.shape != distances.shape:
+            return weights  # the variant refuses them
+        weights = weights.astype(float)
+        if not weights.any(axis=1).all():
             at = int(np.argmin(weights.any(axis=1)))
             msg = (
                 f"weights={self.function!r} gives all neighbors of a sample the weight 0, at the distances "

@@ -45,6 +45,43 @@ def text_decide(items, distances, labels, target, constraints):  # noqa: ARG001
     return "right"
 
 
+@jit
+def double_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """Two numbers."""
+    return 1.0, 2.0
+
+
+@jit
+def empty_decide(items, distances, labels, target, constraints):
+    """Nothing."""
+
+
+@jit
+def long_decide(items, distances, labels, target, constraints, more):  # noqa: ARG001
+    """Too many arguments."""
+    return 1.0
+
+
+@jit
+def raising_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """An error of its own for sample 5."""
+    if target == 5:
+        raise ValueError("no score for sample 5")
+    return 1.0
+
+
+@jit
+def blind_kernel(order, labels, target, constraints):  # noqa: ARG001
+    """A kernel that takes no distances."""
+    return 1.0
+
+
+@jit
+def giving_up(order, distances, labels, target, constraints):  # noqa: ARG001
+    """A kernel that leaves sample 4 out."""
+    return np.nan if target == 4 else 1.0
+
+
 def plain_decide(items, distances, labels, target, constraints):  # noqa: ARG001
     """Not compiled."""
     return 1.0
@@ -57,7 +94,17 @@ def rule(function, **members):
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({"n_draws": 1}, ValueError, "n_draws must be at least 2, got 1"),
+        ({"n_draws": 1}, ValueError, "n_draws must be between 2 and 10000000, got 1"),
+        (
+            {"n_draws": 10**20},
+            ValueError,
+            "n_draws must be between 2 and 10000000, got 1000000000000000000",
+        ),
+        ({"n_neighbors": 0}, ValueError, "n_nearest of variant 'nearness' must be at least 1, got 0"),
+        ({"n_neighbors": -1}, ValueError, "n_nearest of variant 'nearness' must be at least 1, got -1"),
+        ({"n_neighbors": 2.5}, TypeError, "n_nearest of variant 'nearness' must be an integer, got 2.5"),
+        ({"n_neighbors": "2"}, TypeError, "n_nearest of variant 'nearness' must be an integer, got '2'"),
+        ({"n_neighbors": None}, TypeError, "n_nearest of variant 'nearness' must be an integer, got None"),
         ({"n_draws": 10.0}, TypeError, "n_draws must be an integer, got 10.0"),
         ({"n_draws": True}, TypeError, "n_draws must be an integer, got True"),
         ({"method": "mc"}, ValueError, "method must be one of 'auto', 'exact', 'sampled', got 'mc'"),
@@ -91,6 +138,11 @@ def test_arguments(asked, error, message):
         ),
         (text_decide, TypeError, "function .*text_decide of variant 'rule' does not fit the signature"),
         (plain_decide, TypeError, "must be a function decorated with knnccv.kernel.jit"),
+        (3, TypeError, "must be a function decorated with knnccv.kernel.jit, got 3"),
+        (double_decide, TypeError, "function .*double_decide of variant 'rule' does not fit the signature"),
+        (empty_decide, TypeError, "function .*empty_decide of variant 'rule' does not fit the signature"),
+        (long_decide, TypeError, "must take 5 arguments .*, got 6"),
+        (raising_decide, ValueError, "no score for sample 5"),
     ],
 )
 def test_functions(function, error, message):
@@ -98,9 +150,39 @@ def test_functions(function, error, message):
         complete_cv(X, Y, rule(function), KFold(3), n_draws=4, n_jobs=1)
 
 
+@pytest.mark.parametrize(
+    ("members", "asked", "error", "message"),
+    [
+        ({"fixed_by_distance": blind_kernel}, {}, TypeError, "must take 5 arguments .*, got 4"),
+        ({"fixed_by_distance": plain_decide}, {}, TypeError, "must be a function decorated with"),
+        (
+            {"fixed_by_distance": giving_up},
+            {"method": "exact"},
+            ValueError,
+            "leaves 1 samples out, the first is 4: they would take too long; method='auto' estimates",
+        ),
+        (
+            {"fixed_by_distance": giving_up, "decide": None},
+            {},
+            ValueError,
+            "leaves 1 samples out, the first is 4, and has no function decide to estimate their scores",
+        ),
+    ],
+)
+def test_kernels_that_see_distances(members, asked, error, message):
+    with pytest.raises(error, match=message):
+        complete_cv(X, Y, rule(**{"function": raising_decide, **members}), KFold(3), n_draws=4, **asked)
+
+
 def test_register_compiles_and_refuses_the_function():
     with pytest.raises(TypeError, match="does not fit the signature"):
         register(rule(text_decide))
+
+
+@pytest.mark.parametrize("kind", [str, complex])
+def test_prepared_distances_that_are_no_numbers(kind):
+    with pytest.raises(TypeError, match="prepare_distances of variant 'prepared' must return real numbers"):
+        complete_cv(X, Y, Prepared, KFold(3), n_draws=4, weights=lambda distances: distances.astype(kind))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("sklearn")
+from sklearn.model_selection import KFold as ShuffledFolds
+from sklearn.neighbors import KNeighborsClassifier
+
 from knnccv import KFold, StratifiedKFold, complete_cv
+from knnccv.sklearn import ccv_scorer, expected_score
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 CLASSES = np.repeat([0, 1, 2], 4)
@@ -69,6 +74,22 @@ ERRORS = [
 ]
 
 
+OF_FUNCTIONS = [
+    (lambda d: -d, ValueError, "must return numbers from 0 to 1e\\+100, got -"),
+    (lambda d: d * np.nan, ValueError, "must return numbers from 0 to 1e\\+100, got nan"),
+    (lambda d: d * np.inf, ValueError, "must return numbers from 0 to 1e\\+100, got inf"),
+    (
+        lambda d: d[:, 0],
+        ValueError,
+        "array of shape \\(\\d+, 3\\), .* got shape \\(\\d+,\\)",
+    ),
+    (lambda d: d.T, ValueError, "must return an array of shape \\(\\d+, 3\\)"),
+    (lambda d: 1.0, ValueError, "got shape \\(\\)"),  # noqa: ARG005
+    (lambda d: d.astype(str), TypeError, "must return real numbers, one for each distance, got <U"),
+    (lambda d: d + 1j, TypeError, "must return real numbers, one for each distance, got complex128"),
+]
+
+
 def refused(name, y, given, error, message):
     arguments = {"n_neighbors": 3, "cv": KFold(6), "n_jobs": 1, **given}
     with pytest.raises(error, match=message):
@@ -83,3 +104,28 @@ def test_votes(given, error, message):
 @pytest.mark.parametrize(("given", "error", "message"), ERRORS)
 def test_errors(given, error, message):
     refused("weighted_regression", TARGETS, given, error, message)
+
+
+@pytest.mark.parametrize(("function", "error", "message"), OF_FUNCTIONS)
+def test_what_a_function_of_weights_returns(function, error, message):
+    refused("weighted", CLASSES, {"weights": function, "n_draws": 4}, error, message)
+    refused("weighted_regression", TARGETS, {"weights": function, "n_draws": 4}, error, message)
+    estimator = KNeighborsClassifier(3, weights=function)
+    with pytest.raises(error, match=message):
+        expected_score(estimator, X, CLASSES, cv=ShuffledFolds(6, shuffle=True), method="auto", n_draws=4)
+
+
+@pytest.mark.parametrize(
+    ("n_draws", "error", "message"),
+    [
+        (1, ValueError, "n_draws must be between 2 and 10000000, got 1"),
+        (10**8, ValueError, "n_draws must be between 2 and 10000000, got 100000000"),
+        (2.0, TypeError, "n_draws must be an integer, got 2.0"),
+    ],
+)
+def test_numbers_of_draws_of_estimators(n_draws, error, message):
+    estimator = KNeighborsClassifier(3, weights="distance")
+    with pytest.raises(error, match=message):
+        expected_score(estimator, X, CLASSES, method="auto", n_draws=n_draws)
+    with pytest.raises(error, match=message):
+        ccv_scorer(method="auto", n_draws=n_draws)
