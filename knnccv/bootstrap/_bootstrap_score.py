@@ -77,6 +77,11 @@ def bootstrap_score(
     ValueError, TypeError
         If an argument is not allowed; the message says what is allowed.
 
+    Warns
+    -----
+    SlowComputationWarning
+        If votes of many neighbors, or tied samples of several classes, take more than a minute.
+
     Notes
     -----
     Given that the tested sample is left out, the draws fall on the other N - 1 samples independently and

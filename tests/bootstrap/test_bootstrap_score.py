@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knnccv import Neighbors, bootstrap_score
+from knnccv import Neighbors, SlowComputationWarning, bootstrap_score
 from knnccv.datasets import load_wine
 
 RNG = np.random.default_rng(0)
@@ -144,6 +144,45 @@ def test_approximate_neighbors_are_not_certified():
     assert not found.certified
     assert found.error_bound == np.inf
     assert "approximate" in repr(found)
+
+
+@pytest.mark.parametrize("name", ["knn", "confidence", "regression"])
+def test_equal_samples_share_a_score(name):
+    y = Y % 2
+    copies = Neighbors.from_data(TIED)
+    apart = Neighbors.from_lists(*copies.kneighbors(39))  # lists do not tell which samples are equal
+    found, expected = (bootstrap_score(X, y, name, n_neighbors=4, n_draws=20) for X in (copies, apart))
+    assert found.per_item == pytest.approx(expected.per_item, abs=1e-12)
+    for x in range(40):
+        same = (TIED[x] == TIED).all(axis=1) & (y == y[x])
+        assert (found.per_item[same] == found.per_item[x]).all()
+
+
+def test_long_runs_are_announced():
+    rng = np.random.default_rng(0)
+    many, y = rng.integers(0, 40, (3000, 2)), rng.integers(0, 10, 3000)
+
+    class Started(Exception):
+        pass
+
+    def stop(*_, **__):
+        raise Started
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("knnccv.bootstrap._out_of_bag.for_each", stop)
+        for k, ties, words in (
+            (15, "random", "about . minutes? with 1 worker: votes of 15 .* 10 classes, averaged over all"),
+            (
+                200,
+                "index",
+                "(minutes|hours) with 1 worker: votes of 200 nearest draws among 10 classes. F",
+            ),
+        ):
+            with pytest.warns(SlowComputationWarning, match=words), pytest.raises(Started):
+                bootstrap_score(many, y, n_neighbors=k, ties=ties, n_jobs=1)
+        for name, k, ties in (("knn", 5, "random"), ("knn", 15, "index"), ("confidence", 50, "random")):
+            with pytest.raises(Started):  # and no warning
+                bootstrap_score(many, y, name, n_neighbors=k, ties=ties, n_jobs=1)
 
 
 def test_a_result_shows_itself():
