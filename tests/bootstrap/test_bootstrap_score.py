@@ -153,9 +153,13 @@ def test_equal_samples_share_a_score(name):
     apart = Neighbors.from_lists(*copies.kneighbors(39))  # lists do not tell which samples are equal
     found, expected = (bootstrap_score(X, y, name, n_neighbors=4, n_draws=20) for X in (copies, apart))
     assert found.per_item == pytest.approx(expected.per_item, abs=1e-12)
+    apparent = found.per_item_resubstitution
+    assert apparent == pytest.approx(expected.per_item_resubstitution, abs=1e-12)
+    assert found.no_information == pytest.approx(expected.no_information, abs=1e-12)
     for x in range(40):
         same = (TIED[x] == TIED).all(axis=1) & (y == y[x])
         assert (found.per_item[same] == found.per_item[x]).all()
+        assert (apparent[same] == apparent[x]).all()
 
 
 def test_long_runs_are_announced():
