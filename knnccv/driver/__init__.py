@@ -21,8 +21,8 @@ order, so that the result depends neither on the threads nor on the blocks, to t
 - `_further_results` has methods of `CompleteCV` that would make its file too long.
 - `_confusion`, `_tie_range` and `_tie_order` compute a confusion matrix or a `TieReport` of a result.
 - `_influence` finds how the score changes without each sample: `_reduced` has the problems of N - 1
-  samples, `_influence_rows` the compiled passes, `_influence_joint` the one for all kinds of training sets
-  at once; `_influence_groups` is for left-out groups.
+  samples, `_removal_kernels` the kernels, `_influence_rows` the compiled passes, `_influence_joint` the one
+  for all kinds of training sets at once; `_influence_groups` is for left-out groups.
 - `_alike_samples` finds samples with equal features and targets, which share a score.
 - `_trials` scores random runs.
 - `_split_spread` computes the `SplitSpread` of `_split_result` from random runs, or by `_split_exact`:
@@ -48,16 +48,8 @@ from ._halves import (
     uncertain_lists,
 )
 from ._influence_result import Influence
-from ._influence_rows import (
-    CHANGES_AT_ONCE,
-    CHANGES_ONE_BY_ONE,
-    WITHOUT_LAST_OF,
-    changes_at_once,
-    changes_one_by_one,
-    without_last_of,
-)
-from ._light_kernels import belong_together, first_kernel
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
+from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
 from ._rows import SCORE_ROWS, score_rows, usable_lengths
 from ._sampled_result import SampledCV
@@ -69,8 +61,6 @@ from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
-    "CHANGES_AT_ONCE",
-    "CHANGES_ONE_BY_ONE",
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "LONG",
@@ -78,11 +68,11 @@ __all__ = [
     "SCORE_ROWS",
     "TIES",
     "TOLERANCE",
-    "WITHOUT_LAST_OF",
     "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
     "Influence",
+    "RemovalKernels",
     "SampledCV",
     "ScoringProblem",
     "SlowComputationWarning",
@@ -91,16 +81,12 @@ __all__ = [
     "alike_samples",
     "all_lists",
     "announce_profile",
-    "belong_together",
     "block_scorer",
     "callers_level",
-    "changes_at_once",
-    "changes_one_by_one",
     "check_request",
     "complete_cv",
     "depth_for_halves",
     "first_depth",
-    "first_kernel",
     "halvings_of",
     "has_grown",
     "in_words",
@@ -108,6 +94,7 @@ __all__ = [
     "item_shares",
     "of_many",
     "one_of_alike",
+    "removal_kernels",
     "score_halves",
     "score_range_of",
     "score_rows",
@@ -120,5 +107,4 @@ __all__ = [
     "validate_problem",
     "weights_of",
     "within_half",
-    "without_last_of",
 ]

@@ -215,7 +215,7 @@ def sampled_scores(
     executor: ExecutorLike | None = None,
     progress: bool = False,
 ) -> DrawnScores:
-    """Estimates of A_x for some samples; lists are deepened where draws goes on beyond them."""
+    """Estimates of A_x for some samples; lists are deepened where draws go on beyond them."""
     scorer = draw_scorer(problem, neighbors, sampling)
     depth = deepest = first_depth(problem, neighbors, RARE)
     n_kinds, n_items = len(problem.training_sets), neighbors.n_items

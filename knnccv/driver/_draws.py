@@ -18,7 +18,7 @@ from ._random_stream import start_stream, uniform
 from ._rows import fill_group_ends
 
 USED_UP = 2.0**-20
-"""Share of [0, 1) below which u has too few random bits left; a fresh number follows."""
+"""Share of [0, 1) below which u has too few random bits left; fresh numbers follow."""
 MISSED = -1
 """Stands for the number of training samples of a draw that goes on beyond the list."""
 
@@ -106,7 +106,7 @@ def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chos
     low, width = 0.0, 1.0
     found = 0
     i = 0
-    while i < length and found < wanted:
+    while i < length and found < wanted and width >= USED_UP:
         n_tied = group_end[i] - i
         if n_tied > 1:
             j = i + int(uniform(state) * n_tied)
@@ -119,9 +119,14 @@ def draw_in_one_stratum(u, state, order, group_end, length, n_left, n_need, chos
         else:
             low += part
             width -= part
-        if width < USED_UP:
-            u = uniform(state)
-            low, width = 0.0, 1.0
+        i += 1
+    while i < length and found < wanted:  # u is used up: a number for each decision, and no branches
+        n_tied = group_end[i] - i
+        if n_tied > 1:
+            j = i + int(uniform(state) * n_tied)
+            order[i], order[j] = order[j], order[i]
+        chosen[row, found] = order[i]
+        found += uniform(state) * (n_left - i) < n_need - found
         i += 1
     return (found if found == wanted else MISSED), i
 

@@ -7,39 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import WorkerPool, stop_flag
-from .._typing import Array, Kernel
-from ..designs import LeaveGroupsOut, TrainingSets
-from ..kernel import (
-    Constraints,
-    Labels,
-    Task,
-    Variant,
-    compile_driver,
-    compile_kernel,
-    compile_removal_kernel,
-    constraints_for,
-)
-from ..neighbors import NeighborLists, Neighbors
-from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from .._parallel import WorkerPool
+from .._typing import Array
+from ..designs import LeaveGroupsOut
+from ..kernel import Labels, Task, Variant, compile_driver
+from ..neighbors import Neighbors
 from ._alike_samples import alike_samples
 from ._depth import first_depth
 from ._influence_groups import GroupRemover, group_remover
 from ._influence_joint import JointRemoval, MixedRemoval, joint_removals, mixed_removals
 from ._influence_result import Influence
-from ._influence_rows import (
-    ADD_ROWS,
-    CHANGES_AT_ONCE,
-    CHANGES_ONE_BY_ONE,
-    WITHOUT_LAST_OF,
-    add_rows,
-    changes_at_once,
-    changes_one_by_one,
-    without_last_of,
-)
-from ._light_kernels import belong_together, first_kernel
+from ._influence_rows import ADD_ROWS, add_rows
 from ._problem import ScoringProblem
 from ._reduced import ReducedProblem, reduced_problems
+from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
 from ._rows import usable_lengths
 
@@ -54,32 +35,18 @@ class Removal:
     ----------
     task : Task
         The training sets.
-    kernel, light, constraints
-        The kernels of the rule for them, as in `KindScorer`.
-    at_once : (jitted function, Constraints), or None
-        `Variant.removal_kernel`.
-    removed : int
-        The class of the missing samples; -1 for any class.
+    kernels : RemovalKernels
+        The kernels of the rule for them.
     first : int
         The first of the reduced problems that have this kind.
     weights : ndarray of shape (n_problems, n_classes)
         The weights of a tested sample in these problems.
-    n_nearest : int
-        The number of nearest training samples that decide.
-    fixed_tail : ndarray or None
-        As in `KindScorer`.
     """
 
     task: Task
-    kernel: Kernel
-    light: Kernel | None
-    constraints: Constraints
-    at_once: tuple[Kernel, Constraints] | None
-    removed: int
+    kernels: RemovalKernels
     first: int
     weights: Array
-    n_nearest: int
-    fixed_tail: Array | None
 
 
 @dataclass(frozen=True)
@@ -100,22 +67,12 @@ class BlockRemover:
             joint.compile()
             alone[joint.at] = False
         for removal, is_alone in zip(self.removals, alone, strict=True):
-            if not is_alone:
-                continue
-            if removal.at_once is not None:
-                compile_removal_kernel(removal.at_once[0])
-            else:
-                compile_kernel(first_kernel(removal.light, removal.kernel), "the influence")
+            if is_alone:
+                removal.kernels.compile()
 
     def first_depth(self, problem: ScoringProblem, tol: float) -> int:
         """One more than certifies the fixed-size training sets, since a listed sample is left out."""
-        depth = 2
-        for removal in self.removals:
-            tail = removal.fixed_tail
-            if tail is None:
-                counts, n_train = removal.constraints.counts, removal.constraints.n_train
-                tail = fixed_tail(int(counts.sum()) - 1, int(n_train.sum()), removal.n_nearest)
-            depth = max(depth, 1 + int(np.argmax(tail <= tol / 2)))
+        depth = max(2, *(removal.kernels.first_depth(tol) for removal in self.removals))
         return min(depth + (problem.ties == "random"), self.neighbors.max_depth)
 
     def __call__(self, rows: Array, depth: int) -> tuple[Array, Array, Array, Array, Array]:
@@ -125,58 +82,17 @@ class BlockRemover:
         changes = np.zeros(lists.items.shape)
         bases, tails = np.zeros((2, len(self.removals), len(rows)))
         served = np.zeros((len(self.removals), len(rows)), np.int64)
+        given = (lists, lengths, rows, self.labels, self.average_ties, self.owners)
         for joint in self.joint:
-            given = (lists, lengths, rows, self.labels, self.average_ties, self.owners)
             served[joint.at] = joint(*given, changes, bases)
         for q, removal in enumerate(self.removals):
             if not served[q].all():
-                self._remove(removal, lists, lengths, rows, changes, bases[q], served[q])
-            tails[q] = self._tails(removal, lists, lengths, rows)
+                sums = (removal.first, removal.weights, changes, bases[q], served[q])
+                removal.kernels.fill_changes(*given, *sums)
+            counted = removal.weights[:, self.labels.classes[rows]].max(axis=0) > 0
+            tail = removal.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
+            tails[q] = np.where(counted, tail, 0.0)
         return lists.items, lengths, changes, bases, tails
-
-    def _remove(
-        self,
-        removal: Removal,
-        lists: NeighborLists,
-        lengths: Array,
-        rows: Array,
-        changes: Array,
-        bases: Array,
-        served: Array,
-    ) -> None:
-        given = (lists.items, lists.values, lengths, rows, self.average_ties, self.labels)
-        sums = (self.owners, removal.first, removal.weights, changes, bases, served, stop_flag())
-        if removal.at_once is not None:
-            fill = compile_driver(changes_at_once, CHANGES_AT_ONCE)
-            kernel, constraints = removal.at_once
-            fill(compile_removal_kernel(kernel), *given, constraints, *sums)
-        first = first_kernel(removal.light, removal.kernel)
-        for kernel in (first,) if first is removal.kernel else (first, removal.kernel):
-            if served.all():
-                break
-            fill = compile_driver(changes_one_by_one, CHANGES_ONE_BY_ONE)
-            fill(
-                compile_kernel(kernel, "the influence"),
-                *given,
-                removal.constraints,
-                removal.constraints,
-                removal.removed,
-                *sums,
-            )
-
-    def _tails(self, removal: Removal, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """The probability that the list without one of its samples does not decide, shape (n_rows,)."""
-        counted = removal.weights[:, self.labels.classes[rows]].max(axis=0) > 0
-        if removal.fixed_tail is not None:
-            tails: Array = removal.fixed_tail[np.maximum(lengths - 1, 0)]
-            return np.where(counted, tails, 0.0)
-        items, left = np.empty_like(lists.items), lengths.copy()
-        drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
-        drop(lists.items, left, self.labels, removal.removed, items)
-        tails = np.empty(len(rows))
-        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)
-        fill(items, left, rows, self.labels, removal.constraints, removal.n_nearest, tails)
-        return np.where(counted, tails, 0.0)
 
 
 def influence(
@@ -195,7 +111,7 @@ def influence(
     else:
         removals = tuple(_removals(problem, reduced))
         joint: list[JointRemoval | MixedRemoval] = [*joint_removals(problem, reduced)]
-        if any(removal.at_once is not None for removal in removals):
+        if any(removal.kernels.at_once is not None for removal in removals):
             by_size = [each.weights for each in removals]
             joint = [*mixed_removals(problem, [each.task for each in removals], by_size)]
         remover = BlockRemover(
@@ -257,36 +173,10 @@ def _removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[Re
             matrix[0 if kind.stratified else g] = weights
             removed = one.removed if kind.stratified else -1
             first = g if kind.stratified else 0
-            found[key] = _removal(problem, kind, removed, first, matrix)
+            task = problem.task(kind)
+            kernels = removal_kernels(problem, task, problem.nearest(kind), removed)
+            found[key] = Removal(task, kernels, first, matrix)
     return list(found.values())
-
-
-def _removal(
-    problem: ScoringProblem, kind: TrainingSets, removed: int, first: int, weights: Array
-) -> Removal:
-    """The kernels for a kind of training sets."""
-    task = problem.task(kind)
-    variant, nearest = problem.variant, problem.nearest(kind)
-    constraints = problem.constraints(task)
-    at_once = light = None
-    if belong_together(type(variant), "light_kernel"):
-        light = variant.light_kernel(task, constraints)
-    if belong_together(type(variant), "removal_kernel", "tables", "n_nearest"):
-        special = variant.removal_kernel(task, removed, **problem.parameters)
-        if special is not None:
-            at_once = special[0], constraints_for(task, special[1], n_nearest=nearest)
-    return Removal(
-        task,
-        variant.kernel_for(task),
-        light,
-        constraints,
-        at_once,
-        removed,
-        first,
-        weights,
-        nearest,
-        None if kind.stratified else fixed_tail(task.n_available, task.train_size, nearest),
-    )
 
 
 class _Sums:

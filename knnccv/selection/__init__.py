@@ -2,8 +2,8 @@
 
 The complete cross-validation score of a choice of columns has no luck of the split in it, so a search can
 compare two choices without noise. The score of the choice that wins is optimistic all the same, since it
-was chosen for its score. Results call it the inner score, and estimate the whole procedure by
-`screened_cv`, which repeats the choice within every training set.
+was chosen for its score. Results call it the inner score. `screened_cv` and `condensed_cv` estimate the
+whole procedure: they repeat the choice within every training set.
 
 - `_select` has `select_features`, `_weigh` has `search_weights`; `_result` has their results.
 - `_scorer` scores many choices of columns at once, with the compiled passes of `_sums`.
@@ -11,9 +11,8 @@ was chosen for its score. Results call it the inner score, and estimate the whol
 - `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
   `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
   the pool without each of them, by the kernels of `_condense_laws` on the lists of `_condense_lists`.
-- `_condense_estimator` has `Condense`, which is loaded when it is first used, too.
-- `_estimators` has `FeatureSelector` and `FeatureWeights`. They need scikit-learn and are loaded when they
-  are first used.
+- `_estimators` has `FeatureSelector` and `FeatureWeights`, `_condense_estimator` has `Condense`. They need
+  scikit-learn and are loaded when they are first used.
 """
 
 from __future__ import annotations

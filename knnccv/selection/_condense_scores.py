@@ -14,7 +14,6 @@ from .._typing import Array
 from ..driver import ScoringProblem
 from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
-from ..sampling import fixed_tail
 from ._condense_laws import Law, kinds_within, laws_of, try_kinds
 from ._condense_lists import SPARE, PoolLists
 
@@ -133,7 +132,7 @@ class PoolScorer:
         bases, own = np.zeros((2, len(parts), n_items))
         totals = np.zeros(n_items)
         rows = np.arange(n_items)
-        needed = most = _first_depth(inside, self._tol)
+        needed = most = max(2, *(law.kernels.first_depth(self._tol) for law in inside))
         wanted = 0
         while len(rows):
             again = []
@@ -250,16 +249,3 @@ def item_weights(problem: ScoringProblem) -> Array:
         weights: Array = 1.0 / (len(labels.classes) * labels.counts[labels.codes])
         return weights
     return np.full(len(labels.codes), 1.0 / len(labels.codes))
-
-
-def _first_depth(laws: tuple[Law, ...], tol: float) -> int:
-    """One more than certifies training sets of one size, since a candidate is left out."""
-    depth = 2
-    for law in laws:
-        tail = law.fixed_tail
-        if tail is None:
-            available = int(law.constraints.counts.sum()) - 1
-            tail = fixed_tail(available, int(law.constraints.n_train.sum()), law.n_nearest)
-        enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
-        depth = max(depth, 1 + enough)
-    return depth

@@ -13,8 +13,6 @@ from ._condense_scores import PoolScore, PoolScorer
 
 SAME = 1e-10
 """Scores that differ by less are equal, since rounding and the ends of lists change them."""
-BATCH = 0.05
-"""The largest share of the pool that is removed at once."""
 APART = 3
 """No sample of a batch is among that many nearest candidates of another one."""
 
@@ -88,7 +86,7 @@ CHOOSE_BATCH = types.int64(
 
 
 def remove_while_score_holds(
-    scorer: PoolScorer, codes: Array, sign: float, limits: Limits, batch_share: float = BATCH
+    scorer: PoolScorer, codes: Array, sign: float, limits: Limits, batch_share: float
 ) -> Path:
     """Remove samples from the pool of all samples.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
-from .._validation import check_choice, check_integer, rectangular
+from .._validation import check_choice, check_finite, check_integer, rectangular
 from ..driver import TIES, complete_cv
 from ..neighbors import Neighbors, as_neighbors
 from ._result import ItemValues
@@ -151,8 +151,13 @@ def _of_tests(
         if data.ndim != 2:
             msg = f"{name} must have shape (n_samples, n_features), got {data.shape}"
             raise ValueError(msg)
+        if data.dtype.kind == "f":
+            check_finite(name, data)
     if first.shape[1] != second.shape[1]:
         msg = f"X_test and X must have the same features, got {first.shape[1]} and {second.shape[1]}"
+        raise ValueError(msg)
+    if hasattr(y_test, "__len__") and len(y_test) != len(first):
+        msg = f"X_test has {len(first)} samples, but y_test has {len(y_test)} labels"
         raise ValueError(msg)
     near = Neighbors.from_data(np.concatenate([first, second]), metric, metric_params=metric_params)
     labels = encode_labels(y, len(second))

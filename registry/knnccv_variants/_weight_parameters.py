@@ -151,16 +151,24 @@ def _check_ranks(weights: Any, k: int) -> None:
         raise ValueError(msg)
 
 
-def check_given_weights(weights: Any, shape: tuple[int, int]) -> Array:
-    """The weights that a function returned for distances of this shape, as float64.
+def weights_by_function(distances: Array, parameters: Mapping[str, Any]) -> Array | None:
+    """The weights if they are a function of the distances (n_draws, k), otherwise None.
 
     Raises
     ------
     ValueError
-        If the shape is wrong, or a weight is negative, infinite or not a number.
+        If a distance is negative and has no meaning then, the function returns another shape, or a weight
+        is negative, infinite or not a number.
     TypeError
-        If there is a value that is not a real number.
+        If the function returns a value that is not a real number.
     """
+    _check_distances(distances, parameters)
+    if not callable(parameters["weights"]):
+        return None
+    return _check_given(parameters["weights"](distances.copy()), distances.shape)
+
+
+def _check_given(weights: Any, shape: tuple[int, ...]) -> Array:
     must = "the function of weights must return real numbers, one for each distance"
     found = np.asarray(weights)
     if found.shape != shape:
@@ -186,8 +194,7 @@ def is_signed(parameters: Mapping[str, Any]) -> bool:
     return form in SIGNED and (form != SOFTMAX or parameters.get("normalize", True))
 
 
-def check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError for negative distances, where the weights have no meaning for them."""
+def _check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
     if is_signed(parameters) or not (distances < 0).any():
         return
     lowest = distances[distances < 0][0]

@@ -29,8 +29,6 @@ from ._weight_parameters import (
     MAX_EXPONENT,
     MAX_STEPS,
     TEMPERATURE,
-    check_distances,
-    check_given_weights,
     check_weights,
     form_of,
     is_signed,
@@ -38,6 +36,7 @@ from ._weight_parameters import (
     rank_weights,
     scale_of,
     settled_form,
+    weights_by_function,
 )
 from ._weighted_chain import chain_error
 from ._weighted_tree import tree_score
@@ -232,10 +231,7 @@ class WeightedRegression(Variant):
 
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """The weights, if they are a function of the distances."""
-        check_distances(distances, parameters)
-        if not callable(parameters["weights"]):
-            return None
-        return check_given_weights(parameters["weights"](distances.copy()), distances.shape)
+        return weights_by_function(distances, parameters)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The scale, and the weights of the ranks."""

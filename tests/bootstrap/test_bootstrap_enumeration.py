@@ -9,17 +9,10 @@ from problems import SETTINGS, plain, problem
 
 from knnccv import bootstrap_score
 
-FAST = 6
 N_PROBLEMS = 220
 
 
-def cases():
-    for seed in range(N_PROBLEMS):
-        marks = () if seed < FAST else pytest.mark.slow
-        yield pytest.param(seed, marks=marks)
-
-
-@pytest.mark.parametrize("seed", list(cases()))
+@pytest.mark.parametrize("seed", range(N_PROBLEMS))
 def test_equals_the_list_of_all_bootstrap_samples(seed):
     case = problem(seed)
     distances, y = case.distances[:6, :6], case.y[:6]

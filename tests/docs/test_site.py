@@ -70,6 +70,17 @@ def public(module: types.ModuleType) -> set[str]:
     }
 
 
+def test_the_contents_name_every_page_of_the_guide_and_cards_only_links():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    contents = "\n".join(re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    guide = {f"guide/{page.stem}" for page in (DOCS / "guide").glob("*.md")}
+    assert guide <= set(contents.splitlines())
+    cards = re.findall(r"^:::\{grid-item-card\} .*\n((?:.+\n)*?)\n", text, re.MULTILINE)
+    assert len(cards) > 3
+    for options in cards:
+        assert re.fullmatch(r":link: \S+\n:link-type: doc\n", options), options
+
+
 def test_every_public_name_has_a_page():
     assert listed("knnccv") == public(knnccv)
     for name in MODULES:

@@ -101,6 +101,7 @@ def test_intervals_and_comparisons_use_the_shares():
         compare(one, other)
 
 
+@pytest.mark.slow
 def test_surfaces_use_the_shares():
     found = surface(X, Y, [1, 3], [10, 20], average=SHARES)
     for i, k in enumerate([1, 3]):

@@ -21,7 +21,7 @@ from knnccv import (
     screened_cv,
 )
 from knnccv._labels import encode_labels
-from knnccv.driver._problem import AVERAGES
+from knnccv.driver._priors import AVERAGES
 
 DESIGNS = [
     KFold(4),
