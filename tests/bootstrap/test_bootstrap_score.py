@@ -86,6 +86,12 @@ def test_the_rate_is_clipped():
     assert better.score_632_plus == better.score_632 == pytest.approx(1)
 
 
+def test_endless_draws_are_the_nearest_sample_alone():
+    nearest = bootstrap_score(X, Y, n_neighbors=5, n_draws=2**53)
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(40, np.inf))
+    assert nearest.per_item.tolist() == (Y[D.argmin(axis=1)] == Y).tolist()
+
+
 def test_losses_have_the_sign_of_losses():
     accuracy = bootstrap_score(X, Y, n_neighbors=3)
     loss = bootstrap_score(X, Y, n_neighbors=3, loss=1 - np.eye(3))
@@ -208,6 +214,7 @@ REFUSED = {
         ValueError,
         "n_draws must be at least the number of nearest neighbors, 5",
     ),
+    "endless-draws": ({"n_draws": 10**30}, ValueError, r"n_draws must be at most 2\*\*53, got 1000"),
     "half-draws": ({"n_draws": 4.5}, TypeError, "n_draws must be an integer, got 4.5"),
     "bool-draws": ({"n_draws": True}, TypeError, "n_draws must be an integer, got True"),
     "text-draws": ({"n_draws": "all"}, TypeError, "n_draws must be an integer, got 'all'"),
