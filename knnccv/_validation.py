@@ -195,10 +195,9 @@ def fixed_seed(random_state: Any) -> int:
     TypeError, ValueError
         As `check_random_state`.
     """
-    rng = check_random_state(random_state)
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(rng.integers(2**32))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return check_integer("random_state", random_state, 0)
+    return int(check_random_state(random_state).integers(2**32))
 
 
 WRONG_WAY = (

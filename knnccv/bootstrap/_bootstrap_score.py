@@ -21,6 +21,7 @@ from ._resubstitution import resubstitution
 from ._result import BootstrapScore
 
 MAX_NEIGHBORS = 500
+MAX_DRAWS = 2**53  # larger integers are no doubles
 
 
 def bootstrap_score(
@@ -52,7 +53,7 @@ def bootstrap_score(
     variant : {"nn", "knn", "rank", "confidence", "regression"}, default "knn"
         The rule, with the parameters of `complete_cv`. K (or R) is at most `n_draws`, 500, and N - 1.
     n_draws : int, optional
-        Draws of a bootstrap sample, at least K. Default: n_items.
+        Draws of a bootstrap sample, from K to 2**53. Default: n_items.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
@@ -76,6 +77,11 @@ def bootstrap_score(
     ------
     ValueError, TypeError
         If an argument is not allowed; the message says what is allowed.
+
+    Warns
+    -----
+    SlowComputationWarning
+        If votes of many neighbors, or tied samples of several classes, take more than a minute.
 
     Notes
     -----
@@ -162,6 +168,9 @@ def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
     number = check_integer("n_draws", n_draws, 1)
     if number < n_nearest:
         msg = f"n_draws must be at least the number of nearest neighbors, {n_nearest}, got {number}"
+        raise ValueError(msg)
+    if number > MAX_DRAWS:
+        msg = f"n_draws must be at most 2**53, got {number}"
         raise ValueError(msg)
     return number
 

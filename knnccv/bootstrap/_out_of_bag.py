@@ -8,10 +8,11 @@ import numpy as np
 
 from .._parallel import for_each, stop_flag
 from .._typing import Array, Kernel
-from ..driver import SCORE_ROWS, ScoringProblem, score_rows, usable_lengths
+from ..driver import SCORE_ROWS, ScoringProblem, alike_samples, score_rows, usable_lengths
 from ..kernel import Constraints, Tables, Task, compile_driver, compile_kernel, constraints_for
 from ..neighbors import Neighbors
 from ..voting import BRIER, VOTE_SHARE, tie_quadrature
+from ._forecast import announce
 from ._kernels import BootstrapFields, bootstrap_regression, bootstrap_votes
 from ._share_kernels import ShareFields, bootstrap_rank, bootstrap_shares, log_vote_weights
 from ._weights import moment_weights, undecided, vote_weights
@@ -30,23 +31,29 @@ class OutOfBag(NamedTuple):
 def out_of_bag(
     problem: ScoringProblem, near: Neighbors, n_draws: int, tol: float, n_jobs: int | None
 ) -> OutOfBag:
-    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided."""
+    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided.
+
+    Samples with equal features and equal targets share a score.
+    """
     n_items, average_ties = near.n_items, problem.ties == "random"
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     labels = problem.kernel_labels()
-    kernel = compile_kernel(_kernel(problem), "the bootstrap")
+    kernel = compile_kernel(_special_kernel(problem) or bootstrap_votes, "the bootstrap")
     compile_driver(score_rows, SCORE_ROWS)
     longest = near.max_depth
     fixed = undecided(n_draws, n_items - 1, longest, n_nearest)
     enough = int(np.argmax(fixed <= tol / 2)) if (fixed <= tol / 2).any() else longest
     depth = min(max(enough, 1) + average_ties, longest)
     scores, tails = np.empty(n_items), np.ones(n_items)
-    rows, deepest = np.arange(n_items), depth
+    alike = alike_samples(problem, near)
+    rows, deepest = np.arange(n_items) if alike is None else np.unique(alike), depth
+    announced = _special_kernel(problem) is not None
     while len(rows):
         deepest = depth
         near.prepare(depth)
         if len(rows) == n_items:
             near.search_all(depth, n_jobs=n_jobs)
+        announced = announced or announce(problem, near, rows, depth, n_nearest, n_jobs)
         constraints = _constraints(problem, n_draws, n_items, depth, n_nearest)
 
         def fill(block: Array, depth: int = depth, constraints: Constraints = constraints) -> None:
@@ -62,6 +69,8 @@ def out_of_bag(
         for_each(fill, blocks_of(near, rows, depth), n_jobs)
         rows = rows[tails[rows] > tol / 2] if depth < longest else rows[:0]
         depth = min(2 * depth, longest)
+    if alike is not None:
+        scores, tails = scores[alike], tails[alike]
     return OutOfBag(scores, tails, deepest)
 
 
@@ -71,9 +80,10 @@ def blocks_of(near: Neighbors, rows: Array, depth: int) -> list[Array]:
     return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
 
-def _kernel(problem: ScoringProblem) -> Kernel:
+def _special_kernel(problem: ScoringProblem) -> Kernel | None:
+    """The kernel of a rule that needs no distribution of all votes, and is fast; None for votes."""
     special = {"regression": bootstrap_regression, "confidence": bootstrap_shares, "rank": bootstrap_rank}
-    return special.get(problem.variant.name, bootstrap_votes)
+    return special.get(problem.variant.name)
 
 
 def _constraints(

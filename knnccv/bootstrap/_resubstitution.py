@@ -8,7 +8,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import ScoringProblem, known_set_scorer
+from ..driver import ScoringProblem, alike_samples, known_set_scorer
 from ..kernel import Labels
 from ..neighbors import NeighborLists, Neighbors
 from ._out_of_bag import blocks_of
@@ -31,7 +31,8 @@ def resubstitution(
 ) -> Resubstitution:
     """Score every sample with the rule's own kernel; `weights` (n_items,) are those of the mean target.
 
-    The sample is its own nearest neighbor, at distance 0.
+    The sample is its own nearest neighbor, at distance 0. Samples with equal features and equal targets
+    share a score.
     """
     n_items, average_ties = near.n_items, problem.ties == "random"
     codes, values = problem.kernel_labels()
@@ -45,7 +46,9 @@ def resubstitution(
     found = np.empty((1 + n_labels, n_items))
     unknown = np.zeros(n_items)
     longest = near.max_depth
-    rows, depth = np.arange(n_items), min(n_nearest, longest)
+    alike = alike_samples(problem, near)
+    each = np.arange(n_items) if alike is None else np.unique(alike)
+    rows, depth = each, min(n_nearest, longest)
     while len(rows):
         near.prepare(depth)
 
@@ -63,8 +66,10 @@ def resubstitution(
                 found[number, block] = scorer.scores(whole, closed, targets, labels, average_ties)
 
         for_each(fill, blocks_of(near, rows, depth), n_jobs)
-        rows = np.flatnonzero(unknown) if depth < longest else rows[:0]
+        rows = each[unknown[each] > 0] if depth < longest else rows[:0]
         depth = min(2 * depth, longest)
+    if alike is not None:
+        found, unknown = found[:, alike], unknown[alike]
     return Resubstitution(found[0], found[1:], unknown)
 
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 from ._alike_samples import alike_samples, one_of_alike
 from ._complete_cv import complete_cv
 from ._depth import first_depth
-from ._forecast import SlowComputationWarning, announce_profile, callers_level, of_many
+from ._forecast import LONG, SlowComputationWarning, announce_profile, callers_level, in_words, of_many
 from ._half_scores import TOLERANCE, depth_for_halves, score_halves, search_block, within_half
 from ._halves import (
     FEWEST_GROUPS,
@@ -65,6 +65,7 @@ from ._trials import item_shares, score_runs, trial_scorer
 __all__ = [
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
+    "LONG",
     "MOST_UNDECIDED",
     "SCORE_ROWS",
     "TIES",
@@ -91,6 +92,7 @@ __all__ = [
     "first_depth",
     "halvings_of",
     "has_grown",
+    "in_words",
     "is_accuracy",
     "item_shares",
     "known_set_scorer",

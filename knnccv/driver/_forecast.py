@@ -46,7 +46,7 @@ ROOTS = tuple(str(Path(__file__).parents[2] / name) for name in ("knnccv", "knnc
 
 
 class SlowComputationWarning(UserWarning):
-    """The computation will take long because of large tied groups."""
+    """The computation will take long, in most cases because of large tied groups."""
 
 
 def hardest(problem: ScoringProblem, depth: int) -> float:

@@ -7,6 +7,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
+import numpy as np
+
 from .._labels import EncodedLabels
 from .._validation import check_choice, check_real
 
@@ -77,5 +79,7 @@ def by_class(average: Any) -> bool:
 
 
 def _exactly(share: Any) -> Fraction:
-    """The share as it is written: 0.9 is 9/10."""
-    return Fraction(share) if isinstance(share, Rational) else Fraction(repr(float(share)))
+    """The share as it is written: 0.9 is 9/10, also in single precision."""
+    if isinstance(share, Rational):
+        return Fraction(share)
+    return Fraction(repr(share) if type(share) is float else np.format_float_scientific(share))

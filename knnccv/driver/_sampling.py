@@ -19,11 +19,17 @@ MOST_DRAWS = 10_000_000
 
 @dataclass(frozen=True)
 class Sampling:
-    """The checked arguments `method`, `n_draws` and `random_state`."""
+    """The checked arguments `method`, `n_draws` and `random_state`, as a number."""
 
     method: str
     n_draws: int
-    seed: int
+    random_state: int
+
+    @property
+    def seed(self) -> int:
+        """The seed of all streams of random numbers, 64 bits."""
+        sequence = np.random.SeedSequence(self.random_state)
+        return int(sequence.generate_state(1, np.uint64)[0])
 
 
 def check_sampling(method: Any, n_draws: Any, random_state: Any) -> Sampling:
@@ -36,8 +42,7 @@ def check_sampling(method: Any, n_draws: Any, random_state: Any) -> Sampling:
     """
     check_choice("method", method, METHODS)
     n_draws = check_n_draws(n_draws)
-    sequence = np.random.SeedSequence(fixed_seed(random_state))
-    return Sampling(method, n_draws, int(sequence.generate_state(1, np.uint64)[0]))
+    return Sampling(method, n_draws, fixed_seed(random_state))
 
 
 def check_n_draws(n_draws: Any) -> int:

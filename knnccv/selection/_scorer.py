@@ -223,7 +223,7 @@ def _check_problem(problem: ScoringProblem) -> None:
         raise ValueError(msg)
     variant, parameters = problem.variant, problem.parameters
     if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
-        msg = f"y has 1 class, {problem.labels.classes[0]!r}; a choice of columns needs at least 2"
+        msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
         raise ValueError(msg)
 
     def no_mean(**_: Any) -> Array:

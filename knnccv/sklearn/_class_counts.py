@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from .._labels import EncodedLabels, labels_of
@@ -89,7 +90,10 @@ def n_class_counts(design: Design, labels: EncodedLabels) -> int:
         size = sum(kind.n_train)
         ways = [1] + [0] * size  # by the number of training samples
         for count in labels.counts.tolist():
-            ways = [sum(ways[max(n - count, 0) : n + 1]) for n in range(size + 1)]
+            sums = list(accumulate(ways))
+            ways = sums[: count + 1] + [
+                more - less for more, less in zip(sums[count + 1 :], sums, strict=False)
+            ]
         total += ways[size]
     return total
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from knnccv import Neighbors, bootstrap_score
+from knnccv import Neighbors, SlowComputationWarning, bootstrap_score
 from knnccv.datasets import load_wine
 
 RNG = np.random.default_rng(0)
@@ -99,6 +99,12 @@ def test_the_full_kernel_of_the_rule_is_not_compiled_where_the_light_one_serves(
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_endless_draws_are_the_nearest_sample_alone():
+    nearest = bootstrap_score(X, Y, n_neighbors=5, n_draws=2**53)
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(40, np.inf))
+    assert nearest.per_item.tolist() == (Y[D.argmin(axis=1)] == Y).tolist()
+
+
 def test_losses_have_the_sign_of_losses():
     accuracy = bootstrap_score(X, Y, n_neighbors=3)
     loss = bootstrap_score(X, Y, n_neighbors=3, loss=1 - np.eye(3))
@@ -159,6 +165,49 @@ def test_approximate_neighbors_are_not_certified():
     assert "approximate" in repr(found)
 
 
+@pytest.mark.parametrize("name", ["knn", "confidence", "regression"])
+def test_equal_samples_share_a_score(name):
+    y = Y % 2
+    copies = Neighbors.from_data(TIED)
+    apart = Neighbors.from_lists(*copies.kneighbors(39))  # lists do not tell which samples are equal
+    found, expected = (bootstrap_score(X, y, name, n_neighbors=4, n_draws=20) for X in (copies, apart))
+    assert found.per_item == pytest.approx(expected.per_item, abs=1e-12)
+    apparent = found.per_item_resubstitution
+    assert apparent == pytest.approx(expected.per_item_resubstitution, abs=1e-12)
+    assert found.no_information == pytest.approx(expected.no_information, abs=1e-12)
+    for x in range(40):
+        same = (TIED[x] == TIED).all(axis=1) & (y == y[x])
+        assert (found.per_item[same] == found.per_item[x]).all()
+        assert (apparent[same] == apparent[x]).all()
+
+
+def test_long_runs_are_announced():
+    rng = np.random.default_rng(0)
+    many, y = rng.integers(0, 40, (3000, 2)), rng.integers(0, 10, 3000)
+
+    class Started(Exception):
+        pass
+
+    def stop(*_, **__):
+        raise Started
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("knnccv.bootstrap._out_of_bag.for_each", stop)
+        for k, ties, words in (
+            (15, "random", "about . minutes? with 1 worker: votes of 15 .* 10 classes, averaged over all"),
+            (
+                200,
+                "index",
+                "(minutes|hours) with 1 worker: votes of 200 nearest draws among 10 classes. F",
+            ),
+        ):
+            with pytest.warns(SlowComputationWarning, match=words), pytest.raises(Started):
+                bootstrap_score(many, y, n_neighbors=k, ties=ties, n_jobs=1)
+        for name, k, ties in (("knn", 5, "random"), ("knn", 15, "index"), ("confidence", 50, "random")):
+            with pytest.raises(Started):  # and no warning
+                bootstrap_score(many, y, name, n_neighbors=k, ties=ties, n_jobs=1)
+
+
 def test_a_result_shows_itself():
     found = bootstrap_score(X, Y, n_neighbors=3)
     assert repr(found).startswith("<BootstrapScore of 40 samples, 40 draws, knn(n_neighbors=3")
@@ -178,6 +227,7 @@ REFUSED = {
         ValueError,
         "n_draws must be at least the number of nearest neighbors, 5",
     ),
+    "endless-draws": ({"n_draws": 10**30}, ValueError, r"n_draws must be at most 2\*\*53, got 1000"),
     "half-draws": ({"n_draws": 4.5}, TypeError, "n_draws must be an integer, got 4.5"),
     "bool-draws": ({"n_draws": True}, TypeError, "n_draws must be an integer, got True"),
     "text-draws": ({"n_draws": "all"}, TypeError, "n_draws must be an integer, got 'all'"),

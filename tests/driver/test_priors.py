@@ -134,6 +134,15 @@ def test_decimals_are_read_as_written():
     assert found.exact.denominator <= 10 * 8 * 5 * 3
 
 
+def test_shares_in_single_precision_are_read_as_written():
+    asked = X[::4], Y[::4], "nn", LeaveOut(1)
+    shares = {"a": 0.7, "b": 0.2, "c": 0.1}  # as float32 they sum to 1 + 1e-8
+    expected = complete_cv(*asked, average=shares, exact=True).exact
+    for kind in (np.float16, np.float32, np.float64):
+        given = {label: kind(share) for label, share in shares.items()}
+        assert complete_cv(*asked, average=given, exact=True).exact == expected
+
+
 REFUSED = {
     "word": ("classes", ValueError, "average must be one of 'pooled', 'item', 'class', or a mapping"),
     "list": ([0.5, 0.5], ValueError, "or a mapping of label to share, got"),

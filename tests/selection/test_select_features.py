@@ -269,7 +269,7 @@ REFUSED = {
     "text": ({"X": X12.astype(str)}, TypeError, "X must hold real numbers"),
     "estimator": ({"X": StandardScaler()}, TypeError, "fitted"),
     "y-short": ({"y": Y12[:11]}, ValueError, "X has 12 samples, but y has 11 labels"),
-    "y-one-class": ({"y": np.ones(12, int)}, ValueError, "y has 1 class, .*needs at least 2"),
+    "y-one-class": ({"y": np.ones(12, int)}, ValueError, "y has 1 class, 1; .*needs at least 2"),
     "y-real": ({"y": X12[:, 0]}, TypeError, "class labels must be whole numbers"),
     "direction": ({"direction": "both"}, ValueError, "direction must be one of 'forward', 'backward'"),
     "direction-number": ({"direction": 1}, ValueError, "direction must be one of"),

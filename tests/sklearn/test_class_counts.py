@@ -7,7 +7,10 @@ import naive
 import numpy as np
 import pytest
 
+from knnccv import Subsample
+from knnccv._labels import encode_labels
 from knnccv.sklearn import expected_score
+from knnccv.sklearn._class_counts import n_class_counts
 
 pytest.importorskip("sklearn")
 from sklearn.model_selection import KFold, LeavePOut, RepeatedKFold, ShuffleSplit
@@ -73,3 +76,26 @@ def test_too_many_class_counts_are_refused():
             expected_score(
                 KNeighborsClassifier(1), X, y, cv=cv, scoring="balanced_accuracy", method="exact"
             )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_number_of_class_counts_equals_that_of_a_list(seed):
+    rng = np.random.default_rng(seed)
+    labels = encode_labels(rng.integers(0, 4, rng.integers(2, 20)))
+    n_train = int(rng.integers(1, len(labels.codes)))
+    listed = {
+        counts
+        for counts in itertools.product(*(range(n + 1) for n in labels.counts))
+        if sum(counts) == n_train
+    }
+    assert n_class_counts(Subsample(n_train), labels) == len(listed)
+
+
+def test_many_samples_are_refused_at_once():
+    labels = encode_labels(np.arange(300_000) % 3)  # a sum over all pairs of numbers would take an hour
+    n_train = (200_000, 240_000)
+    found = [n_class_counts(Subsample(n), labels) for n in n_train]
+    most = 100_000
+    for n, number in zip(n_train, found, strict=True):
+        least = n - 2 * most  # samples of the first class; the rest is shared by the two others
+        assert number == sum(2 * most - (n - first) + 1 for first in range(least, most + 1))
