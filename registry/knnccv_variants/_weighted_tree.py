@@ -104,7 +104,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     while True:
         steps += 1
         if steps > checkpoint:
-            if steps > max_steps or done * max_steps < steps:
+            if steps > max_steps or 0.0 < done * max_steps < steps:
                 return np.nan
             checkpoint *= 2
         ended = j == n_cells
@@ -124,7 +124,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
             elif share <= slack:
                 slack -= share
                 ended = True
-            elif e > 0:
+            elif e > 0 and share < 1.0:  # a walk that has not branched yet costs little
                 leaf = by_pair and _others_have_no_weight(pair_weights, path[0], j)
                 if not leaf and for_votes and pair_weights[path[0]] < np.inf:
                     steps += chosen[j]
