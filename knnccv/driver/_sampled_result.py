@@ -108,7 +108,7 @@ def summarize_sampled(
     """The mean of drawn scores of the samples `rows`, and of `known` scores of all others."""
     scores, missed, tied, depth = drawn.scores, drawn.missed, drawn.tied, drawn.depth
     variances = drawn.variances
-    sampled = np.ones(scores.shape, bool)
+    sampled: Array = np.ones(scores.shape, bool)
     if known is not None:
         sampled = np.zeros(len(tied), bool)
         sampled[rows] = True
