@@ -6,7 +6,7 @@ import numpy as np
 import problems
 import pytest
 
-from knnccv import KFold, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
+from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
 
 WEIGHTS = ["uniform", "inverse", "dudani", "softmax", *naive_weighted.KERNELS, "ranks"]
 NEIGHBORS = (1, 2, 3, 5)
@@ -263,3 +263,14 @@ def test_distances_below_0_are_refused(weights):
             metric="precomputed",
             n_jobs=1,
         )
+
+
+def test_leave_one_out_with_many_neighbors_is_exact():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((140, 2)), rng.integers(0, 3, 140)
+    found = complete_cv(X, y, "weighted", LeaveOut(1), n_neighbors=125, weights="softmax", temperature=0.1)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2)) + np.diag(np.full(140, np.inf))
+    near = np.argsort(D, axis=1)[:, :125]
+    votes = np.exp((1 - np.take_along_axis(D, near, axis=1)) / 0.1)[:, :, None] * np.eye(3)[y[near]]
+    assert found.certified
+    assert found.per_item.tolist() == (votes.sum(axis=1).argmax(axis=1) == y).tolist()
