@@ -246,7 +246,7 @@ ARGUMENTS = {
     "average-unknown": (
         lambda: {"average": "macro"},
         ValueError,
-        "average must be one of 'pooled', 'item', 'class', got 'macro'",
+        "average must be one of 'pooled', 'item', 'class', or a mapping of label to share, got 'macro'",
     ),
     "average-none": (lambda: {"average": None}, ValueError, "average must be one of .*got None"),
     "average-true": (lambda: {"average": True}, ValueError, "average must be one of .*got True"),

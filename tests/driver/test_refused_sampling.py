@@ -159,13 +159,13 @@ def test_functions(function, error, message):
             {"fixed_by_distance": giving_up},
             {"method": "exact"},
             ValueError,
-            "leaves 1 samples out, the first is 4: they would take too long; method='auto' estimates",
+            r"cannot score 1 of 24 samples exactly \(the first is sample 4\): .*; method='auto' estimates",
         ),
         (
             {"fixed_by_distance": giving_up, "decide": None},
             {},
             ValueError,
-            "leaves 1 samples out, the first is 4, and has no function decide to estimate their scores",
+            r"exactly \(the first is sample 4\): .*, and it has no function decide to estimate",
         ),
     ],
 )
