@@ -62,10 +62,11 @@ PROTOCOLS = [
     (("--protocol", "cuhk03"), (cuhk03(), *CAMS), {}),
     (("--protocol", "sysu-indoor", "--shots", 2), (Gallery.sysu("indoor-search", 2), *CAMS), {}),
     (("--protocol", "sysu-all"), (Gallery.sysu(), *CAMS), {}),
-    (
+    pytest.param(
         ("--per-identity", 2, "--exclude", "same-identity-camera", "--ties", "random"),
         (Gallery(per_identity=2),),
         {"exclude": SameIdentityAndCamera(*CAMS), "ties": "random"},
+        marks=pytest.mark.slow,
     ),
     (
         ("--shots", 1, "--per-camera", "--exclude", "same-camera", "--rank", "identity"),

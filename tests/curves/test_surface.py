@@ -425,6 +425,7 @@ def test_stratified_ranks_are_complete_cv(source, decimals):
                     assert off <= single.error_bound + result.error_bound[row, column]
 
 
+@pytest.mark.slow
 def test_short_lists_show_in_the_bound_of_stratified_ranks():
     whole = Neighbors.from_data(X3, "sqeuclidean")
     near = Neighbors.from_lists(whole.kneighbors(20)[0])
@@ -435,6 +436,7 @@ def test_short_lists_show_in_the_bound_of_stratified_ranks():
     assert (np.abs(result.scores - full.scores) <= result.error_bound + full.error_bound).all()
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_in_stratified_ranks():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(1200, 12)), np.arange(1200) % 60
