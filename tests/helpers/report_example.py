@@ -93,12 +93,11 @@ def answer(
     spread = 120.0 if loss else 0.024
     without = {
         "interval": None,
-        "standard_error": None,
         "no_interval": "a class has two items: halves of the data cannot be drawn",
     }
     both = {"interval": {"low": best_score - spread, "high": best_score + spread, "level": 0.95}}
     default = curves[0]["scores"][4]
-    more = {"split_std": spread * 1.2, "standard_error": spread / 2}
+    more = {"split_std": spread * 1.2, "standard_error": spread / 2 if intervals else None}
     return {
         "knnccv": "1.8.0",
         "task": "regression" if regression else "classification",
