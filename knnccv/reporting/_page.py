@@ -100,7 +100,7 @@ def _number(value: float | None) -> str:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    text = f"{value:.4g}"
+    text = f"{value:.4f}" if 0.1 <= abs(value) <= 1 else f"{value:.4g}"
     if "e" in text and 1e4 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return text.replace("-", "−", 1) if text.startswith("-") else text

@@ -134,7 +134,7 @@ def _intervals(rows: list[Row], measure: str, range_name: str = POPULATION) -> P
         )
         legend.append(Entry(SPLIT, 2, "line", (5, 3)))
     layers.append(base.mark_point(filled=True, size=110, opacity=1, style="color-0").encode(x=x))
-    return Picture(_spec(alt.layer(*layers).properties(height=alt.Step(52), width="container")), legend)
+    return Picture(_spec(alt.layer(*layers).properties(height=52 * len(rows), width="container")), legend)
 
 
 def _settings(answer: dict[str, Any]) -> Picture | None:
@@ -289,15 +289,16 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
         ],
     )
     layers = [
-        base.mark_rect().encode(color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1]), legend=None)),
+        base.mark_rect().encode(color=alt.Color("share:Q", scale=alt.Scale(type="sqrt", domain=[0, 1]), legend=None)),
     ]
     if numbered:
-        text = base.mark_text(fontSize=13)
         layers += [
-            text.mark_text(fontSize=13, style="on-low").transform_filter("datum.share < 0.5").encode(text="text:N"),
-            text.mark_text(fontSize=13, style="on-high").transform_filter("datum.share >= 0.5").encode(text="text:N"),
+            base.mark_text(fontSize=13, style=style).transform_filter(side).encode(text="text:N")
+            for style, side in (("on-low", "datum.share < turn"), ("on-high", "datum.share >= turn"))
         ]
-    chart = alt.layer(*layers).add_params(alt.param(name="labels", value=names))
+    chart = alt.layer(*layers).add_params(
+        alt.param(name="labels", value=names), alt.param(name="turn", value=0.5)
+    )
     chart = chart.properties(width=alt.Step(step), height=alt.Step(max(38, step // 2) if numbered else step))
     return Picture(_spec(chart), [], step * len(names) + 150)
 
@@ -330,7 +331,7 @@ def _parts(answer: dict[str, Any]) -> Picture | None:
         )
     )
     legend = [Entry(name, at, "bar") for at, name in enumerate(names)]
-    return Picture(_spec(chart.properties(height=alt.Step(48), width="container")), legend)
+    return Picture(_spec(chart.properties(height=48 * len({row for row, _, _ in parts}), width="container")), legend)
 
 
 def _loo(answer: dict[str, Any]) -> Picture | None:
@@ -397,7 +398,7 @@ def _cell(share: float) -> str:
 
 def setting_name(setting: dict[str, Any]) -> str:
     """A setting in words."""
-    return f"{visible(setting['scaling'])}, {visible(setting['metric'])}, K = {setting['n_neighbors']}"
+    return f"{visible(setting['scaling'])}, {visible(setting['metric'])}, K\u00a0=\u00a0{setting['n_neighbors']}"
 
 
 def _triple(setting: dict[str, Any]) -> tuple[str, str, int]:

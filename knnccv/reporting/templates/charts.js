@@ -11,11 +11,11 @@ function config() {
   const [ink, muted, grid, line] = ["ink", "muted", "grid", "line"].map(color);
   const category = Array.from({ length: 6 }, (_, at) => color(`color-${at}`));
   const marks = {
-    best: { fill: color("best"), stroke: color("paper"), strokeWidth: 1.5 },
-    guess: { stroke: color("guess"), color: color("guess") },
-    muted: { stroke: muted, color: muted },
-    "on-low": { fill: color("on-low") },
-    "on-high": { fill: color("on-high") },
+    best: { color: color("best") },
+    guess: { color: color("guess") },
+    muted: { color: muted },
+    "on-low": { color: color("on-low") },
+    "on-high": { color: color("on-high") },
   };
   category.forEach((value, at) => { marks[`color-${at}`] = { color: value }; });
   return {
@@ -33,10 +33,16 @@ function config() {
   };
 }
 
+// The share at which black and white numbers are equally legible on the colors of a confusion matrix.
+function turned(spec) {
+  const params = spec.params?.map((one) => (one.name === "turn" ? { ...one, value: scheme.matches ? 0.27 : 0.53 } : one));
+  return params ? { ...spec, params } : spec;
+}
+
 async function draw(name) {
   const container = document.getElementById(`chart-${name}`);
   views.get(name)?.finalize();
-  const result = await vegaEmbed(container, specs[name], {
+  const result = await vegaEmbed(container, turned(specs[name]), {
     mode: "vega-lite", renderer: "svg", ast: true, actions: false, config: config(),
     tooltip: { theme: "custom" },
   });
