@@ -278,7 +278,7 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
     ]
     step = max(38, min(64, 420 // len(names))) if numbered else 16
     order = list(range(len(names)))
-    axis = {"labelExpr": "labels[datum.value]", "labelLimit": 110, "labelOverlap": False, "ticks": False, "domain": False}
+    axis = {"labelExpr": "labels[datum.value]", "labelLimit": 150, "labelOverlap": False, "ticks": False, "domain": False}
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("said:O", title="predicted", sort=order, axis=alt.Axis(**axis, labelAngle=-90 if len(names) > 4 else 0)),
         y=alt.Y("true:O", title="true class", sort=order, axis=alt.Axis(**axis)),
@@ -300,7 +300,7 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
         alt.param(name="labels", value=names), alt.param(name="turn", value=0.5)
     )
     chart = chart.properties(width=alt.Step(step), height=alt.Step(max(38, step // 2) if numbered else step))
-    return Picture(_spec(chart), [], step * len(names) + 150)
+    return Picture(_spec(chart), [], step * len(names) + 190)
 
 
 def _parts(answer: dict[str, Any]) -> Picture | None:
@@ -391,9 +391,7 @@ def _size_axis(sizes: Sequence[int]) -> alt.Axis:
 
 
 def _cell(share: float) -> str:
-    if share <= 0:
-        return ""
-    return "<1" if share < 0.005 else f"{100 * share:.0f}"
+    return f"{100 * share:.0f}" if share >= 0.005 else ""
 
 
 def setting_name(setting: dict[str, Any]) -> str:

@@ -270,7 +270,7 @@ def _items(
                 for j in range(5)
             ],
         }
-        for at, index in enumerate(rng.choice(n_items, n_shown, replace=False))
+        for at, index in enumerate(rng.choice(n_items, n_shown, replace=n_shown > n_items))
     ]
     counts = {"never_right": n_shown // 3, "suspicious": n_shown // 3, "conflicting_duplicates": 0}
     return {

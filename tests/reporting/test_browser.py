@@ -85,7 +85,7 @@ def test_pictures_are_drawn_and_the_table_is_sorted_by_the_keyboard(opened):
         box = page.locator(f"#chart-{name} svg").bounding_box()
         assert box["width"] > 200
         assert box["height"] > 60
-        assert page.locator(f"#chart-{name}[role=img]").get_attribute("aria-label")
+        assert page.locator(f"[role=img]:has(> #chart-{name})").get_attribute("aria-label")
     button = page.locator("#item-table th[data-key=score] button")
     button.focus()
     page.keyboard.press("Enter")
@@ -120,6 +120,8 @@ def test_pointing_at_a_curve_shows_its_values(opened):
         tooltip.wait_for(timeout=5000)
         text = tooltip.inner_text()
         assert all(word in text for word in words), (name, text)
+        assert "undefined" not in text
+        assert "NaN" not in text
         page.mouse.move(2, 2)
 
 
@@ -229,7 +231,7 @@ def test_hostile_content_is_shown_and_not_executed(opened):
     assert cells == ["bell␇ null␀ escape␛[31m line\nbreak tab\tend"] * 6
     page.locator("#item-search").fill(example.HOSTILE["script"])
     page.locator("#chart-confusion").scroll_into_view_if_needed()
-    page.locator("#chart-confusion svg .mark-rect path").first.hover()
+    page.locator("#chart-confusion svg .mark-rect path").first.hover(force=True)
     page.locator("#vg-tooltip-element.visible").wait_for()
     assert "<script>" in page.locator("#vg-tooltip-element").inner_text()
     assert page.evaluate("window.__executed") is None
@@ -251,8 +253,11 @@ def test_print_is_white_and_has_no_buttons(opened):
 
 @needs_axe
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", [{}, {"regression": True}, {"hostile": True}, {"n_classes": 40}], ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [("light", {}), ("dark", {"regression": True}), ("dark", {"hostile": True}), ("light", {"n_classes": 40})],
+    ids=["plain", "regression", "hostile", "forty-classes"],
+)
 def test_axe_finds_no_serious_violation(opened, scheme, kind):
     page = opened(scheme=scheme, width=1000, **kind)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
