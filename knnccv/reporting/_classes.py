@@ -31,8 +31,8 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        labels, as text, in sorted order of the labels; confusion, with ``confusion[i][j]`` the expected
-        share of class i that is predicted as class j, or None, and then no_confusion says why; confused, the
+        labels, as text, in the order of the labels; confusion, with ``confusion[i][j]`` the expected share
+        of class i that is predicted as class j, or None, and then no_confusion says why; confused, the
         largest entries off the diagonal; per_class, balanced_accuracy and conclusion.
     """
     if study.task != "classification":
@@ -48,7 +48,9 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     matrix, reason = _confusion(study, len(labels))
     confused = [] if matrix is None else _confused(labels, matrix)
     if matrix is not None and len(labels) > MOST_CLASSES:
-        reason = f"{len(labels)} classes: a matrix of more than {MOST_CLASSES} is not shown, only the largest entries"
+        reason = (
+            f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
+        )
     shown = matrix is not None and not reason
     return {
         "labels": labels,
@@ -90,7 +92,8 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
     tested = [at for at, each in enumerate(per_class) if each["score"] is not None]
     worst = min(tested, key=lambda at: per_class[at]["score"])
     score = per_class[worst]["score"]
-    if min(1 - per_class[at]["score"] for at in tested) == max(1 - per_class[at]["score"] for at in tested):
+    same = len({per_class[at]["score"] for at in tested}) == 1
+    if same:
         text = f"All classes are recognized equally often, in {score:.1%} of the cases"
     else:
         text = f"Class {labels[worst]} is recognized worst, in {score:.1%} of the cases"
@@ -99,7 +102,7 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
         off[worst] = 0.0
         taken = int(off.argmax())
         if off[taken] > SMALLEST_SHARE:
-            whose = "" if text.startswith("Class") else f" of class {labels[worst]}"
+            whose = f" of class {labels[worst]}" if same else ""
             text += f"; {off[taken]:.1%}{whose} are taken for class {labels[taken]}"
     return text + "."
 

@@ -45,8 +45,8 @@ def items_section(study: Study) -> dict[str, Any]:
     -------
     dict
         counts, the number of items of each reason, None where a reason does not apply; items, at most 500
-        of them: their number in the given table, label, score (A_x), influence, reasons, cells and 3 nearest
-        neighbors, for a regression also target, prediction and bias; shown and of, how many are listed of
+        of them: their number in the given table, label, score (A_x), influence, reasons, cells and 3
+        nearest neighbors, for a regression also target, prediction and bias; shown and of, how many are listed of
         how many; indices, all items of each reason in ascending order, at most 100,000 of a reason;
         indices_cut, the reasons with more; thresholds, the scores that decide; note, what was left out and
         why, or None; conclusion.
@@ -171,14 +171,15 @@ def _conclusion(task: str, n_items: int, counts: dict[str, int], total: int, wit
             else f"the {worst} largest expected errors are listed"
         )
     if counts.get(NEVER_RIGHT):
-        parts.append(f"{_are(counts[NEVER_RIGHT])} never classified correctly, by no training set")
+        parts.append(f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set")
     if counts.get(SUSPICIOUS):
-        why = " and lower the score by their presence" if with_influence else ""
-        parts.append(f"{_are(counts[SUSPICIOUS])} mostly taken for another class{why}")
+        number = counts[SUSPICIOUS]
+        why = f", and {'lowers' if number == 1 else 'lower'} the score" if with_influence else ""
+        parts.append(f"{_are(number)} taken for another class more often than for the labeled one{why}")
     if counts[DUPLICATES]:
         what = "label" if task == "classification" else "target"
         number = counts[DUPLICATES]
-        parts.append(f"{number:,} items equal another item with a different {what}")
+        parts.append(f"{number:,} have an equal row with a different {what}")
     text = "; ".join(parts)
     return f"Of {n_items:,} items, {text}."
 

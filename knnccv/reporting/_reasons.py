@@ -57,9 +57,9 @@ def mark_labels(
 ) -> Marked:
     """Mark items of a classification.
 
-    Never right: A_x is at most the error bound of the score. Suspicious: A_x is below 1 / n_classes, so that
-    some other class is predicted more often than the item's own, and the score would be better without the
-    item, by more than the error bound of the influence.
+    Never right: A_x is at most the error bound of the score. Suspicious: A_x is below 1 / n_classes, so
+    that some other class is predicted more often than the item's own, and the score would be better without
+    the item, by more than the error bound of the influence.
 
     Parameters
     ----------

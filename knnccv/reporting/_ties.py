@@ -26,8 +26,8 @@ def ties_section(study: Study) -> dict[str, Any]:
     Returns
     -------
     dict
-        n_items, n_tied, score, low and high as in `knnccv.CompleteCV.tie_report`; n_dependent, the number of
-        items whose expected score depends on the order of tied samples; width, high - low; exact_range;
+        n_items, n_tied, score, low and high as in `knnccv.CompleteCV.tie_report`; n_dependent, the number
+        of items whose expected score depends on the order of tied samples; width, high - low; exact_range;
         error_bound; measure; conclusion.
     """
     found = study.best.tie_report()
