@@ -45,11 +45,11 @@ def items_section(study: Study) -> dict[str, Any]:
     -------
     dict
         counts, the number of items of each reason, None where a reason does not apply; items, at most 500
-        of them: their number in the given table, label, score (A_x), influence, reasons, cells and 3
-        nearest neighbors, for a regression also target, prediction and bias; shown and of, how many are listed of
-        how many; indices, all items of each reason in ascending order, at most 100,000 of a reason;
-        indices_cut, the reasons with more; thresholds, the scores that decide; note, what was left out and
-        why, or None; conclusion.
+        of them: their number in the given table, label, score (A_x), influence (the score minus the score
+        without the item), reasons, cells and 3 nearest neighbors, for a regression also target, prediction
+        and bias; shown and of, how many are listed of how many; indices, the items of each reason in
+        ascending order, of more than 100,000 the worst; indices_cut, the reasons with more; thresholds, the
+        scores that decide; note, what was left out and why, or None; conclusion.
     """
     groups = row_groups(study.X)
     influence: Influence | None = None
