@@ -1,12 +1,12 @@
 """Estimates of what the sections on classes and items cost, from sizes alone, never from the clock.
 
-The unit is about a second of two busy processors. They were fitted to 20,000 items with 20 columns, 2 to 10
+The unit is about a second of one processor. They were fitted to 20,000 items with 20 columns, 2 to 10
 classes and K from 1 to 50.
 """
 
 from __future__ import annotations
 
-CONFUSION_LIMIT = 15.0
+CONFUSION_LIMIT = 20.0
 INFLUENCE_LIMIT = 20.0
 COUNTED = 15
 """The largest K for which the votes of several classes are counted in one walk."""
