@@ -12,6 +12,7 @@ from .._training_set_count import magnitude, magnitude_of_log10
 from ..driver import CompleteCV
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
+from ._lists import enough_depth, keep_lists
 from ._settings import LEVEL, finite
 from ._study import Setting, Study
 
@@ -21,6 +22,8 @@ MAX_EXACT_LOG = 1000
 
 def scores_section(study: Study) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
+    depth = enough_depth(len(study.y), study.train_size, study.n_neighbors)
+    keep_lists(study.near, depth, study.n_jobs)
     study.best = study.score(study.best_setting)
     same = study.best_setting == study.default_setting
     study.default = study.best if same else study.score(study.default_setting)
