@@ -29,7 +29,7 @@ from .options import (
 )
 from .report_command import add_report
 from .retrieval_command import add_retrieval
-from .notes import print_notes
+from .notes import print_notes, shows_progress
 from .table_options import add_table
 
 Commands = Any  # the type that add_subparsers() returns is private
@@ -225,7 +225,12 @@ def add_reproduce(commands: Commands) -> None:
         help="also write NAME.md, NAME.csv and pictures there; for all also report.html",
     )
     parser.add_argument("--fresh", action="store_true", help="compute again even if the report is cached")
-    parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show a progress bar, for all one over all tables (default: on a terminal, after two seconds, if "
+        "tqdm is installed)",
+    )
     parser.set_defaults(run=run_reproduce)
 
 
@@ -309,7 +314,11 @@ def run_datasets(args: argparse.Namespace) -> int:
 def run_reproduce(args: argparse.Namespace) -> int:
     """Print a table of the literature beside its reproduction."""
     report = reproduce(
-        args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
+        args.name,
+        quick=args.quick,
+        folder=args.out,
+        progress=shows_progress(args.progress),
+        fresh=args.fresh,
     )
     print(report.to_text())
     for failure in report.failures:
