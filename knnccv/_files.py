@@ -54,7 +54,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise _Checked
 
 
-class _Checked(Exception):  # noqa: N818 (no error)
+class _Checked(Exception):
     pass
 
 

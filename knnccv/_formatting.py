@@ -45,9 +45,7 @@ def uncertified(result: Result) -> Result:
     return marked
 
 
-def html_table(
-    caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None
-) -> str:
+def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:
     """Return a table of HTML: a caption, and rows whose first cells are headings; all text is escaped.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The small tables that results show in notebooks: every number is the result's, and all text is escaped."""
+"""The small tables of results in notebooks: every number is the result's, and all text is escaped."""
 
 from __future__ import annotations
 
@@ -129,7 +129,10 @@ def test_text_is_escaped(scored):
 def test_retrieval_shows_all_scores():
     ids = np.array([0, 0, 1, 1, 2, 2])
     found = expected_retrieval(
-        np.abs(np.subtract.outer([0.0, 1.5, 4.0], [0, 1, 2, 3, 4, 5])), [0, 1, 2], ids, Gallery(per_identity=1)
+        np.abs(np.subtract.outer([0.0, 1.5, 4.0], [0, 1, 2, 3, 4, 5])),
+        [0, 1, 2],
+        ids,
+        Gallery(per_identity=1),
     )
     texts = read(found)
     assert f"{100 * found['ap'].score:.2f} %" in texts

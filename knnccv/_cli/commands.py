@@ -14,6 +14,7 @@ from typing import Any
 from ..reproduce import REPRODUCTIONS, reproduce
 from .curve_command import add_curve
 from .episodes_command import add_episodes
+from .notes import print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
@@ -29,7 +30,6 @@ from .options import (
 )
 from .report_command import add_report
 from .retrieval_command import add_retrieval
-from .notes import print_notes, shows_progress
 from .table_options import add_table
 
 Commands = Any  # the type that add_subparsers() returns is private
@@ -228,8 +228,8 @@ def add_reproduce(commands: Commands) -> None:
     parser.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
-        help="show a progress bar, for all one over all tables (default: on a terminal, after two seconds, if "
-        "tqdm is installed)",
+        help="show a progress bar, for all one over all tables (default: on a terminal, after two seconds, "
+        "if tqdm is installed)",
     )
     parser.set_defaults(run=run_reproduce)
 

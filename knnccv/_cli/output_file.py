@@ -34,7 +34,12 @@ def output_path(option: str, name: str, table: str | None) -> Path:
         msg = f"{option} needs the name of a file: standard output has the answer"
         raise ValueError(msg)
     path = Path(name)
-    if table not in (None, "-") and path.exists() and Path(table).exists() and os.path.samefile(path, table):
+    if (
+        table not in (None, "-")
+        and path.exists()
+        and Path(table).exists()
+        and os.path.samefile(path, table)
+    ):
         msg = f"{option} would overwrite the table {table}; name another file"
         raise ValueError(msg)
     check_writable(path)

@@ -47,8 +47,7 @@ examples:
   knnccv report homes.csv --target price --train-size 0.5 --json
 
 The page is one file that needs no network. Tables with categories (columns without any number) or missing
-values are measured by HEOM, and HVDM for comparison: you choose no distance, and the page says which one was
-used. The page of the guide, docs/guide/report.md, explains every section."""
+values are measured by HEOM and HVDM, and the page says so: the command chooses the distance itself. The page of the guide, docs/guide/report.md, explains every section."""
 
 
 def add_report(commands: Any) -> None:
@@ -244,7 +243,7 @@ def _mixed_note(table: Table) -> list[str]:
         parts.append(f"{len(names)} categorical column{'s' * (len(names) > 1)} ({listed})")
     if n_missing:
         parts.append(f"{n_missing} missing value{'s' * (n_missing > 1)}")
-    return [f"{' and '.join(parts)}: distances are those of HEOM"] if parts else []
+    return [f"{' and '.join(parts)}: the distance is HEOM"] if parts else []
 
 
 def as_text(found: dict[str, Any], out: Path | None) -> str:

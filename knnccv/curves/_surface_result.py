@@ -122,10 +122,11 @@ class Surface(HalvedSurface):
             (int(self.train_sizes[j]), int(self.n_neighbors[at[j]]), f"{self.scores[at[j], j]:.6g}")
             for j in shown
         ]
-        some = f"; {len(shown)} of {len(columns)} sizes" if len(shown) < len(columns) else ""
         caption = (
-            f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {error_line(self)}{some}"
+            f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {error_line(self)}"
         )
+        if len(shown) < len(columns):
+            caption += f"; {len(shown)} of {len(columns)} sizes"
         return html_table(caption, rows, ("training samples", f"best {symbol}", self.measure or "score"))
 
     def best(

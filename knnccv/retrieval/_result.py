@@ -323,7 +323,9 @@ class Retrieval:
                 title = f"{name} at rank {rank}" if np.ndim(found.score) else name
                 rows.append((title, f"{100 * values[rank - 1]:.2f} %", f"{found.error_bound:.1e}"))
         queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
-        return html_table(f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most"))
+        return html_table(
+            f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
+        )
 
 
 def _luck(found: RetrievalScore) -> str:

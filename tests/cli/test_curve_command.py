@@ -115,7 +115,13 @@ def test_the_plot_and_the_table(run, write, monkeypatch):
     status, out, err = run("curve", path, "--target", "label", *SMALL)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    for part in ("accuracy", "training samples", "K:  * 1   o 2", "┌", "accuracy by training samples (rows)"):
+    for part in (
+        "accuracy",
+        "training samples",
+        "K:  * 1   o 2",
+        "┌",
+        "accuracy by training samples (rows)",
+    ):
         assert part in out
     assert "\x1b" not in out
     assert max(map(len, lines[3:22])) <= 70

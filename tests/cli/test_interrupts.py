@@ -112,9 +112,14 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("before", encoding="utf-8")
     path.chmod(0o640)
-    with pytest.raises(KeyboardInterrupt), _files.written_whole(path) as part:
-        part.write_text("half", encoding="utf-8")
-        raise KeyboardInterrupt
+
+    def interrupted_half_way():
+        with _files.written_whole(path) as part:
+            part.write_text("half", encoding="utf-8")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_half_way()
     assert path.read_text(encoding="utf-8") == "before"
     with _files.written_whole(path) as part:
         part.write_text("all", encoding="utf-8")
