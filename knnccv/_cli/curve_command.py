@@ -41,7 +41,8 @@ examples:
   knnccv curve patients.csv --target outcome --drop patient --metric heom --json
 
 Every point is the mean over all training sets of its size, as knnccv.surface computes it; no split is
-drawn. In JSON, scores and error_bound have a row for each of n_neighbors, a column for each of train_sizes."""
+drawn. In JSON, scores and error_bound have a row for each of n_neighbors and a column for each of
+train_sizes."""
 
 
 def add_curve(commands: Any) -> None:

@@ -47,7 +47,8 @@ examples:
   knnccv report homes.csv --target price --train-size 0.5 --json
 
 The page is one file that needs no network. Tables with categories (columns without any number) or missing
-values are measured by HEOM and HVDM, and the page says so: the command chooses the distance itself. The page of the guide, docs/guide/report.md, explains every section."""
+values are measured by HEOM and HVDM, and the page says so: the command chooses the distance itself.
+The page of the guide, docs/guide/report.md, explains every section."""
 
 
 def add_report(commands: Any) -> None:
