@@ -1,0 +1,12 @@
+"""The section on items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._study import Study
+
+
+def items_section(study: Study) -> dict[str, Any] | None:  # noqa: ARG001
+    """Return nothing yet."""
+    return None
