@@ -32,7 +32,7 @@ def learning_section(study: Study) -> dict[str, Any]:
     numbers = sorted({1, best, min(5, part.train_size)})
     sizes = _sizes(part.table.n_items, max(numbers), study.ties)
     near = part.neighbors(study.best_setting.scaling, study.best_setting.metric)
-    curves = []
+    curves: list[dict[str, Any]] = []
     for k in numbers:
         cells = [_cell(near, part, k, size) for size in sizes]
         curves.append(
@@ -42,9 +42,10 @@ def learning_section(study: Study) -> dict[str, Any]:
                 "error_bound": [None if each is None else each[1] for each in cells],
             }
         )
-    scores = next(each["scores"] for each in curves if each["n_neighbors"] == best)
+    scores: list[float | None] = next(each["scores"] for each in curves if each["n_neighbors"] == best)
     known = [(size, score) for size, score in zip(sizes, scores, strict=True) if score is not None]
-    extrapolation, reason = extrapolated(*map(np.array, zip(*known, strict=True)), 2 * part.table.n_items)
+    points = np.array(known)
+    extrapolation, reason = extrapolated(points[:, 0], points[:, 1], 2 * part.table.n_items)
     if extrapolation is None:
         study.notes.append(f"The learning curve is not extrapolated: {reason}.")
     return {

@@ -138,8 +138,8 @@ def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> li
             key: each.half_scores(part.effort.n_halvings, random_state=part.random_state)
             for key, each in eligible.items()
         }
-    except ValueError as error:
-        part.notes.append(f"Settings are not compared statistically: {error}.")
+    except ValueError as reason:
+        part.notes.append(f"Settings are not compared statistically: {reason}.")
         return [{"scaling": best[0], "metric": best[1], "n_neighbors": [int(found[best].n_neighbors[row])]}]
     reference = halves[best]
     factor = float(stdtrit(degrees_of_freedom(reference.n_units, len(reference.scores)), (1 + LEVEL) / 2))
