@@ -26,4 +26,4 @@ def test_a_command_of_the_guide(run, monkeypatch, command, shown):
 def test_the_table_of_the_guide_begins_as_shown():
     shown = CONSOLES[0].split("\n", 1)[1]
     assert (GUIDE / "patients.csv").read_text(encoding="utf-8").startswith(shown)
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
