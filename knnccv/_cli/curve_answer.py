@@ -97,8 +97,9 @@ class CurveAnswer:
         with written_whole(path) as part, warnings.catch_warnings():
             warnings.simplefilter("ignore", InferenceWarning)  # printed as notes
             if path.suffix.lower() == ".csv":
-                with_interval = {} if self.level is None else {"confidence_level": self.level}
-                how = {"interval": self.luck is not None, "random_state": self.seed, **with_interval}
+                how: dict[str, Any] = {"interval": self.luck is not None, "random_state": self.seed}
+                if self.level is not None:
+                    how["confidence_level"] = self.level
                 self.found.to_frame(**how).to_csv(part, index=False, lineterminator="\n")
                 return
             import matplotlib as mpl
@@ -107,19 +108,22 @@ class CurveAnswer:
             import matplotlib.pyplot as plt
 
             x = "train_size" if self.kind == "learning" else "n_neighbors"
-            given = {} if self.level is None else {"interval": self.level, "random_state": self.seed}
+            given: dict[str, Any] = {}
+            if self.level is not None:
+                given = {"interval": self.level, "random_state": self.seed}
             ending = path.suffix.lower()[1:]
             with mpl.rc_context({"svg.hashsalt": "knnccv", "svg.fonttype": "none"}):
                 axes = self.found.plot(x, marker="." if self._n_points == 1 else "", **given)
+                figure: Any = axes.figure
                 try:
                     stamp = {"Date": None} if ending == "svg" else {"Software": None}
-                    axes.figure.savefig(part, format=ending, dpi=150, metadata=stamp)
+                    figure.savefig(part, format=ending, dpi=150, metadata=stamp)
                 finally:
-                    plt.close(axes.figure)
+                    plt.close(figure)
 
     @property
     def _n_points(self) -> int:
-        return self.found.scores.shape[1 if self.kind == "learning" else 0]
+        return int(self.found.scores.shape[1 if self.kind == "learning" else 0])
 
     def as_text(self, out: Path | None) -> str:
         """The plot, or the name of the file, and the table."""
@@ -150,7 +154,7 @@ class CurveAnswer:
         x_name, x, name, values, at = self._axes()
         scores = self.found.scores.ravel()
         most = len(terminal_plot.SIGNS)
-        drawn = range(len(values))
+        drawn = list(range(len(values)))
         if len(values) > most:
             drawn = sorted({round(i) for i in np.linspace(0, len(values) - 1, most).tolist()})
         text = terminal_plot.draw(

@@ -179,7 +179,7 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
         how = {"feature_names": wine.feature_names, "name": "wine"}
     else:
         table = _read(args)
-        X, y, notes = features(table), table.y, [*table.notes, *_mixed_note(table)]
+        X, y, notes = features(table), target(table), [*table.notes, *_mixed_note(table)]
         categorical = [j for j, one in enumerate(table.categorical) if one]
         how = {"feature_names": table.feature_names, "categorical": categorical, "name": table.source}
     print_notes(notes)
@@ -232,6 +232,34 @@ def features(table: Table) -> Array:
             X[~known, j] = None
             X[known, j] = [str(categories[int(code)]) for code in codes[known]]
     return X
+
+
+def target(table: Table) -> Any:
+    """The target, with its name if pandas reads the same table from the file, as the page's code does."""
+    name = Path(table.source)
+    if not name.is_file() or name.suffix.lower() != ".csv" or importlib.util.find_spec("pandas") is None:
+        return table.y
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(name)
+        same = frame[table.target_name].to_numpy().tolist() == table.y.tolist() and all(
+            _is_same(frame[column], table, j) for j, column in enumerate(table.feature_names)
+        )
+    except (ValueError, KeyError, OSError):
+        return table.y
+    return pd.Series(table.y, name=table.target_name) if same else table.y
+
+
+def _is_same(column: Any, table: Table, j: int) -> bool:
+    """Whether a column of pandas holds the numbers, or the categories, of a feature."""
+    import numpy as np
+
+    categories, codes = table.categories[j], table.X[:, j]
+    if categories is None:
+        return np.array_equal(column.to_numpy(np.float64), codes, equal_nan=True)
+    expected = [None if code != code else str(categories[int(code)]) for code in codes.tolist()]
+    return [None if value != value else str(value) for value in column.tolist()] == expected
 
 
 def _mixed_note(table: Table) -> list[str]:

@@ -19,7 +19,7 @@ COMMANDS = re.findall(r"^\$ knnccv (.*)\n((?:[^$].*\n)*)", "".join(CONSOLES), fl
 def test_a_command_of_the_guide(run, monkeypatch, command, shown):
     monkeypatch.chdir(GUIDE)
     status, out, err = run(*shlex.split(command))
-    assert status == (2 if "error" in shown else 0)
+    assert status == (2 if "error: " in shown else 0)
     assert doctest.OutputChecker().check_output(shown, err + out, doctest.ELLIPSIS), err + out
 
 

@@ -25,8 +25,8 @@ MIXED = "x,kind,code,label\n" + "".join(
 MIXED_CELLS = [[None if x % 5 == 0 else x, "uv"[y % 2] if y != 3 else None, y] for x, y, _ in ROWS]
 
 
-@pytest.fixture
-def asked(monkeypatch):
+@pytest.fixture(name="asked")
+def _asked(monkeypatch):
     """The arguments of `knnccv.report`, in place of which a report of a few words is made."""
     from knnccv import reporting
 
@@ -52,7 +52,7 @@ def asked(monkeypatch):
 
 
 def without_seconds(found):
-    return {**found, "method": {k: v for k, v in found["method"].items() if k not in ("seconds",)}}
+    return {**found, "method": {k: v for k, v in found["method"].items() if k not in ("seconds", "code")}}
 
 
 def test_the_arguments_of_report(run, write, asked, tmp_path, monkeypatch):
@@ -138,7 +138,23 @@ def test_the_codes_of_a_table_stand_for_its_categories(write):
     assert read_table(str(write(PLAIN)), "label").categories == (None, None)
 
 
-def test_the_browser(run, write, asked, tmp_path, monkeypatch):
+def test_the_target_has_its_name_where_pandas_reads_the_same(write):
+    pytest.importorskip("pandas")
+    for text, same in (
+        (PLAIN, True),
+        (PLAIN.replace(",", ";"), False),
+        (MIXED, False),  # ? is a text for pandas
+        (MIXED.replace("?", ""), True),
+        (MIXED.replace("u", "None"), False),  # None is no text for pandas
+    ):
+        table = read_table(str(write(text)), "label", mixed=True)
+        found = report_command.target(table)
+        assert getattr(found, "name", None) == ("label" if same else None)
+        assert found.tolist() == LABEL
+
+
+@pytest.mark.usefixtures("asked")
+def test_the_browser(run, write, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or len(opened) == 1)
     page = tmp_path / "a page.html"
