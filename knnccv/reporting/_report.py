@@ -24,6 +24,22 @@ from ._study import Study
 from ._ties import ties_section
 from ._training import checked_neighbors, checked_size
 
+ORDER = (
+    "knnccv",
+    "task",
+    "name",
+    "data",
+    "scores",
+    "settings",
+    "learning",
+    "classes",
+    "items",
+    "ties",
+    "regression",
+    "method",
+)
+"""Of the keys of `Report.to_dict`."""
+
 
 class Report:
     """Everything that `report` found out, as a dictionary and as one page of HTML.
@@ -135,8 +151,8 @@ def report(
     train_size : int or float, default 0.8
         Training samples of the score, as `Subsample` takes them.
     n_neighbors : int or sequence of int, optional
-        The K to compare. Default: 1 to 15, and larger ones in steps up to a tenth of the training samples,
-        at most 51.
+        The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
+        training samples.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -203,7 +219,7 @@ def report(
         put("method", method_section, str(name), _title(y), clock),
     ]
     run_stages(stages, progress)
-    return Report(content)
+    return Report({name: content[name] for name in ORDER})
 
 
 def _title(y: Any) -> str | None:

@@ -11,7 +11,7 @@ from .._validation import check_integer
 from ..designs import Subsample
 
 SMALL_K = 15
-LARGER_K = (21, 31, 51)
+LARGER_K = (21, 31)
 DEFAULT_K = 5
 
 
