@@ -26,6 +26,7 @@ _HOME = {
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
     "RebalancedLeaveOneOut": "designs",
+    "Report": "reporting",
     "SampledCV": "driver",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
@@ -49,6 +50,7 @@ _HOME = {
     "monte_carlo_cv": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
+    "report": "reporting",
     "screened_cv": "montecarlo",
     "surface": "curves",
     "unregister": "variants",
@@ -60,6 +62,7 @@ _MODULES = (
     "episodes",
     "hvdm",
     "plot",
+    "reporting",
     "retrieval",
     "rib",
     "rivals",
@@ -71,7 +74,19 @@ _MODULES = (
 __all__ = sorted([*_HOME, "__version__", *_MODULES])
 
 if TYPE_CHECKING:
-    from . import datasets, episodes, hvdm, plot, retrieval, rib, rivals, selection, sklearn, testing
+    from . import (
+        datasets,
+        episodes,
+        hvdm,
+        plot,
+        reporting,
+        retrieval,
+        rib,
+        rivals,
+        selection,
+        sklearn,
+        testing,
+    )
     from ._warmup import warm
     from .bootstrap import BootstrapScore, bootstrap_score
     from .curves import Surface, loo_curve, loo_identity, surface
@@ -107,6 +122,7 @@ if TYPE_CHECKING:
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors
+    from .reporting import Report, report
     from .valuation import ItemValues, item_values
     from .variants import get_variant, register, registered_variants, unregister, variant_names
 

@@ -1,0 +1,90 @@
+"""What can be afforded: estimates of the work from the size of the data, never from the clock.
+
+The unit is about a second of two processors. The same data give the same choices on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+
+SEARCH_RATE = {
+    "euclidean": 3e10,
+    "cosine": 3e10,
+    "manhattan": 1.2e9,
+    "heom": 1.5e9,
+    "hvdm": 1.5e9,
+}
+"""Pairs times columns that are compared in a unit."""
+SEARCH_LIMIT = 10.0
+"""Units for the search of all rows by one metric, beyond which it is not offered."""
+LEARNING_WORK = 3e8
+"""Samples times K times depth of the lists, in the smallest training sets of a learning curve."""
+TIED_SAMPLE = 64
+"""Rows whose distances are looked at for ties."""
+
+
+class Effort(NamedTuple):
+    """Sizes that fit into the time of a report.
+
+    Attributes
+    ----------
+    n_settings : int
+        Rows on which the settings are compared.
+    n_halvings : int
+        Pairs of random halves for an interval.
+    n_runs : int
+        Runs for the deviation of one split; 0: all that `split_std` takes.
+    learning : int
+        Rows of the learning curve.
+    """
+
+    n_settings: int
+    n_halvings: int
+    n_runs: int
+    learning: int
+
+
+def search_units(n_items: int, n_features: int, metric: str) -> float:
+    """Units of work to compare all rows with each other."""
+    return n_items**2 * max(n_features, 8) / SEARCH_RATE[metric]
+
+
+def effort(n_items: int, ties: float) -> Effort:
+    """Choose the sizes; `ties` is the mean size of the tied groups, 1 without ties."""
+    slow = max(1.0, ties)
+    return Effort(
+        n_settings=min(n_items, max(2000, int(5_000 / slow))),
+        n_halvings=max(20, min(200, int(600_000 / (n_items * slow)))),
+        n_runs=0 if n_items * slow <= 5_000 else max(100, int(4e6 / (n_items * slow))),
+        learning=min(n_items, max(2000, int(20_000 / slow))),
+    )
+
+
+def tie_size(X: Array, random_state: int) -> float:
+    """Mean size of the group of tied distances that a near neighbor belongs to, in a few rows.
+
+    Distances are those of the columns as they are, between some rows and up to 4,000 others; missing values
+    and categories count as numbers. The estimate for all rows is in proportion to their number.
+    """
+    rng = np.random.default_rng(random_state)
+    numbers = np.nan_to_num(X)
+    rows = rng.permutation(len(X))[: TIED_SAMPLE + 4000]
+    few = numbers[rows[:TIED_SAMPLE]]
+    others = numbers[rows[TIED_SAMPLE:]] if len(rows) > 2 * TIED_SAMPLE else numbers[rows]
+    sizes = []
+    for row in few:
+        distances = np.sort(np.square(others - row).sum(axis=1))[: max(len(others) // 10, 10)]
+        _, counts = np.unique(distances, return_counts=True)
+        sizes.append(float(np.square(counts).sum() / counts.sum()))
+    mean = float(np.mean(sizes))
+    return 1.0 + (mean - 1.0) * max(len(X) / len(others), 1.0)
+
+
+def smallest_training_size(n_items: int, largest_k: int, ties: float) -> int:
+    """Start of the learning curve: smaller training sets need deeper lists than can be afforded."""
+    depth_wanted = LEARNING_WORK / (n_items * largest_k * max(1.0, ties))
+    return min(max(2, n_items // 40, round(4 * largest_k * n_items / depth_wanted)), max(2, n_items // 3))

@@ -1,0 +1,101 @@
+"""The section on the data: their size and columns, and the subsample that is studied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._labels import encode_labels
+from .._validation import check_integer
+from ._input import FEWEST_ROWS, TableInput
+from ._study import Study
+
+Cut = dict[str, Any] | None
+
+
+def subsampled(
+    table: TableInput, max_items: int, random_state: int, reason: str = ""
+) -> tuple[TableInput, Cut]:
+    """The table, or a random subsample of `max_items` rows of it, and what the page says about that.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `max_items` or `random_state` is not an integer, or too small.
+    """
+    most = check_integer("max_items", max_items, FEWEST_ROWS)
+    seed = check_integer("random_state", random_state, 0)
+    if table.n_items <= most:
+        return table, None
+    places = np.random.default_rng(seed).choice(table.n_items, most, replace=False)
+    cut = {
+        "n_items": most,
+        "of": table.n_items,
+        "reason": reason or f"max_items={most:,} limits the rows of a report",
+    }
+    return table.take(np.sort(places)), cut
+
+
+def data_section(study: Study, cut: Cut) -> dict[str, Any]:
+    """Return the section."""
+    table = study.table
+    names = np.array(table.names, dtype=object)
+    classes, target = None, None
+    if study.task == "classification":
+        labels = encode_labels(table.y, table.n_items)
+        classes = [
+            {"label": str(label), "n_items": int(count), "share": int(count) / table.n_items}
+            for label, count in zip(labels.classes.tolist(), labels.counts, strict=True)
+        ]
+    else:
+        y = table.y
+        target = {
+            "min": float(y.min()),
+            "max": float(y.max()),
+            "mean": float(y.mean()),
+            "variance": float(y.var()),
+        }
+    return {
+        "n_items": table.n_items,
+        "n_features": len(names),
+        "feature_names": names.tolist(),
+        "categorical": names[table.categorical].tolist(),
+        "constant": names[table.constant].tolist(),
+        "n_missing": table.n_missing,
+        "classes": classes,
+        "target": target,
+        "subsample": cut,
+        "conclusion": _conclusion(study, classes, target, cut),
+    }
+
+
+def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
+    table = study.table
+    rows = (
+        f"{table.n_items:,} rows" if cut is None else f"A random {cut['n_items']:,} of {cut['of']:,} rows"
+    )
+    text = f"{rows} with {_count(len(table.names), 'column')}"
+    if classes is not None:
+        largest = max(classes, key=lambda each: each["n_items"])
+        text += (
+            f" belong to {len(classes)} classes, the largest of which, {largest['label']}, has "
+            f"{largest['share']:.1%} of them"
+        )
+    else:
+        text += (
+            f" have targets from {target['min']:.4g} to {target['max']:.4g} with a mean of "
+            f"{target['mean']:.4g}"
+        )
+    remarks = []
+    if table.categorical.any():
+        remarks.append(f"{_count(int(table.categorical.sum()), 'column')} with categories")
+    if table.n_missing:
+        remarks.append(f"{_count(table.n_missing, 'missing value')}")
+    if table.constant.any():
+        remarks.append(f"{_count(int(table.constant.sum()), 'constant column')}")
+    return text + (f"; there are {', '.join(remarks)}." if remarks else ".")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,228 @@
+"""`report`, the public function, and its result."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .._files import written_whole
+from .._version import __version__
+from ._classes import classes_section
+from ._data import data_section, subsampled
+from ._input import read_input
+from ._items import items_section
+from ._learning import learning_section
+from ._method import Clock, method_section
+from ._regression import regression_section
+from ._scores import scores_section
+from ._settings import choose_setting
+from ._stages import Progress, check_progress, run_stages
+from ._study import Study
+from ._ties import ties_section
+from ._training import checked_neighbors, checked_size
+
+ORDER = (
+    "knnccv",
+    "task",
+    "name",
+    "data",
+    "scores",
+    "settings",
+    "learning",
+    "classes",
+    "items",
+    "ties",
+    "regression",
+    "method",
+)
+"""Of the keys of `Report.to_dict`."""
+
+
+class Report:
+    """Everything that `report` found out, as a dictionary and as one page of HTML.
+
+    Made by `report`. In a notebook it shows itself.
+    """
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number on the page, in the types that JSON has; None where there is no value."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._content))
+        return copy
+
+    def to_html(self) -> str:
+        """Return the page: one HTML document that loads nothing.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or altair is missing: ``pip install 'knnccv[report]'``.
+        """
+        from ._page import render_page
+
+        return render_page(self.to_dict())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file. An existing file is replaced as a whole, or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file; JSON is written where it ends in ``.json``.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        ImportError
+            As `to_html`.
+        """
+        target = Path(path)
+        as_json = target.suffix.lower() == ".json"
+        text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
+        with written_whole(target) as part:
+            part.write_text(text, encoding="utf-8")
+
+    def indices(self, reason: str | None = None) -> list[int]:
+        """Return the numbers of the rows to look at.
+
+        Parameters
+        ----------
+        reason : str, optional
+            Only rows with this reason, such as "never right". Default: all rows listed on the page.
+
+        Raises
+        ------
+        ValueError
+            If no row has this reason; the message lists those that occur.
+        """
+        items = (self._content["items"] or {}).get("items", [])
+        known = sorted({each for item in items for each in item["reasons"]})
+        if reason is not None and reason not in known:
+            msg = f"reason must be one of {', '.join(map(repr, known)) or 'none'}, got {reason!r}"
+            raise ValueError(msg)
+        return [item["index"] for item in items if reason is None or reason in item["reasons"]]
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __repr__(self) -> str:
+        sections = ("data", "scores", "settings", "learning", "classes", "items", "ties", "regression")
+        found = [self._content[name] for name in sections]
+        lines = [each["conclusion"] for each in found if each is not None]
+        return "\n".join([f"<Report on {self._content['name']}>", *lines])
+
+
+def report(
+    X: Any,
+    y: Any,
+    *,
+    task: str | None = None,
+    train_size: int | float = 0.8,
+    n_neighbors: Any = None,
+    feature_names: Sequence[str] | None = None,
+    categorical: Any = None,
+    name: str = "data",
+    max_items: int = 100_000,
+    n_jobs: int | None = None,
+    progress: Progress = False,
+    random_state: int = 0,
+) -> Report:
+    """Report how well nearest neighbors predict a table: one page to look at, and all its numbers.
+
+    It answers with exact scores: how good is the best and the default setting, which number of neighbors,
+    scaling and metric, would more data help, which rows are trouble, and how far to trust this.
+
+    Parameters
+    ----------
+    X : array or pandas.DataFrame of shape (n_items, n_features)
+        At least 5 rows. Text and the category type of pandas are categories, truth values are the numbers 0
+        and 1. Tables with categories or missing values (None, NaN) are measured by `HEOM` and `HVDM`.
+    y : array of shape (n_items,)
+        Class labels, or the numbers to predict. None may be missing.
+    task : {"classification", "regression"}, optional
+        Default: "regression" if y holds numbers that are not all whole, or more than 50 different numbers;
+        otherwise "classification".
+    train_size : int or float, default 0.8
+        Training samples of the score, as `Subsample` takes them.
+    n_neighbors : int or sequence of int, optional
+        The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
+        training samples.
+    feature_names : sequence of str, optional
+        Default: the columns of the data frame, or x0, x1, …
+    categorical : sequence of column names or numbers, or bool mask, optional
+        Columns whose numbers are names of categories.
+    name : str, default "data"
+        The title of the data. If it names a file, the page's code reads this file.
+    max_items : int, default 100,000
+        Of more rows a random subsample of this size is reported on, which the page says.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use.
+    progress : bool or callable, default False
+        True shows a bar over all stages (needs tqdm). A callable gets the name of the stage that begins,
+        the number of stages done and the number of all stages; the name is empty at the end.
+    random_state : int, default 0
+        Seed of the subsamples, and of the random halves of intervals.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    Notes
+    -----
+    Scalings are fitted to all rows, without the labels. HVDM compares categories by the classes that they
+    occur with; its scores can be optimistic, and it is never chosen as the best.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = knnccv.report(wine.X, wine.y, name="wine", n_neighbors=[1, 5]).to_dict()
+    >>> found["scores"]["best"]["scaling"], round(found["scores"]["default"]["score"], 3)
+    ('standardized', 0.692)
+    """
+    clock = Clock()
+    check_progress(progress)
+    whole = read_input(X, y, task, feature_names, categorical)
+    table, cut = subsampled(whole, max_items, random_state)
+    size = checked_size(train_size, table.n_items)
+    study = Study(table, size, n_jobs, random_state)
+    wanted = checked_neighbors(n_neighbors, size)
+    content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}
+
+    def put(section: str, function: Any, *arguments: Any) -> tuple[str, Any]:
+        def step() -> None:
+            content[section] = function(study, *arguments)
+
+        return section, step
+
+    stages = [
+        put("data", data_section, cut),
+        put("settings", choose_setting, wanted),
+        put("scores", scores_section),
+        put("learning", learning_section),
+        put("classes", classes_section),
+        put("items", items_section),
+        put("ties", ties_section),
+        put("regression", regression_section),
+        put("method", method_section, str(name), _title(y), clock),
+    ]
+    run_stages(stages, progress)
+    return Report({name: content[name] for name in ORDER})
+
+
+def _title(y: Any) -> str | None:
+    """The name of the target, if it has one."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else None

@@ -1,0 +1,58 @@
+"""Scalings of the columns over all samples, without a look at the labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .._validation import as_reals, check_choice
+
+SCALINGS = ("raw", "standardized", "min-max")
+
+
+def scaled(X: Any, scaling: str) -> Array:
+    """The columns of a table, scaled over all rows.
+
+    Parameters
+    ----------
+    X : array or pandas.DataFrame of shape (n_items, n_features)
+        Finite numbers.
+    scaling : {"raw", "standardized", "min-max"}
+        As given; zero mean and unit standard deviation; or from 0 to 1. Scaled constant columns are 0.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_items, n_features)
+
+    Raises
+    ------
+    ValueError
+        If a value is not a finite number, or the scaling is not as above.
+
+    Examples
+    --------
+    >>> from knnccv.reporting import scaled
+    >>> scaled([[1.0, 5.0], [3.0, 5.0]], "standardized")
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    check_choice("scaling", scaling, SCALINGS)
+    numbers = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
+    if numbers.ndim != 2:
+        msg = f"X must be a table of shape (n_items, n_features), got shape {numbers.shape}"
+        raise ValueError(msg)
+    if scaling == "raw":
+        return numbers
+    # Powers of two change no digit, and keep the squares of large and small values within range.
+    exponents = np.frexp(np.abs(numbers).max(axis=0))[1]
+    shifted = np.ldexp(numbers, -exponents)
+    low, high = shifted.min(axis=0), shifted.max(axis=0)
+    center, width = shifted.mean(axis=0), shifted.std(axis=0)
+    if scaling == "min-max":
+        center, width = low, high - low
+    out: Array = np.zeros_like(numbers)
+    # Rounding of the mean can make constant columns seem to vary.
+    np.divide(shifted - center, width, out=out, where=high > low)
+    return out

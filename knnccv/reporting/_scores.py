@@ -1,0 +1,178 @@
+"""The section on scores: the best and the default setting, baselines, and the luck of split and data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._training_set_count import magnitude, magnitude_of_log10
+from ..driver import CompleteCV
+from ..inference import InferenceWarning, compare
+from ..montecarlo import monte_carlo_cv
+from ._lists import enough_depth, keep_lists
+from ._settings import LEVEL, finite
+from ._study import Setting, Study
+
+MAX_EXACT_LOG = 1000
+"""Decimal digits up to which the number of training sets is computed."""
+
+
+def scores_section(study: Study) -> dict[str, Any]:
+    """Score the best and the default setting, keep them in `study`, and return the section."""
+    depth = enough_depth(len(study.y), study.train_size, study.n_neighbors)
+    keep_lists(study.near, depth, study.n_jobs)
+    study.best = study.score(study.best_setting)
+    same = study.best_setting == study.default_setting
+    study.default = study.best if same else study.score(study.default_setting)
+    best = _score(study, study.best_setting, study.best)
+    default = best if same else _score(study, study.default_setting, study.default)
+    difference = None if same else _difference(study)
+    baselines = _baselines(study)
+    return {
+        "measure": study.best.measure,
+        "is_loss": study.task == "regression",
+        "train_size": study.train_size,
+        "best": best,
+        "default": dict(default),
+        "baselines": baselines,
+        "difference": difference,
+        "conclusion": _conclusion(study, best, baselines),
+    }
+
+
+def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
+    error, interval, reason = _luck_of_the_data(study, found)
+    return {
+        "scaling": setting.scaling,
+        "metric": setting.metric,
+        "n_neighbors": setting.n_neighbors,
+        "score": found.score,
+        "error_bound": finite(found.error_bound),
+        "standard_error": error,
+        "interval": interval,
+        "no_interval": reason,
+        "split_std": _luck_of_the_split(study, setting, found),
+        "n_train_sets": number_of_training_sets(found),
+        "log10_n_train_sets": found.log10_n_train_sets,
+    }
+
+
+def number_of_training_sets(found: CompleteCV) -> str:
+    """The number in words; one of too many digits is not computed."""
+    log = found.log10_n_train_sets
+    return magnitude(found.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
+
+
+def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, Any, str | None]:
+    """Standard error, interval, and the reason why there is none."""
+    how = {"n_halvings": study.effort.n_halvings, "random_state": study.random_state}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", InferenceWarning)
+            low, high = found.confidence_interval(LEVEL, **how)
+            error = float(found.standard_error(**how))
+    except ValueError as reason:
+        return None, None, str(reason)
+    for each in caught:
+        text = f"Intervals: {each.message}."
+        if text not in study.notes:
+            study.notes.append(text)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return finite(error), None, "the halves of the data give no interval"
+    return finite(error), {"low": float(low), "high": float(high), "level": LEVEL}, None
+
+
+def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
+    """Standard deviation of the score of one random split; of large data from fewer random splits."""
+    if not study.effort.n_runs:
+        return finite(float(found.split_std(random_state=study.random_state)))
+    runs = monte_carlo_cv(
+        study.neighbors(setting.scaling, setting.metric),
+        study.y,
+        study.rule,
+        study.design,
+        n_repeats=study.effort.n_runs,
+        random_state=study.random_state,
+        n_jobs=study.n_jobs,
+        n_neighbors=setting.n_neighbors,
+    )
+    note = f"The scatter of one split comes from {study.effort.n_runs} random splits."
+    if note not in study.notes:
+        study.notes.append(note)
+    return finite(runs.std)
+
+
+def _difference(study: Study) -> dict[str, Any] | None:
+    """The best against the default setting."""
+    how = {"n_halvings": study.effort.n_halvings, "random_state": study.random_state}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InferenceWarning)
+            found = compare(study.best, study.default, **how)
+            low, high = found.confidence_interval(LEVEL)
+    except ValueError:
+        return None
+    return {
+        "score": found.difference,
+        "low": finite(low),
+        "high": finite(high),
+        "pvalue": finite(found.pvalue),
+    }
+
+
+def _baselines(study: Study) -> list[dict[str, Any]]:
+    setting = Setting(study.best_setting.scaling, study.best_setting.metric, 1)
+    nearest = study.best if setting == study.best_setting else study.score(setting)
+    if study.task == "classification":
+        classes, counts = np.unique(study.y, return_counts=True)
+        simple = {
+            "name": "majority class",
+            "score": float(counts.max() / counts.sum()),
+            "explanation": f"always answers {classes[counts.argmax()]}, the largest class",
+        }
+    else:
+        simple = {
+            "name": "mean of the training targets",
+            "score": error_of_mean(study.y, study.train_size),
+            "explanation": "always answers the mean target of the training samples",
+        }
+    return [
+        simple,
+        {
+            "name": "one nearest neighbor",
+            "score": nearest.score,
+            "explanation": f"copies the nearest training sample ({setting.metric}, {setting.scaling})",
+        },
+    ]
+
+
+def error_of_mean(y: Any, train_size: int) -> float:
+    """Expected squared error of the mean of a random training set, over all tested samples.
+
+    It is s^2 (1 + 1 / m), with the unbiased variance s^2 of all targets and m training samples. The bias of
+    a sample is its distance to the mean of the others, the variance that of a mean of m draws without
+    replacement from the others. The finite corrections of both cancel in the mean over the samples.
+    """
+    return float(np.var(y, ddof=1)) * (1 + 1 / train_size)
+
+
+def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
+    classify = study.task == "classification"
+
+    def said(value: float) -> str:
+        return f"{value:.1%}" if classify else f"{value:.4g}"
+
+    what = "are classified correctly" if classify else "is the mean squared error"
+    text = f"With {study.best_setting}, {said(best['score'])} "
+    text += f"of new rows {what}" if classify else what
+    if best["interval"]:
+        low, high = best["interval"]["low"], best["interval"]["high"]
+        text += f" ({LEVEL:.0%} interval for the population {said(low)} to {said(high)})"
+    text += (
+        f", against {said(study.default.score)} by the default setting and "
+        f"{said(baselines[0]['score'])} by the {baselines[0]['name']}"
+    )
+    return text + "."

@@ -1,0 +1,199 @@
+"""The section on settings: scalings, metrics and numbers of neighbors, by validation curves."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..curves import Surface, surface
+from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
+from ..inference import degrees_of_freedom
+from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
+from ._data import subsampled
+from ._scaling import SCALINGS
+from ._study import Setting, Study
+
+METRICS = ("euclidean", "manhattan", "cosine")
+OPTIMISTIC = "hvdm"
+LEVEL = 0.95
+HVDM_NOTE = (
+    "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
+    "can be optimistic, and it is never chosen as the best."
+)
+SCALING_NOTE = (
+    "Scalings are fitted to all rows, without the labels; scaling each training set by itself is a "
+    "slightly different experiment."
+)
+Found = dict[tuple[str, str], Surface]
+
+
+def offered(study: Study) -> list[tuple[str, str]]:
+    """The pairs of scaling and metric; the first is the default."""
+    if not study.table.is_mixed:
+        return [(scaling, metric) for scaling in SCALINGS for metric in METRICS]
+    return [("raw", "heom"), ("raw", OPTIMISTIC)]
+
+
+def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, Any]:
+    """Compare the settings, keep the best in `study`, and return the section."""
+    pairs = offered(study)
+    study.ties = tie_size(study.X, study.random_state)
+    study.effort = effort(study.table.n_items, study.ties)
+    part, cut = part_of(study, study.effort.n_settings)
+    numbers = _fitting(wanted[0], part.train_size)
+    found: Found = {}
+    omitted = []
+    for scaling, metric in pairs:
+        reason = _refused(study, metric, first=(scaling, metric) == pairs[0])
+        if not reason:
+            try:
+                found[scaling, metric] = _curve(part, scaling, metric, numbers)
+            except (ValueError, TypeError) as error:
+                if (scaling, metric) == pairs[0]:
+                    raise
+                reason = str(error)
+        if reason:
+            omitted.append({"scaling": scaling, "metric": metric, "reason": reason})
+    scaling, metric, row = _best(found)
+    best = found[scaling, metric]
+    k = int(best.n_neighbors[row])
+    study.best_setting = Setting(scaling, metric, k)
+    study.default_setting = Setting(*pairs[0], min(5, study.train_size))
+    _note(study, found)
+    kept = _not_worse(part, found, (scaling, metric), row)
+    score = float(best.scores[row, 0])
+    return {
+        "curves": [_as_dict(key, each, part.table.n_items) for key, each in found.items()],
+        "best": {"scaling": scaling, "metric": metric, "n_neighbors": k, "score": score},
+        "not_worse": kept,
+        "omitted": omitted,
+        "subsample": cut,
+        "conclusion": _conclusion(study, found, score, kept, cut),
+    }
+
+
+def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
+    """The study of a random part of the rows, with the same share of training samples."""
+    reason = f"comparing all settings on all {study.table.n_items:,} rows would take too long"
+    table, cut = subsampled(study.table, n_items, study.random_state, reason)
+    if cut is None:
+        return study, None
+    size = max(1, study.train_size * table.n_items // study.table.n_items)
+    part = Study(table, size, study.n_jobs, study.random_state)
+    part.effort = study.effort
+    return part, cut
+
+
+def _fitting(numbers: list[int], train_size: int) -> list[int]:
+    return [k for k in numbers if k <= train_size] or [train_size]
+
+
+def _refused(study: Study, metric: str, first: bool) -> str:
+    """Why a metric is not offered; the first setting always is."""
+    table = study.table
+    if metric == OPTIMISTIC and study.task == "regression":
+        return "HVDM compares categories by classes, and a regression has none"
+    if metric == OPTIMISTIC and not table.categorical.any():
+        return "without categories HVDM is another scaling of the numbers"
+    units = search_units(table.n_items, len(table.names), metric)
+    if not first and units > SEARCH_LIMIT:
+        return (
+            f"comparing all pairs of {table.n_items:,} rows by {metric} would take about "
+            f"{units / SEARCH_LIMIT:.1f} times as long as a report allows"
+        )
+    return ""
+
+
+def _curve(part: Study, scaling: str, metric: str, numbers: list[int]) -> Surface:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SupervisedDistanceWarning)
+        warnings.simplefilter("ignore", IdentifierWarning)
+        near = part.neighbors(scaling, metric)
+        return surface(near, part.y, numbers, [part.train_size], part.rule, n_jobs=part.n_jobs)
+
+
+def _best(found: Found) -> tuple[str, str, int]:
+    """The best setting, in case of a tie within the bounds the first with the smallest K."""
+    eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
+    gains = {key: -each.scores if each.is_loss else each.scores for key, each in eligible.items()}
+    lowest = max(float((gains[key] - eligible[key].error_bound).max()) for key in eligible)
+    for key, each in eligible.items():
+        good = gains[key][:, 0] + each.error_bound[:, 0] >= lowest
+        if good.any():
+            return *key, int(np.argmax(good))
+    raise AssertionError
+
+
+def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> list[dict[str, Any]]:
+    """The settings that are not significantly worse than the best, on the same random halves."""
+    from scipy.special import stdtrit
+
+    eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
+    try:
+        halves = {
+            key: each.half_scores(part.effort.n_halvings, random_state=part.random_state)
+            for key, each in eligible.items()
+        }
+    except ValueError as reason:
+        part.notes.append(f"Settings are not compared statistically: {reason}.")
+        return [{"scaling": best[0], "metric": best[1], "n_neighbors": [int(found[best].n_neighbors[row])]}]
+    reference = halves[best]
+    factor = float(stdtrit(degrees_of_freedom(reference.n_units, len(reference.scores)), (1 + LEVEL) / 2))
+    out = []
+    for key, each in eligible.items():
+        differences = halves[key].scores[..., 0] - reference.scores[:, :, row, :1]
+        error = np.sqrt(np.square(differences[:, 0] - differences[:, 1]).mean(axis=0) / 4)
+        error[error <= 2 * reference.resolution] = 0.0
+        gap = np.abs(each.scores[:, 0] - found[best].scores[row, 0])
+        bound = each.error_bound[:, 0] + found[best].error_bound[row, 0]
+        near: Array = (gap <= factor * error + bound) | (error == 0)
+        if key == best:
+            near[row] = True
+        if near.any():
+            numbers = each.n_neighbors[near].tolist()
+            out.append({"scaling": key[0], "metric": key[1], "n_neighbors": numbers})
+    return out
+
+
+def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, Any]:
+    return {
+        "scaling": key[0],
+        "metric": key[1],
+        "n_neighbors": found.n_neighbors.tolist(),
+        "scores": found.scores[:, 0].tolist(),
+        "error_bound": found.error_bound[:, 0].tolist(),
+        "n_items": n_items,
+    }
+
+
+def _note(study: Study, found: Found) -> None:
+    if any(metric == OPTIMISTIC for _, metric in found):
+        study.notes.append(HVDM_NOTE)
+    if any(scaling != "raw" for scaling, _ in found):
+        study.notes.append(SCALING_NOTE)
+    study.notes.append(
+        "The best of many settings is chosen by the same data, so its score is a little optimistic."
+    )
+
+
+def _conclusion(
+    study: Study, found: Found, score: float, kept: list[dict[str, Any]], cut: dict[str, Any] | None
+) -> str:
+    n_settings = sum(len(each.n_neighbors) for each in found.values())
+    n_kept = sum(len(each["n_neighbors"]) for each in kept)
+    amount = f"{score:.1%}" if study.task == "classification" else f"a mean squared error of {score:.4g}"
+    others = {0: "no other is", 1: "one other is"}.get(n_kept - 1, f"{n_kept - 1} others are")
+    text = (
+        f"Of {n_settings} settings the best is {study.best_setting} with {amount}; {others} statistically "
+        "not worse"
+    )
+    return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} rows)." if cut else ".")
+
+
+def finite(value: float) -> float | None:
+    """The number, or None if there is none."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,126 @@
+"""Comparison of the numbers of a report with direct calls of the library."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from knnccv import InferenceWarning, Neighbors, Subsample, compare, complete_cv, surface
+from knnccv.hvdm import HEOM, HVDM
+from knnccv.reporting import scaled
+
+
+def direct_neighbors(X, y, scaling, metric, nominal):
+    if metric in ("heom", "hvdm"):
+        kind = {"heom": HEOM, "hvdm": HVDM}[metric]
+        return kind(nominal=nominal).fit(X, y).neighbors()
+    return Neighbors.from_data(scaled(X, scaling), metric)
+
+
+class Direct:
+    """The numbers of a report without subsamples, by direct calls."""
+
+    def __init__(self, found, X, y, nominal=None):
+        self.found, self.X, self.y, self.nominal = found, X, y, nominal
+        self.rule = "regression" if found["task"] == "regression" else "knn"
+        self.size = found["scores"]["train_size"]
+
+    def near(self, scaling, metric):
+        return direct_neighbors(self.X, self.y, scaling, metric, self.nominal)
+
+    def score(self, entry, n_neighbors=None, size=None, **options):
+        k = entry["n_neighbors"] if n_neighbors is None else n_neighbors
+        near = self.near(entry["scaling"], entry["metric"])
+        design = Subsample(size or self.size)
+        return complete_cv(near, self.y, self.rule, design, n_neighbors=k, **options)
+
+    def check(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            self.check_scores()
+            self.check_curves()
+            self.check_learning()
+
+    def check_scores(self):
+        scores = self.found["scores"]
+        results = {}
+        for name in ("best", "default"):
+            entry = scores[name]
+            result = results[name] = self.score(entry)
+            assert entry["score"] == result.score
+            assert entry["error_bound"] == result.error_bound
+            assert entry["log10_n_train_sets"] == result.log10_n_train_sets
+            assert entry["split_std"] == float(result.split_std())
+            if entry["no_interval"] is None:
+                low, high = result.confidence_interval(n_halvings=self.n_halvings)
+                assert entry["interval"] == {"low": low, "high": high, "level": 0.95}
+                assert entry["standard_error"] == float(result.standard_error(self.n_halvings))
+            else:
+                assert entry["interval"] is None
+        if scores["difference"] is not None:
+            found = compare(results["best"], results["default"], n_halvings=self.n_halvings)
+            low, high = found.confidence_interval()
+            expected = {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
+            expected = {name: value if math.isfinite(value) else None for name, value in expected.items()}
+            assert scores["difference"] == expected
+        simple, nearest = scores["baselines"]
+        if self.rule == "knn":
+            assert simple["score"] == max(Counter(np.asarray(self.y).tolist()).values()) / len(self.y)
+        else:
+            assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
+        assert nearest["score"] == self.score(scores["best"], n_neighbors=1).score
+
+    @property
+    def n_halvings(self):
+        for note in self.found["method"]["notes"]:
+            if note.startswith("Intervals come from "):
+                return int(note.split()[3])
+        return 200
+
+    def check_curves(self):
+        settings = self.found["settings"]
+        assert settings["subsample"] is None
+        best = None
+        for curve in settings["curves"]:
+            near = self.near(curve["scaling"], curve["metric"])
+            direct = surface(near, self.y, curve["n_neighbors"], [self.size], self.rule)
+            assert curve["scores"] == direct.scores[:, 0].tolist()
+            assert curve["error_bound"] == direct.error_bound[:, 0].tolist()
+            assert curve["n_items"] == len(self.y)
+            if curve["metric"] != "hvdm":
+                extreme = (min if self.rule == "regression" else max)(curve["scores"])
+                best = (
+                    extreme if best is None else (min if self.rule == "regression" else max)(best, extreme)
+                )
+        assert settings["best"]["score"] == pytest.approx(best, rel=1e-5)
+        assert settings["best"]["metric"] != "hvdm"
+        for name in ("scaling", "metric", "n_neighbors"):
+            assert self.found["scores"]["best"][name] == settings["best"][name]
+
+    def check_learning(self):
+        learning = self.found["learning"]
+        assert learning["subsample"] is None
+        for curve in learning["curves"]:
+            k = curve["n_neighbors"]
+            for size, score in list(zip(learning["train_sizes"], curve["scores"], strict=True))[::4]:
+                if score is None:
+                    assert k > size
+                else:
+                    assert score == self.score(learning, k, size, tol=1e-6).score
+
+    def check_not_worse(self):
+        """By pairs; slow."""
+        best = self.score(self.found["settings"]["best"])
+        kept = {(e["scaling"], e["metric"]): e["n_neighbors"] for e in self.found["settings"]["not_worse"]}
+        for curve in self.found["settings"]["curves"]:
+            key = curve["scaling"], curve["metric"]
+            for k in curve["n_neighbors"]:
+                other = self.score(curve, k)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", InferenceWarning)
+                    pvalue = compare(best, other, n_halvings=self.n_halvings).pvalue
+                assert (not pvalue < 0.05) == (k in kept.get(key, [])), (key, k, pvalue)

@@ -1,0 +1,90 @@
+"""The section on classes, against direct calls."""
+
+import json
+
+import numpy as np
+import pytest
+from some_study import clouds, some_study
+
+from knnccv.reporting import _classes
+from knnccv.reporting._classes import classes_section
+
+
+def check_classes(study):
+    """Compare a section with direct calls."""
+    found = classes_section(study)
+    json.dumps(found, allow_nan=False)
+    matrix = study.best.confusion(normalize="true")
+    assert found["confusion"] == matrix.tolist()
+    assert np.allclose(np.sum(found["confusion"], axis=1), 1)
+    labels, counts = np.unique(study.y, return_counts=True)
+    assert found["labels"] == [str(label) for label in labels.tolist()]
+    assert [each["label"] for each in found["per_class"]] == found["labels"]
+    assert [each["n_items"] for each in found["per_class"]] == counts.tolist()
+    assert [each["score"] for each in found["per_class"]] == list(study.best.per_class().values())
+    assert found["balanced_accuracy"] == study.best.balanced_accuracy
+    pairs = [
+        (-matrix[i, j], i, j)
+        for i in range(len(labels))
+        for j in range(len(labels))
+        if i != j and matrix[i, j] > 1e-9
+    ]
+    assert [(each["label"], each["predicted"], each["share"]) for each in found["confused"]] == [
+        (found["labels"][i], found["labels"][j], -share) for share, i, j in sorted(pairs)[:10]
+    ]
+    return found
+
+
+def test_two_classes():
+    X, y = clouds(30)
+    found = check_classes(some_study(X, y, 3))
+    worst = min(found["per_class"], key=lambda each: each["score"])
+    assert found["conclusion"].startswith(f"Class {worst['label']} is recognized worst")
+    assert f"taken for class {1 - int(worst['label'])}." in found["conclusion"]
+
+
+def test_a_class_of_two_and_text_labels():
+    y = np.array(["<b>", "<b>", "<b>", "c d", "c d", "<b>", "<b>"])
+    check_classes(some_study(np.arange(7)[:, None], y))
+
+
+def test_equal_classes():
+    study = some_study([[0], [1], [2], [10], [11], [12]], [0, 0, 0, 1, 1, 1], train_size=4)
+    found = check_classes(study)
+    assert found["confused"] == []
+    assert found["conclusion"] == "All classes are recognized equally often, in 100.0% of the cases."
+
+
+def test_a_matrix_that_takes_long_is_refused_with_a_reason(monkeypatch):
+    monkeypatch.setattr(_classes, "CONFUSION_LIMIT", 0.0)
+    X, y = clouds(30, 3)
+    study = some_study(X, y)
+    found = classes_section(study)
+    assert found["confusion"] is None
+    assert "each of 3 classes" in found["no_confusion"]
+    assert [each["score"] for each in found["per_class"]] == list(study.best.per_class().values())
+
+
+def test_targets_have_no_classes():
+    assert classes_section(some_study([[0], [1], [2], [3]], [0.5, 1, 2, 3], task="regression")) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_neighbors", [1, 4])
+def test_several_classes(n_neighbors):
+    X, y = clouds(40, 4, step=0.5)
+    check_classes(some_study(X, y, n_neighbors))
+
+
+@pytest.mark.slow
+def test_two_hundred_classes_are_shown_and_more_are_not():
+    X, y = clouds(400, 200, 4)
+    check_classes(some_study(X, y))
+    X, y = clouds(402, 201, 4)
+    study = some_study(X, y)
+    found = classes_section(study)
+    assert found["confusion"] is None
+    assert "201 classes" in found["no_confusion"]
+    off = study.best.confusion(normalize="true")
+    np.fill_diagonal(off, 0)
+    assert [each["share"] for each in found["confused"]] == sorted(off.ravel().tolist())[::-1][:10]

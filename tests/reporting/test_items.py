@@ -1,0 +1,236 @@
+"""The section on items, against direct calls and double loops."""
+
+import json
+
+import numpy as np
+import pytest
+from some_study import clouds, some_study
+
+from knnccv.hvdm import HEOM
+from knnccv.reporting import _items
+from knnccv.reporting._duplicates import conflicting, row_groups
+from knnccv.reporting._items import items_section
+from knnccv.reporting._reasons import choose, mark_labels
+
+
+def equal_rows(X):
+    """The pairs of equal rows, by a double loop; NaN equals NaN."""
+    return [
+        (i, j)
+        for i in range(len(X))
+        for j in range(len(X))
+        if i != j and all(a == b or (np.isnan(a) and np.isnan(b)) for a, b in zip(X[i], X[j], strict=True))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_duplicates_are_those_of_a_double_loop(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (30, 4)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[rng.random(X.shape) < 0.2] *= -1.0  # -0.0 as well
+    y = rng.integers(0, 3, 30)
+    expected = sorted({i for i, j in equal_rows(X) if y[i] != y[j]})
+    X.setflags(write=False)
+    assert conflicting(row_groups(X), y).tolist() == expected
+
+
+def test_rows_without_columns_are_equal():
+    assert conflicting(row_groups(np.empty((3, 0))), np.array([0, 1, 0])).tolist() == [0, 1, 2]
+
+
+def test_missing_values_of_other_bits_are_equal():
+    other = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
+    assert len(set(row_groups(np.array([[np.nan], [other]])).tolist())) == 1
+
+
+def check_items(study):
+    """Compare a section of a classification with direct calls."""
+    found = items_section(study)
+    json.dumps(found, allow_nan=False)
+    n_classes = len(set(study.y.tolist()))
+    influence = study.best.influence(n_jobs=1)
+    scores = study.best.per_item
+    marks = {
+        "never_right": np.flatnonzero(scores <= max(study.best.error_bound, 1e-12)).tolist(),
+        "suspicious": np.flatnonzero(
+            (scores < 1 / n_classes) & (influence.total < -influence.error_bound)
+        ).tolist(),
+        "conflicting_duplicates": sorted({i for i, j in equal_rows(study.X) if study.y[i] != study.y[j]}),
+    }
+    assert found["indices"] == marks
+    assert found["counts"] == {key: len(items) for key, items in marks.items()} | {"worst_residuals": None}
+    listed = set().union(*marks.values())
+    assert found["of"] == len(listed)
+    assert found["shown"] == len(found["items"]) == min(500, len(listed))
+    items, distances = study.near.kneighbors(min(3, len(study.y) - 1), n_jobs=1)
+    words = {
+        "never_right": "never right",
+        "suspicious": "suspicious label",
+        "conflicting_duplicates": "duplicate with another label",
+    }
+    for row in found["items"]:
+        at = row["index"]
+        assert row["score"] == scores[at]
+        assert row["influence"] == influence.total[at]
+        assert row["label"] == str(study.y[at])
+        assert row["row"] == study.rows(at)
+        assert row["reasons"] == [words[key] for key in words if at in marks[key]]
+        assert [each["index"] for each in row["neighbors"]] == items[at].tolist()
+        assert [each["distance"] for each in row["neighbors"]] == distances[at].tolist()
+        for each in row["neighbors"]:
+            assert each["label"] == str(study.y[each["index"]])
+            assert each["row"] == study.rows(each["index"])
+    order = [(row["score"], row["influence"], row["index"]) for row in found["items"]]
+    assert order == sorted(order)
+    return found
+
+
+@pytest.mark.parametrize("step", [0.0, 1.5])
+def test_items_are_those_of_direct_calls(step):
+    X, y = clouds(40, step=step)
+    y[[3, 8]] = 1 - y[[3, 8]]
+    found = check_items(some_study(X, y, 3))
+    assert found["counts"]["suspicious"] > 0
+    assert (found["counts"]["conflicting_duplicates"] > 0) == (step > 0)
+    assert found["note"] is None
+
+
+def test_labels_are_text():
+    X, y = clouds(20)
+    labels = np.array(["<script>alert(1)</script>", '"b" & \u05d0'])[y]
+    labels.setflags(write=False)
+    found = check_items(some_study(X, labels))
+    assert {row["label"] for row in found["items"]} <= set(labels.tolist())
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[0], [1], [1], [2]], [0, 0, 1, 1]),
+        ([[0.0, 1], [0, 1], [0, 1], [0, 1], [0, 1]], [0, 1, 0, 1, 1]),
+        ([[0], [1], [2], [3], [4], [5], [6]], [0, 0, 0, 1, 1, 0, 0]),
+    ],
+    ids=["four items", "constant columns", "a class of two"],
+)
+def test_small_tables(X, y):
+    check_items(some_study(X, y, train_size=len(y) // 2))
+
+
+def test_all_other_items_train():
+    study = some_study([[0], [1], [1], [2]], [0, 0, 1, 1], train_size=3)
+    found = items_section(study)
+    assert found["indices"]["suspicious"] == np.flatnonzero(study.best.per_item < 0.5).tolist()
+    assert found["note"].startswith("There is no influence (influence needs the score without each sample")
+
+
+def test_no_item_stands_out():
+    found = items_section(some_study([[0], [1], [2], [10], [11], [12]], [0, 0, 0, 1, 1, 1], train_size=4))
+    assert found["items"] == []
+    assert found["conclusion"].startswith("No item stands out")
+
+
+def test_indices_are_those_of_the_given_table():
+    X, y = clouds(20)
+    y[3] = 1 - y[3]
+    study = some_study(X, y)
+    plain = items_section(study)
+    study.indices = 100 + np.arange(20)
+    moved = items_section(study)
+    assert moved["indices"] == {key: [100 + i for i in items] for key, items in plain["indices"].items()}
+    for one, other in zip(plain["items"], moved["items"], strict=True):
+        assert other["index"] == one["index"] + 100
+        assert [each["index"] - 100 for each in other["neighbors"]] == [
+            each["index"] for each in one["neighbors"]
+        ]
+
+
+def test_without_influence_scores_alone_decide(monkeypatch):
+    monkeypatch.setattr(_items, "INFLUENCE_LIMIT", 0.0)
+    X, y = clouds(30)
+    study = some_study(X, y)
+    found = items_section(study)
+    assert found["indices"]["suspicious"] == np.flatnonzero(study.best.per_item < 0.5).tolist()
+    assert all(row["influence"] is None for row in found["items"])
+    assert "was left out" in found["note"]
+
+
+def test_long_lists_are_cut_and_counted(monkeypatch):
+    monkeypatch.setattr(_items, "MOST_LISTED", 6)
+    monkeypatch.setattr(_items, "MOST_INDICES", 3)
+    X, y = clouds(40, step=1.5)
+    found = items_section(some_study(X, y))
+    assert (found["shown"], len(found["items"])) == (6, 6)
+    assert found["of"] > 6
+    assert found["indices_cut"] == [
+        key for key, count in found["counts"].items() if count is not None and count > 3
+    ]
+    assert found["indices_cut"]
+    for key, items in found["indices"].items():
+        assert len(items) == min(3, found["counts"][key])
+
+
+def test_every_reason_is_listed():
+    scores = np.linspace(0, 1, 100)
+    marked = mark_labels(scores, None, 2, (0.0, 0.0), np.arange(90, 100))
+    chosen = choose(marked, 12)
+    assert len(chosen) == 12
+    assert set(chosen) >= {0, 1, 2, 90, 91, 92}
+    assert (np.diff(scores[chosen]) > 0).all()
+
+
+def test_items_never_tested_are_not_marked():
+    marked = mark_labels(np.array([np.nan, 0.0]), None, 2, (0.0, 0.0), np.array([], int))
+    assert marked.by_reason["never_right"].tolist() == marked.by_reason["suspicious"].tolist() == [1]
+
+
+@pytest.mark.slow
+def test_missing_values_and_categories():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (24, 3)).astype(float)
+    X[[1, 5], 0] = np.nan
+    y = rng.integers(0, 2, 24)
+    near = HEOM(nominal=[True, False, False]).fit(X).neighbors()
+    check_items(some_study(X, y, near=near))
+
+
+@pytest.mark.slow
+def test_many_classes():
+    X, y = clouds(400, 200, 4)
+    check_items(some_study(X, y))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_several_classes(n_classes):
+    X, y = clouds(60, n_classes, step=0.5)
+    check_items(some_study(X, y, 5))
+
+
+def test_worst_residuals_are_those_of_direct_calls():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (70, 2)).astype(float)
+    y = X[:, 0] + np.round(rng.normal(size=70), 1)
+    study = some_study(X, y, 3, task="regression")
+    found = items_section(study)
+    json.dumps(found, allow_nan=False)
+    errors = study.best.per_item
+    worst = sorted(range(70), key=lambda i: (-errors[i], i))[:50]
+    same = {i for i, j in equal_rows(X) if y[i] != y[j]}
+    assert found["indices"] == {"conflicting_duplicates": sorted(same), "worst_residuals": sorted(worst)}
+    assert [row["index"] for row in found["items"]] == sorted(
+        same | set(worst), key=lambda i: (-errors[i], i)
+    )
+    assert found["counts"]["never_right"] is None
+    for row in found["items"]:
+        at = row["index"]
+        assert (row["score"], row["target"]) == (errors[at], y[at])
+        assert row["prediction"] == study.best.prediction[at]
+        assert row["bias"] == pytest.approx(study.best.prediction[at] - y[at], abs=0)
+        assert row["bias"] ** 2 == pytest.approx(study.best.bias2[at], rel=1e-9, abs=1e-12)
+        assert row["influence"] is None
+
+
+def test_no_residual_without_error():
+    found = items_section(some_study(np.arange(6)[:, None], np.ones(6), task="regression"))
+    assert found["of"] == 0

@@ -1,0 +1,211 @@
+"""Every number of a report equals those of direct calls, on real and on awkward data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from report_numbers import Direct
+
+from knnccv import Report, Subsample, complete_cv, report
+from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
+
+
+@pytest.fixture
+def stored(data_folder, cache, monkeypatch, only_this_machine):  # noqa: ARG001
+    """Use the original files as the cache."""
+    monkeypatch.setenv("KNNCCV_DATA_DIR", str(data_folder))
+
+
+@pytest.fixture(scope="module")
+def wine_report():
+    wine = load_wine()
+    return report(wine.X, wine.y, name="wine", n_neighbors=[1, 5])
+
+
+class TestOnWine:
+    def test_sections(self, wine_report):
+        found = wine_report.to_dict()
+        keys = "knnccv task name data scores settings learning classes items ties regression method"
+        assert list(found) == keys.split()
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+        for name in ("data", "scores", "settings", "learning"):
+            assert found[name]["conclusion"].endswith(".")
+
+    def test_scores_are_those_of_the_library(self, wine_report):
+        wine = load_wine()
+        scores = wine_report.to_dict()["scores"]
+        assert scores["train_size"] == 142
+        expected = complete_cv(wine.X, wine.y, "knn", Subsample(0.8), n_neighbors=5)
+        assert scores["default"]["score"] == expected.score
+        low, high = expected.confidence_interval(0.95)
+        assert scores["default"]["interval"] == {"low": low, "high": high, "level": 0.95}
+
+
+@pytest.mark.slow
+class TestNumbers:
+    def test_wine(self, wine_report):
+        wine = load_wine()
+        direct = Direct(wine_report.to_dict(), wine.X, wine.y)
+        direct.check()
+        direct.check_not_worse()
+        assert direct.found["data"]["classes"][1] == {"label": "2", "n_items": 71, "share": 71 / 178}
+
+    def test_diabetes(self):
+        data = load_diabetes()
+        found = report(data.X, data.y, n_neighbors=[1, 5, 15]).to_dict()
+        assert found["task"] == "regression"
+        assert found["data"]["target"]["variance"] == pytest.approx(np.var(data.y))
+        direct = Direct(found, data.X, data.y)
+        direct.check()
+        direct.check_not_worse()
+
+    @pytest.mark.usefixtures("stored")
+    def test_breast_cancer(self):
+        data = fetch_breast_cancer()
+        found = report(data.X, data.y, n_neighbors=[1, 5], feature_names=data.feature_names).to_dict()
+        assert found["data"]["feature_names"] == list(data.feature_names)
+        Direct(found, data.X, data.y).check_scores()
+
+    @pytest.mark.usefixtures("stored")
+    def test_abalone(self):
+        data = fetch_abalone(3)
+        found = report(data.X, data.y, n_neighbors=[5, 15]).to_dict()
+        Direct(found, data.X, data.y).check_curves()
+        assert len(found["data"]["classes"]) == 3
+
+    @pytest.mark.usefixtures("stored")
+    @pytest.mark.parametrize("name", ["Hepatitis", "Bridges", "Echocardiogram"])
+    def test_mixed_tables_with_gaps(self, name):
+        data = fetch_uci(name)
+        found = report(data.X, data.y, categorical=data.nominal, n_neighbors=[1, 5]).to_dict()
+        assert found["data"]["n_missing"] == np.isnan(data.X).sum() > 0
+        assert found["scores"]["default"]["metric"] == "heom"
+        nominal = list(data.nominal)
+        Direct(found, data.X, data.y, nominal).check()
+
+    def test_two_classes_of_which_one_has_two_items(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(40, 3)), np.repeat(["many", "few"], [38, 2])
+        found = report(X, y, n_neighbors=[1, 3]).to_dict()
+        assert [each["n_items"] for each in found["data"]["classes"]] == [2, 38]
+        Direct(found, X, y).check()
+
+    def test_constant_column(self):
+        rng = np.random.default_rng(1)
+        X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+        X[:, 1] = 0.1
+        found = report(X, y, n_neighbors=[3]).to_dict()
+        assert found["data"]["constant"] == ["x1"]
+        Direct(found, X, y).check()
+
+    def test_300_columns(self):
+        rng = np.random.default_rng(2)
+        y = rng.integers(0, 2, 120)
+        X = rng.normal(size=(120, 300)) + 0.2 * y[:, None]
+        found = report(X, y, n_neighbors=[1, 5]).to_dict()
+        assert found["data"]["n_features"] == 300
+        Direct(found, X, y).check()
+
+    def test_large_tables_state_their_subsamples(self):
+        rng = np.random.default_rng(3)
+        y = rng.integers(0, 3, 50_000)
+        X = rng.normal(size=(50_000, 20)) + 0.5 * y[:, None]
+        found = report(X, y, n_neighbors=[5], max_items=20_000).to_dict()
+        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 20_000
+        assert found["data"]["subsample"]["of"] == 50_000
+        assert found["settings"]["subsample"]["of"] == 20_000
+        best = found["scores"]["best"]
+        assert best["metric"] == "euclidean"
+        kept = np.sort(np.random.default_rng(0).choice(50_000, 20_000, replace=False))
+        direct = Direct(found, X[kept], y[kept])
+        assert best["score"] == direct.score(best).score
+
+
+@pytest.mark.slow
+def test_error_of_the_training_mean_by_enumeration():
+    from itertools import combinations
+
+    from knnccv.reporting._scores import error_of_mean
+
+    y = np.array([0.5, 3.0, -1.0, 7.5, 2.0, 2.25])
+    for size in (1, 2, 4, 5):
+        errors = [
+            (y[test] - y[list(train)].mean()) ** 2
+            for train in combinations(range(6), size)
+            for test in range(6)
+            if test not in train
+        ]
+        assert error_of_mean(y, size) == pytest.approx(np.mean(errors), rel=1e-13)
+
+
+@pytest.mark.slow
+class TestCode:
+    def run(self, text, capsys, **names):
+        exec(compile(text, "<report>", "exec"), names)
+        return float(capsys.readouterr().out.split()[0])
+
+    def test_gives_the_headline_number(self, wine_report, capsys):
+        wine = load_wine()
+        found = wine_report.to_dict()
+        assert (
+            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
+            == found["scores"]["best"]["score"]
+        )
+
+    def test_of_a_subsample(self, capsys):
+        wine = load_wine()
+        found = report(wine.X, wine.y, n_neighbors=[5], max_items=100).to_dict()
+        assert (
+            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
+            == found["scores"]["best"]["score"]
+        )
+
+    def test_reads_a_file_with_text_and_gaps(self, tmp_path, capsys):
+        pd = pytest.importorskip("pandas")
+        rng = np.random.default_rng(4)
+        frame = pd.DataFrame(
+            {
+                "size": rng.normal(size=50),
+                "color": rng.choice(["red", "blue"], 50),
+                "kind": rng.choice(list("ab"), 50),
+            }
+        )
+        frame.loc[::7, "size"] = np.nan
+        path = tmp_path / "mine.csv"
+        frame.to_csv(path, index=False)
+        frame = pd.read_csv(path)
+        found = report(frame[["size", "color"]], frame["kind"], name=str(path), n_neighbors=[3]).to_dict()
+        assert found["data"]["categorical"] == ["color"]
+        assert found["data"]["n_missing"] == 8
+        assert self.run(found["method"]["code"], capsys) == found["scores"]["best"]["score"]
+
+
+class TestProgress:
+    def test_hook_sees_all_stages(self):
+        wine = load_wine()
+        seen = []
+        found = report(wine.X, wine.y, n_neighbors=[1, 5], progress=lambda *stage: seen.append(stage))
+        assert isinstance(found, Report)
+        assert [done for _, done, _ in seen] == list(range(len(seen)))
+        assert seen[-1] == ("", len(seen) - 1, len(seen) - 1)
+
+
+class TestSaving:
+    def test_replaces_a_file_as_a_whole(self, tmp_path):
+        path = tmp_path / "page.html"
+        path.write_text("old")
+        result = Report({"name": "x"})
+        result.to_html = lambda: 1 / 0
+        with pytest.raises(ZeroDivisionError):
+            result.save(path)
+        assert path.read_text() == "old"
+        assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+        result.to_html = lambda: "new"
+        result.save(path)
+        assert path.read_text() == "new"
+
+    def test_json(self, tmp_path):
+        Report({"name": "é"}).save(tmp_path / "numbers.json")
+        assert json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8")) == {"name": "é"}
