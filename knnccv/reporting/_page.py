@@ -59,7 +59,11 @@ def render_page(answer: dict[str, Any]) -> str:
     while True:
         shown = answer if kept == n_items else _with_items(answer, kept)
         html = _render(
-            "page.html.j2", answer=shown, n_left_out=n_items - kept, data_json=embedded_json(shown), **values
+            "page.html.j2",
+            answer=shown,
+            n_left_out=n_items - kept,
+            data_json=embedded_json(shown),
+            **values,
         )
         excess = len(html.encode()) - MAX_BYTES
         if excess <= 0 or not kept:
@@ -84,17 +88,16 @@ def render_summary(answer: dict[str, Any]) -> str:
 
 
 def _render(name: str, **values: Any) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader
 
     environment = Environment(
         loader=PackageLoader("knnccv.reporting"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        undefined=StrictUndefined,
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
-    environment.filters |= {"number": _number, "percent": _percent, "name": setting_name}
+    environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
     environment.globals |= {"split_range": split_range, "LONG": LONG, "zip": zip}
     return environment.get_template(name).render(**values)
 
@@ -111,6 +114,11 @@ def _number(value: float | None) -> str:
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
+def _bound(value: float | None) -> str:
+    """Two significant digits, as bounds and p-values need no more."""
+    return "–" if value is None else f"{value:.2g}".replace("e-0", "e-")
+
+
 def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
@@ -119,6 +127,10 @@ def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
     """The most frequent confusions: true class, predicted class, expected share."""
     if not classes:
         return []
+    if not classes["confusion"]:
+        return [(one["label"], one["predicted"], one["share"]) for one in classes.get("confused", [])][
+            :CONFUSIONS
+        ]
     labels = classes["labels"]
     found = [
         (share, i, j)

@@ -144,7 +144,9 @@ def test_rows_that_would_make_the_page_too_large_are_left_out_and_counted():
     assert len(html.encode()) <= MAX_BYTES < 6_000_000
     assert 0 < len(shown["items"]) == shown["shown"] < shown["of"] == 500
     assert shown["items"] == answer["items"]["items"][: shown["shown"]]
-    assert f"The table shows {shown['shown']} of 500 items: the others would make this page too large" in html
+    assert (
+        f"The table shows {shown['shown']} of 500 items: the others would make this page too large" in html
+    )
     assert answer["items"]["shown"] == 500
 
 
