@@ -8,7 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ._pictures import MAX_MATRIX, MAX_NUMBERED, draw_pictures, setting_name, split_range
+from ._charts import setting_name
+from ._pictures import draw_pictures
+from ._score_charts import MAX_MATRIX, MAX_NUMBERED
 from ._text import embedded_json, visible
 
 MAX_BYTES = 5_900_000
@@ -26,7 +28,8 @@ def require_libraries() -> None:
         import jinja2  # noqa: F401
         import vl_convert  # noqa: F401
     except ImportError as error:
-        msg = f"the report's page needs altair, jinja2 and vl-convert-python: pip install 'knnccv[report]' ({error})"
+        needed = "altair, jinja2 and vl-convert-python"
+        msg = f"the report's page needs {needed}: pip install 'knnccv[report]' ({error})"
         raise ImportError(msg) from error
 
 
@@ -98,7 +101,7 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
-    environment.globals |= {"split_range": split_range, "LONG": LONG, "zip": zip}
+    environment.globals |= {"LONG": LONG, "zip": zip}
     return environment.get_template(name).render(**values)
 
 
@@ -119,8 +122,8 @@ def _bound(value: float | None) -> str:
     return "–" if value is None else f"{value:.2g}".replace("e-0", "e-")
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
@@ -136,7 +139,7 @@ def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
         (share, i, j)
         for i, row in enumerate(classes["confusion"])
         for j, share in enumerate(row)
-        if i != j and share > 0
+        if i != j and share
     ]
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
     return [(labels[i], labels[j], share) for share, i, j in found[:CONFUSIONS]]

@@ -20,15 +20,20 @@ sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed; the extra [browser] has it"
 )
 
-from knnccv.reporting._page import render_page
+from knnccv.reporting._page import render_page  # noqa: E402
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = os.environ.get("KNNCCV_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 AXE = Path(os.environ.get("KNNCCV_AXE", "node_modules/axe-core/axe.min.js"))
-OPTIONS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 needs_axe = pytest.mark.skipif(
     not AXE.is_file(), reason=f"axe-core is not at {AXE}; KNNCCV_AXE can name its file"
 )

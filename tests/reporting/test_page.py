@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 import report_example as example
@@ -12,7 +13,7 @@ import report_example as example
 for _needed in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 
-from knnccv.reporting._page import MAX_BYTES, render_page, render_summary
+from knnccv.reporting._page import MAX_BYTES, render_page, render_summary  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
 
@@ -80,7 +81,7 @@ def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
     levels = [int(tag[1]) for tag in page.headings()]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
     ids = [at["id"] for _, at in page.elements if "id" in at]
     assert len(ids) == len(set(ids))
     assert not [at for tag, at in page.elements if tag == "th" and "scope" not in at]
