@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from ._charts import (
@@ -20,6 +21,8 @@ from ._charts import (
 )
 from ._text import visible
 
+NEAR = "not worse, statistically"
+
 
 def settings_chart(answer: dict[str, Any]) -> Picture | None:
     import altair as alt
@@ -34,14 +37,15 @@ def settings_chart(answer: dict[str, Any]) -> Picture | None:
         for group in settings["not_worse"]
         for k in group["n_neighbors"]
     }
-    rows, bands, legend = [], [], []
+    rows: list[Row] = []
+    bands: list[Row] = []
+    legend: list[Entry] = []
     for at, curve in enumerate(settings["curves"]):
         pair = (curve["scaling"], curve["metric"])
         series = f"{at:02d}"
-        color = scalings.index(pair[0]) % N_COLORS
-        dash = DASHES[metrics.index(pair[1]) % len(DASHES)]
         name = f"{visible(pair[0])}, {visible(pair[1])}"
-        legend.append(Entry(name, color, "line", dash, series))
+        dashes = DASHES[metrics.index(pair[1]) % len(DASHES)]
+        legend.append(Entry(name, scalings.index(pair[0]) % N_COLORS, "line", dashes, series))
         points = [
             {
                 "series": series,
@@ -57,12 +61,11 @@ def settings_chart(answer: dict[str, Any]) -> Picture | None:
             )
             if score is not None
         ]
-        for run, (is_near, group) in enumerate(
-            groupby(points, key=lambda point, pair=pair: (*pair, point["k"]) in near)
-        ):
-            if is_near:
+        points = [{**point, "verdict": _verdict((*pair, point["k"]) in near)} for point in points]
+        for run, (verdict, group) in enumerate(groupby(points, key=itemgetter("verdict"))):
+            if verdict == NEAR:
                 bands += [{**point, "run": f"{series}-{run}"} for point in group]
-        rows += [{**point, "verdict": _verdict((*pair, point["k"]) in near)} for point in points]
+        rows += points
     best = settings["best"]
     top = [row for row in rows if (row["scaling"], row["metric"], row["k"]) == _triple(best)]
     ks = sorted({row["k"] for row in rows})
@@ -124,11 +127,11 @@ def learning_chart(answer: dict[str, Any]) -> Picture | None:
         "size:Q", title="size of the training sets", scale=size_scale(x_sizes), axis=size_axis(x_sizes)
     )
     y = alt.Y("score:Q", title=measure, scale=alt.Scale(zero=False))
-    series = [entry.series for entry in legend]
-    color = alt.Color("series:N", scale=alt.Scale(domain=series), legend=None)
+    names = [entry.series for entry in legend]
+    color = alt.Color("series:N", scale=alt.Scale(domain=names), legend=None)
     dash = alt.StrokeDash(
         "series:N",
-        scale=alt.Scale(domain=series, range=[list(entry.dash) for entry in legend]),
+        scale=alt.Scale(domain=names, range=[list(entry.dash) for entry in legend]),
         legend=None,
     )
     tooltip = [
@@ -207,7 +210,7 @@ def _triple(setting: dict[str, Any]) -> tuple[str, str, int]:
 
 
 def _verdict(near: bool) -> str:
-    return "not worse, statistically" if near else "worse, or not compared"
+    return NEAR if near else "worse, or not compared"
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 from ._charts import Entry, Picture, Row, finished, setting_name
@@ -60,6 +61,7 @@ def _intervals(rows: list[Row], measure: str, range_name: str = POPULATION) -> P
     """A row per score: a dot, a thick line for the interval and a thin one for the scatter."""
     import altair as alt
 
+    rows = [{**row, "name": "\n".join(wrap(row["name"], 18)) or " "} for row in rows]
     names = [row["name"] for row in rows]
     tooltip = [alt.Tooltip("name:N", title="score of"), alt.Tooltip("setting:N", title="setting")]
     tooltip += [alt.Tooltip("score:Q", title=measure, format=".4~g")]

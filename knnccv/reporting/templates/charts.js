@@ -20,6 +20,7 @@ function config() {
   category.forEach((value, at) => { marks[`color-${at}`] = { color: value }; });
   return {
     aria: false,
+    lineBreak: "\n",
     background: color("paper"),
     font: "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif",
     range: { category, heatmap: [color("heat-low"), color("heat-high")] },

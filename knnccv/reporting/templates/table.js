@@ -86,7 +86,7 @@ function toggle(button, group, item) {
   if (open) {
     group.querySelector(".neighbors").remove();
   } else {
-    group.append(element("tr", { class: "neighbors" }, element("td", { colspan: "6" }, neighborTable(item))));
+    group.append(element("tr", { class: "neighbors" }, element("td", { colspan: String(group.rows[0].cells.length) }, neighborTable(item))));
   }
 }
 
