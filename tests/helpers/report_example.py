@@ -132,7 +132,7 @@ def answer(
             "measure": "mean squared error" if loss else "accuracy",
             "is_loss": loss,
             "train_size": int(0.8 * n_items),
-            "conclusion": f"The best setting, {scaling} {metric} with K = {best_k}, scores {best_score:.4g};"
+            "conclusion": f"The best, {scaling} {metric} with K = {best_k}, scores {best_score:.4g};"
             f" the default scores {default:.4g}. The best of many settings is optimistic.",
             "best": _setting(
                 scaling, metric, best_k, best_score, **more, **(both if intervals else without)

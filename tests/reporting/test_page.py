@@ -137,6 +137,7 @@ def test_pictures_hold_no_name_of_the_data_as_a_field():
     assert len(json.dumps(charts["confusion"])) < 60_000
 
 
+@pytest.mark.slow
 def test_rows_that_would_make_the_page_too_large_are_left_out_and_counted():
     answer = example.answer(n_features=300, n_shown=500)
     html = render_page(answer)
