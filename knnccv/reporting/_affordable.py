@@ -1,7 +1,7 @@
 """Estimates of what the sections on classes and items cost, from sizes alone, never from the clock.
 
-The unit is about a second of one processor. They were fitted to 20,000 items with 20 columns, 2 to 10 classes
-and K from 1 to 50, and to 5,000 items with tied groups of 40 to 140.
+The unit is about a second of one processor. They were fitted to 20,000 items with 20 columns, 2 to 10
+classes and K from 1 to 50, and to 5,000 items with tied groups of 40 to 140.
 """
 
 from __future__ import annotations
