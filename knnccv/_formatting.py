@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +43,29 @@ def uncertified(result: Result) -> Result:
     bound = np.full_like(given.truncation_bound, np.inf)
     marked: Result = replace(given, certified=False, error_bound=bound if bound.ndim else math.inf)
     return marked
+
+
+def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:
+    """Return a table of HTML: a caption, and rows whose first cells are headings; all text is escaped.
+
+    Parameters
+    ----------
+    caption : str
+        The caption.
+    rows : iterable of tuple
+        The cells, shown by ``str``.
+    header : sequence, optional
+        The headings of the columns.
+    """
+    lines = [f"<caption>{html.escape(caption)}</caption>"]
+    if header is not None:
+        cells = "".join(f'<th scope="col">{html.escape(str(cell))}</th>' for cell in header)
+        lines.append(f"<thead><tr>{cells}</tr></thead>")
+    lines.append("<tbody>")
+    for first, *others in rows:
+        cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in others)
+        lines.append(f'<tr><th scope="row">{html.escape(str(first))}</th>{cells}</tr>')
+    return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
 def _listed(parameters: dict[str, Any]) -> str:

@@ -66,13 +66,14 @@ def labels(cells: Cells) -> Array:
     return values.astype(np.int64) if (values == np.floor(values)).all() else values
 
 
-def codes(cells: Cells) -> Array:
-    """A column of categories as float64 codes from 0; NaN if a value is missing."""
+def categorized(cells: Cells) -> tuple[Array, Array]:
+    """A column of categories: float64 codes from 0, NaN if a value is missing; and the category of each."""
     import numpy as np
 
     known = np.array([not is_missing(cell) for cell in cells])
     out = np.full(len(known), np.nan)
+    categories = np.empty(0)
     if known.any():
         kept = cells[known] if isinstance(cells, np.ndarray) else [c for c in cells if not is_missing(c)]
-        out[known] = np.unique(labels(kept), return_inverse=True)[1]
-    return out
+        categories, out[known] = np.unique(labels(kept), return_inverse=True)
+    return out, categories

@@ -9,11 +9,12 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Iterable
 from typing import Any
 
 from ..reproduce import REPRODUCTIONS, reproduce
+from .curve_command import add_curve
 from .episodes_command import add_episodes
+from .notes import print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
@@ -27,7 +28,9 @@ from .options import (
     size,
     width,
 )
+from .report_command import add_report
 from .retrieval_command import add_retrieval
+from .table_options import add_table
 
 Commands = Any  # the type that add_subparsers() returns is private
 
@@ -76,44 +79,7 @@ def add_score(commands: Commands) -> None:
         epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    data = parser.add_argument_group("the table")
-    data.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="delimited text, parquet or Excel (.xlsx), one sample per row, possibly compressed (gz, bz2, "
-        "xz, zip); - reads standard input. Parquet and Excel need: pip install 'knnccv[cli]'",
-    )
-    data.add_argument(
-        "--target",
-        metavar="COLUMN",
-        help="column of the labels, or of the numbers of regression: name, or number from 0 (-1: the last)",
-    )
-    data.add_argument(
-        "--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)"
-    )
-    data.add_argument(
-        "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
-    )
-    data.add_argument("--sheet", metavar="NAME", help="sheet of an Excel file (default: the first)")
-    data.add_argument(
-        "--categorical",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)",
-    )
-    data.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="the first row names the columns (default: it does if it holds no number)",
-    )
-    data.add_argument(
-        "--standardize",
-        action=argparse.BooleanOptionalAction,
-        help="scale every feature to zero mean and unit standard deviation over all samples; constant ones "
-        "are 0 (default: only the bundled data)",
-    )
+    add_table(parser)
     rule = parser.add_argument_group("the rule")
     rule.add_argument(
         "--variant",
@@ -259,7 +225,12 @@ def add_reproduce(commands: Commands) -> None:
         help="also write NAME.md, NAME.csv and pictures there; for all also report.html",
     )
     parser.add_argument("--fresh", action="store_true", help="compute again even if the report is cached")
-    parser.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show a progress bar, for all one over all tables (default: on a terminal, after two seconds, "
+        "if tqdm is installed)",
+    )
     parser.set_defaults(run=run_reproduce)
 
 
@@ -275,7 +246,16 @@ def add_warm(commands: Commands) -> None:
     parser.set_defaults(run=run_warm)
 
 
-COMMANDS = (add_score, add_retrieval, add_episodes, add_datasets, add_reproduce, add_warm)
+COMMANDS = (
+    add_report,
+    add_score,
+    add_curve,
+    add_retrieval,
+    add_episodes,
+    add_datasets,
+    add_reproduce,
+    add_warm,
+)
 
 
 def run_score(args: argparse.Namespace) -> int:
@@ -286,6 +266,7 @@ def run_score(args: argparse.Namespace) -> int:
     check_rope(args)
     args.priors = priors(args.priors)
     from . import score, score_details
+    from .output_file import output_path
     from .score_data import read_data
 
     given = parameters(args)
@@ -296,20 +277,15 @@ def run_score(args: argparse.Namespace) -> int:
     if args.compare is not None:
         name, others = other_rule(args.compare)
         against = score.rule_for(name, others), {k: v for k, (_, v) in others.items()}
-    with score_details.items_file(args.per_item, args.file) as items:
-        data = read_data(args, rule)
-        _print_notes(data.notes)
-        answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv, against)
-        _print_notes(answer.notes)
-        if items is not None:
-            score_details.write_items(items, answer.complete)
+    items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
+    data = read_data(args, rule)
+    print_notes(data.notes)
+    answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv, against)
+    print_notes(answer.notes)
+    if items is not None:
+        score_details.write_items(items, answer.complete)
     print(json.dumps(answer.as_json(), allow_nan=False) if args.json else answer.as_text())
     return 0
-
-
-def _print_notes(notes: Iterable[str]) -> None:
-    for note in notes:
-        print(f"knnccv: note: {note}", file=sys.stderr)
 
 
 def run_datasets(args: argparse.Namespace) -> int:
@@ -338,7 +314,11 @@ def run_datasets(args: argparse.Namespace) -> int:
 def run_reproduce(args: argparse.Namespace) -> int:
     """Print a table of the literature beside its reproduction."""
     report = reproduce(
-        args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
+        args.name,
+        quick=args.quick,
+        folder=args.out,
+        progress=shows_progress(args.progress),
+        fresh=args.fresh,
     )
     print(report.to_text())
     for failure in report.failures:

@@ -48,6 +48,8 @@ class Table:
         Which features are categorical; none unless the table is mixed.
     missing : mapping of str to int
         The number of occurrences of each mark of a missing value in the features.
+    categories : tuple of (ndarray or None), of length n_features
+        For a categorical feature, the category of every code; None for the others.
     """
 
     source: str
@@ -61,6 +63,7 @@ class Table:
     notes: tuple[str, ...] = ()
     categorical: tuple[bool, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+    categories: tuple[Array | None, ...] = ()
 
 
 def read_table(
@@ -168,10 +171,8 @@ class _Reader:
         mixed = named is not None
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
-        values = {
-            i: (cell_values.codes if i in categorical else cell_values.numbers)(self.cells[i])
-            for i in features
-        }
+        coded = {i: cell_values.categorized(self.cells[i]) for i in categorical}
+        values = {i: coded[i][0] if i in coded else cell_values.numbers(self.cells[i]) for i in features}
         missing = sum((cell_values.missing_marks(self.cells[i]) for i in features), Counter[str]())
         for i, column in values.items():
             if np.isnan(column).all():
@@ -192,6 +193,7 @@ class _Reader:
             (*self.records.notes, *feature_notes(self.columns, values, categorical)),
             tuple(i in categorical for i in features),
             dict(missing),
+            tuple(coded[i][1] if i in coded else None for i in features),
         )
 
     def _is_categorical(self, index: int, named: Collection[int]) -> bool:

@@ -77,7 +77,7 @@ def compute(
         cv = LeaveGroupsOut(data.groups, cv.p)
     elif rule.target == "classes":
         cv = _with_labels(cv, data.y)
-    X, measured_by = _neighbors_or_features(args, data, rule)
+    X, measured_by = neighbors_or_features(args, data, rule)
     asked: dict[str, Any] = {
         **measured_by,
         "ties": args.ties,
@@ -123,7 +123,7 @@ def compute(
     )
 
 
-def _neighbors_or_features(
+def neighbors_or_features(
     args: argparse.Namespace, data: Data, rule: Variant
 ) -> tuple[Neighbors | Array, dict[str, Any]]:
     """The neighbors of a mixed table, or its features and the metric of a numeric one."""
@@ -167,7 +167,7 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         if args.metric in MIXED_METRICS:
             mixed = Data("", np.column_stack([X, y]), y, categorical=(False, True))
-            X, _ = _neighbors_or_features(args, mixed, rule)
+            X, _ = neighbors_or_features(args, mixed, rule)
         complete_cv(X, y, rule, tiny, ties=args.ties)
         monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
 

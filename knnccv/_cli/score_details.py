@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import math
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .._files import written_whole
 from .._typing import Array
 from ..driver import CompleteCV
 from ..kernel import Variant
@@ -53,53 +51,9 @@ def confusion_lines(names: list[str], matrix: Array, margin: int) -> list[str]:
     return lines
 
 
-@contextlib.contextmanager
-def items_file(name: str | None, table: str | None) -> Iterator[Path | None]:
-    """The file for the scores of the samples, checked to be writable before anything is computed.
-
-    An existing file keeps its content until there is an answer. A new file is removed if there is none.
-
-    Parameters
-    ----------
-    name : str or None
-        The argument of ``--per-item``; None gives None.
-    table : str or None
-        The file of the data, which must not be overwritten.
-
-    Raises
-    ------
-    ValueError
-        If it is not the name of a file, or is the file of the data.
-    OSError
-        If it cannot be written.
-    """
-    if name is None:
-        yield None
-        return
-    if not name:
-        msg = "--per-item needs the name of a file, got ''"
-        raise ValueError(msg)
-    if name == "-":
-        msg = "--per-item needs the name of a file: standard output has the answer"
-        raise ValueError(msg)
-    path = Path(name)
-    is_new = not path.exists()
-    if not is_new and table not in (None, "-") and Path(table).exists() and os.path.samefile(path, table):
-        msg = f"--per-item would overwrite the table {table}; name another file"
-        raise ValueError(msg)
-    with path.open("a", encoding="utf-8"):
-        pass
-    try:
-        yield path
-    except BaseException:
-        if is_new:
-            path.unlink(missing_ok=True)
-        raise
-
-
 def write_items(path: Path, found: CompleteCV) -> None:
     """Write a row per sample: number from 0, label, score (none where it is never tested) and weight."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("item", "label", "score", "weight"))
         columns = (found.labels.tolist(), found.per_item.tolist(), found.weights.tolist())

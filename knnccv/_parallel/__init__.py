@@ -11,7 +11,7 @@ from __future__ import annotations
 from .blas import one_blas_thread
 from .dask_backend import is_client
 from .parts import Parts, held_part
-from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
+from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers, progress_bar
 from .threads import aside, stop_flag
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "is_client",
     "n_workers",
     "one_blas_thread",
+    "progress_bar",
     "stop_flag",
 ]

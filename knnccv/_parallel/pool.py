@@ -375,6 +375,11 @@ def _width(executor: Any) -> int:
     return _reported_width(executor) or WIDTH
 
 
+def progress_bar(total: int, unit: str) -> Any:
+    """A bar of tqdm, to be used in a ``with`` statement; ImportError if it is missing."""
+    return _tqdm()(total=total, unit=unit)
+
+
 def _tqdm() -> Any:
     try:
         from tqdm.auto import tqdm

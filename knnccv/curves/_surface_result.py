@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._formatting import data_frame, error_line
+from .._formatting import data_frame, error_line, html_table
 from .._typing import Array
 from .._validation import check_bool, check_choice, fixed_seed
 from ..inference import InferenceWarning
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 RULES = ("best", "one-standard-error")
+SHOWN_SIZES = 12
+"""The most training sizes that a notebook shows."""
 
 
 class _Pair(NamedTuple):
@@ -106,6 +108,26 @@ class Surface(HalvedSurface):
             f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
             f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the best number of neighbors of every training size as a small table, for notebooks."""
+        columns = np.arange(len(self.train_sizes))
+        with np.errstate(invalid="ignore"):  # infinite bounds
+            at = self._best_rows()
+        shown = columns
+        if len(columns) > SHOWN_SIZES:
+            shown = np.unique(np.linspace(0, len(columns) - 1, SHOWN_SIZES).round().astype(int))
+        symbol = "R" if self.variant == "rank" else "K"
+        rows = [
+            (int(self.train_sizes[j]), int(self.n_neighbors[at[j]]), f"{self.scores[at[j], j]:.6g}")
+            for j in shown
+        ]
+        caption = (
+            f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {error_line(self)}"
+        )
+        if len(shown) < len(columns):
+            caption += f"; {len(shown)} of {len(columns)} sizes"
+        return html_table(caption, rows, ("training samples", f"best {symbol}", self.measure or "score"))
 
     def best(
         self,

@@ -1,15 +1,17 @@
-"""Methods of `CompleteCV` that compute further results from the data, in `FurtherResults`."""
+"""Methods of `CompleteCV` in a base class: further results from the data, and the table of notebooks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from .._formatting import _listed, error_line, html_table
 
 if TYPE_CHECKING:
     from ._influence_result import Influence
 
 
 class FurtherResults:
-    """A base of `CompleteCV`; its methods need the data."""
+    """A base of `CompleteCV`; `influence` needs the data."""
 
     def _reference(self) -> Any:
         """The evaluation that made this result; ValueError for a copy."""
@@ -39,3 +41,20 @@ class FurtherResults:
         """
         found: Influence = self._reference().influence(self, n_jobs)
         return found
+
+    def _repr_html_(self) -> str:
+        """Return the score, what it means and how sure it is as a small table, for notebooks."""
+        found: Any = self
+        error = getattr(found, "std_error", None)
+        measured = error_line(found) if error is None else f"standard error {error:.2g} (luck of the draws)"
+        drawn = "" if error is None else f", {found.n_draws} drawn for each sample"
+        number = found._magnitude() if found.kinds else "unknown"
+        rows = [
+            (found.measure, f"{found.score:.6g}"),
+            ("error", measured),
+            ("rule", f"{found.variant}{_listed(found.parameters)}"),
+            ("design", found.design),
+            ("training sets", f"{number}{drawn}"),
+            ("samples", f"{len(found.per_item)}, {found.tied} tied (ties={found.ties!r})"),
+        ]
+        return html_table(type(self).__name__, rows)

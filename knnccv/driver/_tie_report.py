@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .._formatting import html_table
 from .._typing import Array
 
 
@@ -44,3 +45,14 @@ class TieReport:
     per_item_highest: Array = field(repr=False)
     error_bound: float = 0.0
     measure: str = "score"
+
+    def _repr_html_(self) -> str:
+        """Return the range of scores as a small table, for notebooks."""
+        range_ = "no order is outside" if self.exact_range else "other orders may exceed it"
+        rows = [
+            ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
+            ("score", f"{self.score:.6g}"),
+            ("range over orders of the ties", f"{self.lowest:.6g} to {self.highest:.6g} ({range_})"),
+            ("error", f"at most {self.error_bound:.1e}"),
+        ]
+        return html_table(f"Ties: {self.measure}", rows)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._files import written_whole
 from .._version import __version__
 from ._classes import classes_section
 from ._data import data_section, subsampled
@@ -85,17 +85,8 @@ class Report:
         target = Path(path)
         as_json = target.suffix.lower() == ".json"
         text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with written_whole(target) as part:
+            part.write_text(text, encoding="utf-8")
 
     def indices(self, reason: str | None = None) -> list[int]:
         """Return the numbers of the rows to look at.

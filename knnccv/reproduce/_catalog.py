@@ -51,7 +51,8 @@ def reproduce(
         Also write ``NAME.md``, ``NAME.csv`` and the pictures there. For "all", write these files of every
         reproduction, and ``summary.md`` and ``report.html`` (extra ``[report]``).
     progress : bool, default False
-        Show a progress bar (needs tqdm) if the computation takes long.
+        Show a progress bar (needs tqdm) if the computation takes long; for "all", one bar of the
+        reproductions.
     fresh : bool, default False
         Compute the report even if the cache has it for the same code, data and libraries.
 
@@ -82,9 +83,7 @@ def reproduce(
         if name == "all":
             _page.require_libraries()
     if name == "all":
-        combined = CombinedReport(
-            {one: _run_or_report_failure(one, quick, progress, fresh) for one in REPRODUCTIONS}
-        )
+        combined = CombinedReport(_run_all(quick, progress, fresh))
         if folder is not None:
             combined.write(folder)
         return combined
@@ -92,6 +91,22 @@ def reproduce(
     if folder is not None:
         write_files(report, folder, name)
     return report
+
+
+def _run_all(quick: bool, progress: bool, fresh: bool) -> dict[str, Comparison]:
+    """All reports by name, with one bar over all of them."""
+    if not progress:
+        return {name: _run_or_report_failure(name, quick, False, fresh) for name in REPRODUCTIONS}
+    from .._parallel import progress_bar
+
+    found = {}
+    with progress_bar(len(REPRODUCTIONS), "reproduction") as bar:
+        for name in REPRODUCTIONS:
+            bar.set_description(name)
+            found[name] = _run_or_report_failure(name, quick, False, fresh)
+            bar.update()
+        bar.set_description("")
+    return found
 
 
 def _run_or_report_failure(name: str, quick: bool, progress: bool, fresh: bool) -> Comparison:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._files import written_whole
 from ._comparison import AGREE, DIFFER, FAIL, HOLD, Comparison, Table
 from ._page import render_page
 from ._picture import Picture
@@ -69,8 +70,8 @@ class CombinedReport:
         """Write the files of all parts, ``summary.md`` and ``report.html``."""
         for name, report in self.parts.items():
             write_files(report, folder, name)
-        (folder / "summary.md").write_text(self.summary(), encoding="utf-8")
-        (folder / "report.html").write_text(self.to_html(), encoding="utf-8")
+        _write(folder / "summary.md", self.summary())
+        _write(folder / "report.html", self.to_html())
 
 
 def write_files(report: Comparison, folder: Path, name: str) -> None:
@@ -85,10 +86,18 @@ def write_files(report: Comparison, folder: Path, name: str) -> None:
     for picture in report.pictures:
         file = f"{name}-{picture.name}.png"
         try:
-            (folder / file).write_bytes(picture.png())
+            content = picture.png()
         except ImportError as error:
             warnings.warn(f"no pictures of {name}: {error}", UserWarning, stacklevel=3)
             break
+        with written_whole(folder / file) as part:
+            part.write_bytes(content)
         links.append(f"![{picture.caption}]({file})\n")
-    (folder / f"{name}.md").write_text("\n".join([report.to_markdown(), *links]), encoding="utf-8")
-    (folder / f"{name}.csv").write_text(report.to_csv(), encoding="utf-8")
+    _write(folder / f"{name}.md", "\n".join([report.to_markdown(), *links]))
+    _write(folder / f"{name}.csv", report.to_csv())
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")

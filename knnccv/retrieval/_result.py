@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame
+from .._formatting import data_frame, html_table
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
 from .._validation import check_integer
@@ -312,6 +312,20 @@ class Retrieval:
         if groups is not None:
             lines.append(f"  jackknife: {groups!r}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a small table, for notebooks."""
+        rows = []
+        for name, found in self.scores.items():
+            values = np.atleast_1d(found.score)
+            ranks = [r for r in SHOWN_RANKS if r <= len(values)] if np.ndim(found.score) else [1]
+            for rank in ranks:
+                title = f"{name} at rank {rank}" if np.ndim(found.score) else name
+                rows.append((title, f"{100 * values[rank - 1]:.2f} %", f"{found.error_bound:.1e}"))
+        queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
+        return html_table(
+            f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
+        )
 
 
 def _luck(found: RetrievalScore) -> str:

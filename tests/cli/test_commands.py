@@ -29,7 +29,8 @@ from knnccv.datasets import uci_names
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("score",), ("retrieval",), ("episodes",), ("datasets",), ("reproduce",)]
+    "command",
+    [(), ("report",), ("score",), ("curve",), ("retrieval",), ("episodes",), ("datasets",), ("reproduce",)],
 )
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as ended:

@@ -19,11 +19,11 @@ COMMANDS = re.findall(r"^\$ knnccv (.*)\n((?:[^$].*\n)*)", "".join(CONSOLES), fl
 def test_a_command_of_the_guide(run, monkeypatch, command, shown):
     monkeypatch.chdir(GUIDE)
     status, out, err = run(*shlex.split(command))
-    assert status == (2 if "error" in shown else 0)
+    assert status == (2 if "error: " in shown else 0)
     assert doctest.OutputChecker().check_output(shown, err + out, doctest.ELLIPSIS), err + out
 
 
 def test_the_table_of_the_guide_begins_as_shown():
     shown = CONSOLES[0].split("\n", 1)[1]
     assert (GUIDE / "patients.csv").read_text(encoding="utf-8").startswith(shown)
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8

@@ -1,0 +1,86 @@
+const specs = JSON.parse(document.getElementById("report-charts").textContent);
+const views = new Map();
+const hidden = new Map();
+const scheme = matchMedia("(prefers-color-scheme: dark)");
+
+function color(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function config() {
+  const [ink, muted, grid, line] = ["ink", "muted", "grid", "line"].map(color);
+  const category = Array.from({ length: 6 }, (_, at) => color(`color-${at}`));
+  const marks = {
+    best: { color: color("best") },
+    guess: { color: color("guess") },
+    muted: { color: muted },
+    "on-low": { color: color("on-low") },
+    "on-high": { color: color("on-high") },
+  };
+  category.forEach((value, at) => { marks[`color-${at}`] = { color: value }; });
+  return {
+    aria: false,
+    background: color("paper"),
+    font: "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif",
+    range: { category, heatmap: [color("heat-low"), color("heat-high")] },
+    view: { stroke: null },
+    axis: {
+      labelColor: ink, titleColor: ink, titleFontWeight: 600, labelFontSize: 13, titleFontSize: 13,
+      gridColor: grid, domainColor: line, tickColor: line, titlePadding: 8, labelPadding: 5,
+    },
+    axisBand: { grid: false },
+    style: marks,
+  };
+}
+
+// The share at which black and white numbers are equally legible on the colors of a confusion matrix.
+function turned(spec) {
+  const params = spec.params?.map((one) => (one.name === "turn" ? { ...one, value: scheme.matches ? 0.27 : 0.53 } : one));
+  return params ? { ...spec, params } : spec;
+}
+
+async function draw(name) {
+  const container = document.getElementById(`chart-${name}`);
+  views.get(name)?.finalize();
+  const result = await vegaEmbed(container, turned(specs[name]), {
+    mode: "vega-lite", renderer: "svg", ast: true, actions: false, config: config(),
+    tooltip: { theme: "custom" },
+  });
+  views.set(name, result.view);
+  if (hidden.get(name)?.size) {
+    await result.view.signal("hidden", [...hidden.get(name)]).runAsync();
+  }
+  container.dataset.ready = "true";
+}
+
+async function drawAll() {
+  document.documentElement.dataset.scheme = scheme.matches ? "dark" : "light";
+  for (const name of Object.keys(specs)) await draw(name);
+  document.documentElement.dataset.drawn = document.documentElement.dataset.scheme;
+}
+
+async function save(name, format) {
+  const link = document.createElement("a");
+  link.href = await views.get(name).toImageURL(format, format === "png" ? 2 : 1);
+  link.download = `${name}.${format}`;
+  link.click();
+}
+
+for (const button of document.querySelectorAll("button.series")) {
+  const { chart, series } = button.dataset;
+  button.disabled = false;
+  button.addEventListener("click", () => {
+    const names = hidden.get(chart) ?? new Set();
+    hidden.set(chart, names);
+    const show = names.delete(series);
+    if (!show) names.add(series);
+    button.setAttribute("aria-pressed", String(show));
+    views.get(chart)?.signal("hidden", [...names]).runAsync();
+  });
+}
+for (const button of document.querySelectorAll("button.save")) {
+  button.disabled = false;
+  button.addEventListener("click", () => save(button.dataset.chart, button.dataset.format));
+}
+let drawing = drawAll();
+scheme.addEventListener("change", () => { drawing = drawing.then(drawAll); });

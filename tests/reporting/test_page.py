@@ -1,0 +1,158 @@
+"""The page of a report: its parts, what it contains, and how it treats what the data contain."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+import report_example as example
+
+for _needed in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
+
+from knnccv.reporting._page import MAX_BYTES, render_page, render_summary
+
+EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
+
+
+class Page(HTMLParser):
+    """Elements, texts and scripts of a page; wrongly nested elements are an error."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.texts, self.data = [], [], [], {}
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append((tag, dict(attrs).get("id")))
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag, tag
+
+    def handle_data(self, text):
+        tag, name = self.open[-1] if self.open else (None, None)
+        if tag == "script":
+            self.data[name] = self.data.get(name, "") + text
+        elif tag != "style":
+            self.texts.append(text)
+
+    def headings(self):
+        return [tag for tag, _ in self.elements if re.fullmatch("h[1-6]", tag)]
+
+
+KINDS = {
+    "three classes": {},
+    "two classes": {"n_classes": 2},
+    "forty classes": {"n_classes": 40},
+    "hundred classes": {"n_classes": 100, "n_shown": 3},
+    "300 columns": {"n_features": 300},
+    "regression": {"regression": True},
+    "no intervals": {"intervals": False},
+    "no items": {"n_shown": 0},
+    "mixed": {"mixed": True},
+    "hostile": {"hostile": True},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
+    answer = example.answer(**KINDS[kind])
+    html = render_page(answer)
+    page = Page(html)
+    assert html == render_page(answer)
+    assert len(html.encode()) < 6_000_000
+    assert json.loads(page.data["report-data"]) == answer
+    text = " ".join("".join(page.texts).split())
+    for name in ("scores", "settings", "learning", "classes", "items", "ties", "regression"):
+        sections = [at for tag, at in page.elements if tag == "section" and at["id"] == name]
+        assert len(sections) == (answer[name] is not None)
+        if answer[name] is not None:
+            assert " ".join(answer[name]["conclusion"].split()) in text
+    levels = [int(tag[1]) for tag in page.headings()]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    ids = [at["id"] for _, at in page.elements if "id" in at]
+    assert len(ids) == len(set(ids))
+    assert not [at for tag, at in page.elements if tag == "th" and "scope" not in at]
+    for tag, at in page.elements:
+        if at.get("role") in ("img", "region"):
+            assert at.get("aria-label") or at["aria-labelledby"] in ids, (tag, at)
+
+
+def test_the_page_asks_for_nothing():
+    page = Page(render_page(example.answer()))
+    for _, attributes in page.elements:
+        for key in ("src", "href", "action", "data"):
+            assert re.match(r"#|data:,$", attributes.get(key, "#")), attributes
+    (policy,) = (at["content"] for _, at in page.elements if at.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+
+
+def test_texts_of_the_data_cannot_leave_their_place():
+    answer = example.answer(hostile=True)
+    page = Page(render_page(answer))
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    assert len(scripts) == 5
+    assert not [at for _, at in page.elements if any(key.startswith("on") for key in at)]
+    assert not [tag for tag, _ in page.elements if tag in ("img", "iframe", "object")]
+    text = "".join(page.texts)
+    for name in ("script", "image", "closing", "quotes", "long word", "template", "formula", "emoji"):
+        assert example.HOSTILE[name] in text
+    assert "bell␇ null␀ escape␛[31m line\nbreak tab\tend" in text
+    assert "half \ufffd of a pair" in text
+    assert page.data["report-data"].isascii()
+    assert not set("<>&") & set(page.data["report-data"] + page.data["report-charts"])
+    assert "<script>window" not in render_summary(answer)
+
+
+def test_pictures_hold_no_name_of_the_data_as_a_field():
+    page = Page(render_page(example.answer(hostile=True)))
+    charts = json.loads(page.data["report-charts"])
+
+    def fields(node):
+        if isinstance(node, dict):
+            if isinstance(node.get("field"), str):
+                yield node["field"]
+            for value in node.values():
+                yield from fields(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from fields(value)
+
+    assert set(charts) == {"scores", "settings", "learning", "confusion", "ties"}
+    assert all(re.fullmatch("[a-z_]+", name) for chart in charts.values() for name in fields(chart))
+    assert len(json.dumps(charts["confusion"])) < 60_000
+
+
+def test_rows_that_would_make_the_page_too_large_are_left_out_and_counted():
+    answer = example.answer(n_features=300, n_shown=500)
+    html = render_page(answer)
+    page = Page(html)
+    shown = json.loads(page.data["report-data"])["items"]
+    assert len(page.data["report-data"]) <= MAX_BYTES
+    assert len(html.encode()) < 6_000_000
+    assert 0 < len(shown["items"]) == shown["shown"] < shown["of"] == 500
+    assert shown["items"] == answer["items"]["items"][: shown["shown"]]
+    assert f"The table shows {shown['shown']} of 500 items: the others would make this page too large" in html
+    assert answer["items"]["shown"] == 500
+
+
+def test_the_summary_has_the_conclusions_alone():
+    answer = example.answer(regression=True)
+    page = Page(render_summary(answer))
+    text = "".join(page.texts)
+    for name in ("data", "scores", "settings", "learning", "items", "ties", "regression"):
+        assert answer[name]["conclusion"] in text
+    assert {tag for tag, _ in page.elements} == {"div", "p", "strong", "bdi", "ul", "li", "code"}
