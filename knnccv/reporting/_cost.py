@@ -56,10 +56,11 @@ def search_units(n_items: int, n_features: int, metric: str) -> float:
 def effort(n_items: int, ties: float) -> Effort:
     """Choose the sizes; `ties` is the mean size of the tied groups, 1 without ties."""
     slow = max(1.0, ties)
+    work = n_items * slow**0.5
     return Effort(
         n_settings=min(n_items, max(2000, int(5_000 / slow))),
-        n_halvings=max(20, min(200, int(600_000 / (n_items * slow)))),
-        n_runs=0 if n_items * slow <= 5_000 else max(100, int(4e6 / (n_items * slow))),
+        n_halvings=max(20, min(200, int(600_000 / work))),
+        n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
         learning=min(n_items, max(2000, int(20_000 / slow))),
     )
 
