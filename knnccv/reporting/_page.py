@@ -11,8 +11,8 @@ from typing import Any
 from ._pictures import MAX_MATRIX, MAX_NUMBERED, draw_pictures, setting_name, split_range
 from ._text import embedded_json, visible
 
-MAX_BYTES = 5_000_000
-"""The page stays below 6 MB: the numbers in it may take so many bytes."""
+MAX_BYTES = 5_900_000
+"""The size that a page may have; rows of the last items are left out of a larger one."""
 CONFUSIONS = 30
 """How many of the most frequent confusions are listed."""
 LONG = 40
@@ -44,22 +44,31 @@ def render_page(answer: dict[str, Any]) -> str:
     require_libraries()
     pictures = draw_pictures(answer)
     scripts = [_bundle(), _template("charts.js"), _template("table.js")]
-    shown = _shortened(answer)
-    return _render(
-        "page.html.j2",
-        answer=shown,
-        n_left_out=len(answer["items"]["items"]) - len(shown["items"]["items"]),
-        pictures=pictures,
-        confusions=_confusions(answer["classes"]),
-        settings_table=_settings_table(answer["settings"]["curves"]),
-        scripts=scripts,
-        hashes=[_hash(script) for script in scripts],
-        style=_template("style.css"),
-        data_json=embedded_json(shown),
-        specs=embedded_json({name: picture.spec for name, picture in pictures.items()}),
-        max_numbered=MAX_NUMBERED,
-        max_matrix=MAX_MATRIX,
-    )
+    values = {
+        "pictures": pictures,
+        "confusions": _confusions(answer["classes"]),
+        "settings_table": _settings_table(answer["settings"]["curves"]),
+        "scripts": scripts,
+        "hashes": [_hash(script) for script in scripts],
+        "style": _template("style.css"),
+        "specs": embedded_json({name: picture.spec for name, picture in pictures.items()}),
+        "max_numbered": MAX_NUMBERED,
+        "max_matrix": MAX_MATRIX,
+    }
+    n_items = kept = len(answer["items"]["items"])
+    while True:
+        shown = answer if kept == n_items else _with_items(answer, kept)
+        html = _render(
+            "page.html.j2",
+            answer=shown,
+            n_left_out=n_items - kept,
+            data_json=embedded_json(shown),
+            **values,
+        )
+        excess = len(html.encode()) - MAX_BYTES
+        if excess <= 0 or not kept:
+            return html
+        kept = _fewer(answer["items"]["items"], kept, excess)
 
 
 def render_summary(answer: dict[str, Any]) -> str:
@@ -79,17 +88,16 @@ def render_summary(answer: dict[str, Any]) -> str:
 
 
 def _render(name: str, **values: Any) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader
 
     environment = Environment(
         loader=PackageLoader("knnccv.reporting"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        undefined=StrictUndefined,
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
-    environment.filters |= {"number": _number, "percent": _percent, "name": setting_name}
+    environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
     environment.globals |= {"split_range": split_range, "LONG": LONG, "zip": zip}
     return environment.get_template(name).render(**values)
 
@@ -106,6 +114,11 @@ def _number(value: float | None) -> str:
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
+def _bound(value: float | None) -> str:
+    """Two significant digits, as bounds and p-values need no more."""
+    return "–" if value is None else f"{value:.2g}".replace("e-0", "e-")
+
+
 def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
@@ -114,6 +127,10 @@ def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
     """The most frequent confusions: true class, predicted class, expected share."""
     if not classes:
         return []
+    if not classes["confusion"]:
+        return [(one["label"], one["predicted"], one["share"]) for one in classes.get("confused", [])][
+            :CONFUSIONS
+        ]
     labels = classes["labels"]
     found = [
         (share, i, j)
@@ -133,17 +150,18 @@ def _settings_table(curves: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rows": rows, "bound": max(bounds, default=None)}
 
 
-def _shortened(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, without the rows of its last items if the page would become too large."""
-    items = answer["items"]["items"]
-    excess = len(embedded_json(answer)) - MAX_BYTES
-    kept = len(items)
+def _with_items(answer: dict[str, Any], kept: int) -> dict[str, Any]:
+    """The answer with its first items only."""
+    items = answer["items"]
+    return {**answer, "items": {**items, "items": items["items"][:kept], "shown": kept}}
+
+
+def _fewer(items: list[dict[str, Any]], kept: int, excess: int) -> int:
+    """How many items to keep so that a page is smaller by so many bytes."""
     while excess > 0 and kept:
         kept -= 1
         excess -= len(embedded_json(items[kept]))
-    if kept == len(items):
-        return answer
-    return {**answer, "items": {**answer["items"], "items": items[:kept], "shown": kept}}
+    return kept
 
 
 @cache

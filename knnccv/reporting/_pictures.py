@@ -78,7 +78,9 @@ def _scores(answer: dict[str, Any]) -> Picture:
         if score["interval"]:
             row |= {"low": score["interval"]["low"], "high": score["interval"]["high"]}
         if score["split_std"] is not None:
-            row |= dict(zip(("split_low", "split_high"), split_range(score, scores["is_loss"]), strict=True))
+            row |= dict(
+                zip(("split_low", "split_high"), split_range(score, scores["is_loss"]), strict=True)
+            )
         rows.append(row)
     rows += [
         {"name": visible(base["name"]), "setting": visible(base["explanation"]), "score": base["score"]}
@@ -97,7 +99,13 @@ def _ties(answer: dict[str, Any]) -> Picture | None:
     ties = answer["ties"]
     if not ties or ties.get("low") is None or ties["low"] == ties["high"]:
         return None
-    rows = [{"name": "best", "setting": "order of the rows", **{key: ties[key] for key in ("score", "low", "high")}}]
+    rows = [
+        {
+            "name": "best",
+            "setting": "order of the rows",
+            **{key: ties[key] for key in ("score", "low", "high")},
+        }
+    ]
     return _intervals(rows, visible(answer["scores"]["measure"]), "range over all orders of the rows")
 
 
@@ -111,26 +119,32 @@ def _intervals(rows: list[Row], measure: str, range_name: str = POPULATION) -> P
     has_range = any("low" in row for row in rows)
     has_split = any("split_low" in row for row in rows)
     if has_range:
-        tooltip += [alt.Tooltip(f"{end}:Q", title=f"{range_name}: {end}", format=".4~g") for end in ("low", "high")]
+        tooltip += [
+            alt.Tooltip(f"{end}:Q", title=f"{range_name}: {end}", format=".4~g") for end in ("low", "high")
+        ]
     if has_split:
         tooltip += [
             alt.Tooltip(f"split_{end}:Q", title=f"scatter of one split: {end}", format=".4~g")
             for end in ("low", "high")
         ]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=130, ticks=False, domain=False)),
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
         tooltip=tooltip,
     )
     x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=6))
     layers, legend = [], [Entry(measure, 0, "dot")]
     if has_range:
         line = base.mark_rule(strokeWidth=5, yOffset=-9, style="color-1")
-        layers.append(line.encode(x=alt.X("low:Q", title=measure), x2="high:Q").transform_filter("isValid(datum.low)"))
+        layers.append(
+            line.encode(x=alt.X("low:Q", title=measure), x2="high:Q").transform_filter("isValid(datum.low)")
+        )
         legend.append(Entry(range_name, 1, "bar"))
     if has_split:
         line = base.mark_rule(strokeWidth=2, yOffset=9, style="color-2", strokeDash=[5, 3])
         layers.append(
-            line.encode(x=alt.X("split_low:Q"), x2="split_high:Q").transform_filter("isValid(datum.split_low)")
+            line.encode(x=alt.X("split_low:Q"), x2="split_high:Q").transform_filter(
+                "isValid(datum.split_low)"
+            )
         )
         legend.append(Entry(SPLIT, 2, "line", (5, 3)))
     layers.append(base.mark_point(filled=True, size=110, opacity=1, style="color-0").encode(x=x))
@@ -146,7 +160,9 @@ def _settings(answer: dict[str, Any]) -> Picture | None:
     scalings = _distinct(curve["scaling"] for curve in settings["curves"])
     metrics = _distinct(curve["metric"] for curve in settings["curves"])
     near = {
-        (group["scaling"], group["metric"], k) for group in settings["not_worse"] for k in group["n_neighbors"]
+        (group["scaling"], group["metric"], k)
+        for group in settings["not_worse"]
+        for k in group["n_neighbors"]
     }
     rows, bands, legend = [], [], []
     for at, curve in enumerate(settings["curves"]):
@@ -157,11 +173,23 @@ def _settings(answer: dict[str, Any]) -> Picture | None:
         name = f"{visible(pair[0])}, {visible(pair[1])}"
         legend.append(Entry(name, color, "line", dash, series))
         points = [
-            {"series": series, "name": name, "scaling": pair[0], "metric": pair[1], "k": k, "score": score, "bound": bound}
-            for k, score, bound in zip(curve["n_neighbors"], curve["scores"], curve["error_bound"], strict=True)
+            {
+                "series": series,
+                "name": name,
+                "scaling": pair[0],
+                "metric": pair[1],
+                "k": k,
+                "score": score,
+                "bound": bound,
+            }
+            for k, score, bound in zip(
+                curve["n_neighbors"], curve["scores"], curve["error_bound"], strict=True
+            )
             if score is not None
         ]
-        for run, (is_near, group) in enumerate(groupby(points, key=lambda point, pair=pair: (*pair, point["k"]) in near)):
+        for run, (is_near, group) in enumerate(
+            groupby(points, key=lambda point, pair=pair: (*pair, point["k"]) in near)
+        ):
             if is_near:
                 bands += [{**point, "run": f"{series}-{run}"} for point in group]
         rows += [{**point, "verdict": _verdict((*pair, point["k"]) in near)} for point in points]
@@ -188,7 +216,9 @@ def _settings(answer: dict[str, Any]) -> Picture | None:
     layers = []
     if bands:
         band = alt.Chart(alt.InlineData(values=bands)).transform_filter(shown).encode(x=x, y=y, color=color)
-        layers.append(band.mark_line(strokeWidth=10, opacity=0.28, strokeCap="round").encode(detail="run:N"))
+        layers.append(
+            band.mark_line(strokeWidth=10, opacity=0.28, strokeCap="round").encode(detail="run:N")
+        )
         legend.append(Entry("not worse than the best, statistically", 0, "band"))
     layers.append(base.mark_line(strokeWidth=2).encode(strokeDash=dash, detail="series:N"))
     if top:
@@ -220,12 +250,16 @@ def _learning(answer: dict[str, Any]) -> Picture | None:
         return None
     beyond = _beyond(answer, rows)
     x_sizes = sorted({row["size"] for row in rows + beyond})
-    x = alt.X("size:Q", title="size of the training sets", scale=_size_scale(x_sizes), axis=_size_axis(x_sizes))
+    x = alt.X(
+        "size:Q", title="size of the training sets", scale=_size_scale(x_sizes), axis=_size_axis(x_sizes)
+    )
     y = alt.Y("score:Q", title=measure, scale=alt.Scale(zero=False))
     series = [entry.series for entry in legend]
     color = alt.Color("series:N", scale=alt.Scale(domain=series), legend=None)
     dash = alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=series, range=[list(entry.dash) for entry in legend]), legend=None
+        "series:N",
+        scale=alt.Scale(domain=series, range=[list(entry.dash) for entry in legend]),
+        legend=None,
     )
     tooltip = [
         alt.Tooltip("name:N", title="neighbors"),
@@ -246,7 +280,12 @@ def _learning(answer: dict[str, Any]) -> Picture | None:
         end = ahead.transform_filter("datum.how != 'exact'")
         layers.append(end.mark_point(size=120, filled=False, strokeWidth=2, opacity=1, style="guess"))
         legend.append(Entry("an extrapolation, not a computed score", 0, "guess"))
-    layers.append(_hover(alt.Chart(alt.InlineData(values=rows + beyond[1:])).transform_filter(shown).encode(x=x, y=y), tooltip))
+    layers.append(
+        _hover(
+            alt.Chart(alt.InlineData(values=rows + beyond[1:])).transform_filter(shown).encode(x=x, y=y),
+            tooltip,
+        )
+    )
     chart = alt.layer(*layers).add_params(alt.param(name="hidden", value=[]))
     return Picture(_spec(chart.properties(height=320, width="container")), legend)
 
@@ -258,7 +297,9 @@ def _beyond(answer: dict[str, Any], rows: list[Row]) -> list[Row]:
         return []
     wanted = f"K = {answer['settings']['best']['n_neighbors']}"
     last = next((row for row in reversed(rows) if row["name"] == wanted), None)
-    last = last or min(reversed(rows), key=lambda row: (-row["size"], abs(row["score"] - extrapolation["score"])))
+    last = last or min(
+        reversed(rows), key=lambda row: (-row["size"], abs(row["score"] - extrapolation["score"]))
+    )
     end = {**last, "size": extrapolation["train_size"], "score": extrapolation["score"], "bound": None}
     return [last, {**end, "how": f"extrapolated by {extrapolation['model']}"}]
 
@@ -267,7 +308,7 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
     import altair as alt
 
     classes = answer["classes"]
-    if not classes or not classes["labels"] or len(classes["labels"]) > MAX_MATRIX:
+    if not classes or not classes["confusion"] or len(classes["labels"]) > MAX_MATRIX:
         return None
     names = [visible(label, LABEL_LENGTH) for label in classes["labels"]]
     numbered = len(names) <= MAX_NUMBERED
@@ -278,9 +319,20 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
     ]
     step = max(38, min(64, 420 // len(names))) if numbered else 16
     order = list(range(len(names)))
-    axis = {"labelExpr": "labels[datum.value]", "labelLimit": 110, "labelOverlap": False, "ticks": False, "domain": False}
+    axis = {
+        "labelExpr": "labels[datum.value]",
+        "labelLimit": 150,
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+    }
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("said:O", title="predicted", sort=order, axis=alt.Axis(**axis, labelAngle=-90 if len(names) > 4 else 0)),
+        x=alt.X(
+            "said:O",
+            title="predicted",
+            sort=order,
+            axis=alt.Axis(**axis, labelAngle=-90 if len(names) > 4 else 0),
+        ),
         y=alt.Y("true:O", title="true class", sort=order, axis=alt.Axis(**axis)),
         tooltip=[
             alt.Tooltip("truth:N", title="true class"),
@@ -289,7 +341,9 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
         ],
     )
     layers = [
-        base.mark_rect().encode(color=alt.Color("share:Q", scale=alt.Scale(type="sqrt", domain=[0, 1]), legend=None)),
+        base.mark_rect().encode(
+            color=alt.Color("share:Q", scale=alt.Scale(type="sqrt", domain=[0, 1]), legend=None)
+        ),
     ]
     if numbered:
         layers += [
@@ -299,8 +353,10 @@ def _confusion(answer: dict[str, Any]) -> Picture | None:
     chart = alt.layer(*layers).add_params(
         alt.param(name="labels", value=names), alt.param(name="turn", value=0.5)
     )
-    chart = chart.properties(width=alt.Step(step), height=alt.Step(max(38, step // 2) if numbered else step))
-    return Picture(_spec(chart), [], step * len(names) + 150)
+    chart = chart.properties(
+        width=alt.Step(step), height=alt.Step(max(38, step // 2) if numbered else step)
+    )
+    return Picture(_spec(chart), [], step * len(names) + 190)
 
 
 def _parts(answer: dict[str, Any]) -> Picture | None:
@@ -318,20 +374,30 @@ def _parts(answer: dict[str, Any]) -> Picture | None:
     if not parts:
         return None
     names = [part for _, part, _ in parts]
-    rows = [{"row": row, "part": part, "value": value, "order": at} for at, (row, part, value) in enumerate(parts)]
+    rows = [
+        {"row": row, "part": part, "value": value, "order": at}
+        for at, (row, part, value) in enumerate(parts)
+    ]
     chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar(height=26)
         .encode(
             x=alt.X("value:Q", title="squared error", axis=alt.Axis(tickCount=6)),
-            y=alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=130, ticks=False, domain=False)),
+            y=alt.Y(
+                "row:N", title=None, sort=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)
+            ),
             color=alt.Color("part:N", scale=alt.Scale(domain=names), legend=None),
             order=alt.Order("order:Q"),
-            tooltip=[alt.Tooltip("part:N", title="part"), alt.Tooltip("value:Q", title="squared error", format=".5~g")],
+            tooltip=[
+                alt.Tooltip("part:N", title="part"),
+                alt.Tooltip("value:Q", title="squared error", format=".5~g"),
+            ],
         )
     )
     legend = [Entry(name, at, "bar") for at, name in enumerate(names)]
-    return Picture(_spec(chart.properties(height=48 * len({row for row, _, _ in parts}), width="container")), legend)
+    return Picture(
+        _spec(chart.properties(height=48 * len({row for row, _, _ in parts}), width="container")), legend
+    )
 
 
 def _loo(answer: dict[str, Any]) -> Picture | None:
@@ -340,14 +406,24 @@ def _loo(answer: dict[str, Any]) -> Picture | None:
     loo = (answer["regression"] or {}).get("loo")
     if not loo or len(loo["n_neighbors"]) < 2:
         return None
-    rows = [{"k": k, "mse": mse} for k, mse in zip(loo["n_neighbors"], loo["mse"], strict=True) if mse is not None]
+    rows = [
+        {"k": k, "mse": mse}
+        for k, mse in zip(loo["n_neighbors"], loo["mse"], strict=True)
+        if mse is not None
+    ]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(
-            "k:Q", title="number of neighbors K", scale=_size_scale(loo["n_neighbors"]), axis=_size_axis(loo["n_neighbors"])
+            "k:Q",
+            title="number of neighbors K",
+            scale=_size_scale(loo["n_neighbors"]),
+            axis=_size_axis(loo["n_neighbors"]),
         ),
         y=alt.Y("mse:Q", title="leave-one-out mean squared error", scale=alt.Scale(zero=False)),
     )
-    tooltip = [alt.Tooltip("k:Q", title="K"), alt.Tooltip("mse:Q", title="mean squared error", format=".5~g")]
+    tooltip = [
+        alt.Tooltip("k:Q", title="K"),
+        alt.Tooltip("mse:Q", title="mean squared error", format=".5~g"),
+    ]
     chart = alt.layer(base.mark_line(strokeWidth=2, style="color-0"), _hover(base, tooltip))
     return Picture(_spec(chart.properties(height=280, width="container")))
 
@@ -386,14 +462,16 @@ def _size_axis(sizes: Sequence[int]) -> alt.Axis:
 
     steps = [step * 10**power for power in range(10) for step in (1, 2, 5)]
     if sizes[-1] > 20 * max(sizes[0], 1):
-        return alt.Axis(values=[step for step in steps if sizes[0] <= step <= sizes[-1]], format="~s", labelOverlap="greedy")
+        return alt.Axis(
+            values=[step for step in steps if sizes[0] <= step <= sizes[-1]],
+            format="~s",
+            labelOverlap="greedy",
+        )
     return alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
 
 
 def _cell(share: float) -> str:
-    if share <= 0:
-        return ""
-    return "<1" if share < 0.005 else f"{100 * share:.0f}"
+    return f"{100 * share:.0f}" if share >= 0.005 else ""
 
 
 def setting_name(setting: dict[str, Any]) -> str:

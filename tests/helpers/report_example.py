@@ -11,7 +11,7 @@ HOSTILE = {
     "script": "<script>window.__executed = 1</script>",
     "image": '"><img src=x onerror="window.__executed=1">',
     "closing": "</script><script>window.__executed=1</script><!--",
-    "quotes": "it's a \"quoted\" `name` with [brackets], dots.in.it and \\backslashes\\",
+    "quotes": 'it\'s a "quoted" `name` with [brackets], dots.in.it and \\backslashes\\',
     "right-to-left": "שלום עולם \u202eabc",
     "long word": "x" * 10_000,
     "long text": "many words " * 900,
@@ -66,11 +66,15 @@ def answer(
     def scored(value: float) -> float:
         return round(scale * (1 - value) if loss else value, 12)
 
-    pairs = [("as given", "heom"), ("as given", "hvdm")] if mixed else [
-        (scaling, metric)
-        for scaling in ("raw", "standardized", "min-max")
-        for metric in ("euclidean", "manhattan", "cosine")
-    ]
+    pairs = (
+        [("as given", "heom"), ("as given", "hvdm")]
+        if mixed
+        else [
+            (scaling, metric)
+            for scaling in ("raw", "standardized", "min-max")
+            for metric in ("euclidean", "manhattan", "cosine")
+        ]
+    )
     ks = list(range(1, 52))
     curves = []
     for at, (scaling, metric) in enumerate(pairs):
@@ -115,7 +119,9 @@ def answer(
                 {"label": label, "n_items": size, "share": size / n_items}
                 for label, size in zip(labels, sizes, strict=True)
             ],
-            "target": {"min": 25.0, "max": 346.0, "mean": 152.13, "variance": 5930.4} if regression else None,
+            "target": {"min": 25.0, "max": 346.0, "mean": 152.13, "variance": 5930.4}
+            if regression
+            else None,
             "subsample": {"n_items": n_items, "of": 250_000, "reason": "more than 100,000 items"}
             if n_classes > 30
             else None,
@@ -128,7 +134,9 @@ def answer(
             "train_size": int(0.8 * n_items),
             "conclusion": f"The best setting, {scaling} {metric} with K = {best_k}, scores {best_score:.4g}; "
             f"the default scores {default:.4g}. The best of many settings is optimistic.",
-            "best": _setting(scaling, metric, best_k, best_score, **more, **(both if intervals else without)),
+            "best": _setting(
+                scaling, metric, best_k, best_score, **more, **(both if intervals else without)
+            ),
             "default": _setting(
                 pairs[0][0],
                 pairs[0][1],
@@ -222,7 +230,10 @@ def answer(
             "code": "from sklearn.datasets import load_wine\n\nimport knnccv\n\n"
             "X, y = load_wine(return_X_y=True)\n"
             'print(knnccv.complete_cv(X, y, "knn", knnccv.Subsample(train_size=142)).score)',
-            "notes": ["Ties in distance are averaged over.", "All 9 x 51 settings use the same training sets."],
+            "notes": [
+                "Ties in distance are averaged over.",
+                "All 9 x 51 settings use the same training sets.",
+            ],
         },
     }
 
@@ -270,7 +281,7 @@ def _items(
                 for j in range(5)
             ],
         }
-        for at, index in enumerate(rng.choice(n_items, n_shown, replace=False))
+        for at, index in enumerate(rng.choice(n_items, n_shown, replace=n_shown > n_items))
     ]
     counts = {"never_right": n_shown // 3, "suspicious": n_shown // 3, "conflicting_duplicates": 0}
     return {

@@ -29,8 +29,12 @@ OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-needs_axe = pytest.mark.skipif(not AXE.is_file(), reason=f"axe-core is not at {AXE}; KNNCCV_AXE can name its file")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; KNNCCV_CHROMIUM can name the program")
+needs_axe = pytest.mark.skipif(
+    not AXE.is_file(), reason=f"axe-core is not at {AXE}; KNNCCV_AXE can name its file"
+)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium; KNNCCV_CHROMIUM can name the program"
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,10 @@ def opened(browser, tmp_path):
         file = tmp_path / "report.html"
         file.write_text(render_page(example.answer(**kind)), encoding="utf-8")
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, accept_downloads=True
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            offline=True,
+            accept_downloads=True,
         )
         contexts.append(context)
         page = context.new_page()
@@ -76,7 +83,9 @@ def opened(browser, tmp_path):
 
 
 def column(page, place):
-    return page.locator(f"#item-table tbody:not([hidden]) > tr:first-child > :nth-child({place})").all_inner_texts()
+    return page.locator(
+        f"#item-table tbody:not([hidden]) > tr:first-child > :nth-child({place})"
+    ).all_inner_texts()
 
 
 def test_pictures_are_drawn_and_the_table_is_sorted_by_the_keyboard(opened):
@@ -85,7 +94,7 @@ def test_pictures_are_drawn_and_the_table_is_sorted_by_the_keyboard(opened):
         box = page.locator(f"#chart-{name} svg").bounding_box()
         assert box["width"] > 200
         assert box["height"] > 60
-        assert page.locator(f"#chart-{name}[role=img]").get_attribute("aria-label")
+        assert page.locator(f"[role=img]:has(> #chart-{name})").get_attribute("aria-label")
     button = page.locator("#item-table th[data-key=score] button")
     button.focus()
     page.keyboard.press("Enter")
@@ -120,6 +129,8 @@ def test_pointing_at_a_curve_shows_its_values(opened):
         tooltip.wait_for(timeout=5000)
         text = tooltip.inner_text()
         assert all(word in text for word in words), (name, text)
+        assert "undefined" not in text
+        assert "NaN" not in text
         page.mouse.move(2, 2)
 
 
@@ -158,7 +169,9 @@ def test_the_table_is_searched_filtered_and_exported(opened):
     with page.expect_download() as download:
         page.locator("#items-json").click()
     rows = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
-    assert rows == [{key: item[key] for key in ("index", "score", "influence", "reasons")} for item in wanted]
+    assert rows == [
+        {key: item[key] for key in ("index", "score", "influence", "reasons")} for item in wanted
+    ]
     with page.expect_download() as download:
         page.locator("#items-csv").click()
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
@@ -229,7 +242,7 @@ def test_hostile_content_is_shown_and_not_executed(opened):
     assert cells == ["bell␇ null␀ escape␛[31m line\nbreak tab\tend"] * 6
     page.locator("#item-search").fill(example.HOSTILE["script"])
     page.locator("#chart-confusion").scroll_into_view_if_needed()
-    page.locator("#chart-confusion svg .mark-rect path").first.hover()
+    page.locator("#chart-confusion svg .mark-rect path").first.hover(force=True)
     page.locator("#vg-tooltip-element.visible").wait_for()
     assert "<script>" in page.locator("#vg-tooltip-element").inner_text()
     assert page.evaluate("window.__executed") is None
@@ -251,8 +264,16 @@ def test_print_is_white_and_has_no_buttons(opened):
 
 @needs_axe
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", [{}, {"regression": True}, {"hostile": True}, {"n_classes": 40}], ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [
+        ("light", {}),
+        ("dark", {"regression": True}),
+        ("dark", {"hostile": True}),
+        ("light", {"n_classes": 40}),
+    ],
+    ids=["plain", "regression", "hostile", "forty-classes"],
+)
 def test_axe_finds_no_serious_violation(opened, scheme, kind):
     page = opened(scheme=scheme, width=1000, **kind)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -276,6 +297,15 @@ def test_the_keyboard_reaches_everything(opened):
     for _ in range(140):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert {"item-search", "item-reason", "items-csv", "items-copy", "more", "copy-code", "series", "save"} <= reached
+    assert {
+        "item-search",
+        "item-reason",
+        "items-csv",
+        "items-copy",
+        "more",
+        "copy-code",
+        "series",
+        "save",
+    } <= reached
     page.locator("#copy-code").press("Enter")
     sync_api.expect(page.locator("#code-copied")).to_have_text("copied")

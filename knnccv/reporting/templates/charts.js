@@ -39,11 +39,27 @@ function turned(spec) {
   return params ? { ...spec, params } : spec;
 }
 
+// Vega-Lite reads texts of the tooltips of nearest points from the cell of the point, not from its values.
+function mended(node) {
+  if (Array.isArray(node)) return node.map(mended);
+  if (node === null || typeof node !== "object") return node;
+  const made = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, mended(value)]));
+  const update = made.encode?.update;
+  if (update?.isVoronoi && update.tooltip?.signal) {
+    update.tooltip.signal = update.tooltip.signal.replace(/(?<!\.)\bdatum\[/g, "datum.datum[");
+  }
+  return made;
+}
+
+function patch(spec) {
+  return { ...spec, marks: mended(spec.marks) };
+}
+
 async function draw(name) {
   const container = document.getElementById(`chart-${name}`);
   views.get(name)?.finalize();
   const result = await vegaEmbed(container, turned(specs[name]), {
-    mode: "vega-lite", renderer: "svg", ast: true, actions: false, config: config(),
+    mode: "vega-lite", renderer: "svg", ast: true, actions: false, config: config(), patch,
     tooltip: { theme: "custom" },
   });
   views.set(name, result.view);
