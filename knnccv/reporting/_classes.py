@@ -51,10 +51,10 @@ def classes_section(study: Study) -> dict[str, Any] | None:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
-    shown = matrix is not None and not reason
+    shown = None if matrix is None or reason else [[_finite(x) for x in row] for row in matrix.tolist()]
     return {
         "labels": labels,
-        "confusion": [[_finite(share) for share in row] for row in matrix.tolist()] if shown else None,
+        "confusion": shown,
         "no_confusion": reason or None,
         "confused": confused,
         "per_class": per_class,

@@ -15,14 +15,18 @@ SEARCH_RATE = {
     "euclidean": 3e10,
     "cosine": 3e10,
     "manhattan": 1.2e9,
-    "heom": 1.5e9,
-    "hvdm": 1.5e9,
+    "heom": 1e10,
+    "hvdm": 1e10,
 }
 """Pairs times columns that are compared in a unit."""
 SEARCH_LIMIT = 10.0
 """Units for the search of all rows by one metric, beyond which it is not offered."""
 LEARNING_WORK = 3e8
 """Samples times K times depth of the lists, in the smallest training sets of a learning curve."""
+TIED_WORK = 1.5e6
+"""Rows times the mean size of their tied groups that can be averaged over all orders."""
+MIXED_UNITS = 12.0
+"""Units for the search of all rows of a mixed table."""
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
 
@@ -56,10 +60,11 @@ def search_units(n_items: int, n_features: int, metric: str) -> float:
 def effort(n_items: int, ties: float) -> Effort:
     """Choose the sizes; `ties` is the mean size of the tied groups, 1 without ties."""
     slow = max(1.0, ties)
+    work = n_items * slow**0.5
     return Effort(
         n_settings=min(n_items, max(2000, int(5_000 / slow))),
-        n_halvings=max(20, min(200, int(600_000 / (n_items * slow)))),
-        n_runs=0 if n_items * slow <= 5_000 else max(100, int(4e6 / (n_items * slow))),
+        n_halvings=max(20, min(200, int(600_000 / work))),
+        n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
         learning=min(n_items, max(2000, int(20_000 / slow))),
     )
 
@@ -88,3 +93,20 @@ def smallest_training_size(n_items: int, largest_k: int, ties: float) -> int:
     """Start of the learning curve: smaller training sets need deeper lists than can be afforded."""
     depth_wanted = LEARNING_WORK / (n_items * largest_k * max(1.0, ties))
     return min(max(2, n_items // 40, round(4 * largest_k * n_items / depth_wanted)), max(2, n_items // 3))
+
+
+def affordable_rows(n_items: int, n_features: int, mixed: bool, ties: float) -> tuple[int, str]:
+    """The rows that can be studied, and the reason if these are not all."""
+    rows, reason = n_items, ""
+    if n_items * ties > TIED_WORK:
+        growth = (ties - 1) / n_items  # of the tied groups, in proportion to the rows
+        tied = int((np.sqrt(1 + 4 * growth * TIED_WORK) - 1) / (2 * growth))
+        rows = min(rows, max(2000, tied))
+        reason = (
+            "many rows are equally far from each other, and averaging over all orders of more of them "
+            "would take too long"
+        )
+    if mixed and search_units(rows, n_features, "heom") > MIXED_UNITS:
+        rows = int(np.sqrt(MIXED_UNITS * SEARCH_RATE["heom"] / max(n_features, 8)))
+        reason = "comparing all pairs of more rows by HEOM would take too long"
+    return rows, reason if rows < n_items else ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._validation import check_integer
+from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput
 from ._study import Study
 
@@ -35,6 +36,16 @@ def subsampled(
         "reason": reason or f"max_items={most:,} limits the rows of a report",
     }
     return table.take(np.sort(places)), cut
+
+
+def studied(table: TableInput, max_items: int, random_state: int) -> tuple[TableInput, Cut]:
+    """The rows that are studied: at most `max_items`, and no more than can be afforded."""
+    most = check_integer("max_items", max_items, FEWEST_ROWS)
+    seed = check_integer("random_state", random_state, 0)
+    n_items = min(table.n_items, most)
+    ties = 1 + (tie_size(table.X, seed) - 1) * n_items / table.n_items
+    rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
+    return subsampled(table, rows if reason else most, seed, reason)
 
 
 def data_section(study: Study, cut: Cut) -> dict[str, Any]:

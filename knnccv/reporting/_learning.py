@@ -107,11 +107,10 @@ def extrapolated(sizes: Array, scores: Array, at: int) -> tuple[dict[str, Any] |
     misfit = float(np.sqrt(np.square(law(x, *found) - y).mean()))
     if misfit > LARGEST_MISFIT * float(np.ptp(y)):
         return None, "a power law does not fit it"
-    score = float(law(np.array(at / sizes[-1]), *found))
-    gain = score - float(scores[-1])
+    gain = float(law(np.array(at / sizes[-1]), *found) - law(np.array(1.0), *found))
     if abs(gain) > spread:
         return None, "the fitted power law still changes too fast"
-    return {"train_size": at, "score": score, "gain": gain, "model": MODEL}, ""
+    return {"train_size": at, "score": float(scores[-1]) + gain, "gain": gain, "model": MODEL}, ""
 
 
 def _conclusion(

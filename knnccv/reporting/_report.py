@@ -11,7 +11,7 @@ from typing import Any
 from .._files import written_whole
 from .._version import __version__
 from ._classes import classes_section
-from ._data import data_section, subsampled
+from ._data import data_section, studied
 from ._input import read_input
 from ._items import items_section
 from ._learning import learning_section
@@ -160,7 +160,8 @@ def report(
     name : str, default "data"
         The title of the data. If it names a file, the page's code reads this file.
     max_items : int, default 100,000
-        Of more rows a random subsample of this size is reported on, which the page says.
+        Of more rows a random subsample of this size is reported on, which the page says. Large mixed
+        tables, and large ones whose distances are often equal, are cut further.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use.
     progress : bool or callable, default False
@@ -195,7 +196,7 @@ def report(
     clock = Clock()
     check_progress(progress)
     whole = read_input(X, y, task, feature_names, categorical)
-    table, cut = subsampled(whole, max_items, random_state)
+    table, cut = studied(whole, max_items, random_state)
     size = checked_size(train_size, table.n_items)
     study = Study(table, size, n_jobs, random_state)
     wanted = checked_neighbors(n_neighbors, size)

@@ -13,6 +13,7 @@ from ..driver import CompleteCV
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
 from ._lists import enough_depth, keep_lists
+from ._regression import curve_numbers
 from ._settings import LEVEL, finite
 from ._study import Setting, Study
 
@@ -23,6 +24,8 @@ MAX_EXACT_LOG = 1000
 def scores_section(study: Study) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
     depth = enough_depth(len(study.y), study.train_size, study.n_neighbors)
+    if study.task == "regression":
+        depth = max(depth, curve_numbers(study.n_neighbors, study.near.max_depth)[-1] + 1)
     keep_lists(study.near, depth, study.n_jobs)
     study.best = study.score(study.best_setting)
     same = study.best_setting == study.default_setting

@@ -37,6 +37,6 @@ def test_lists_that_are_kept_stay():
     assert near._stored is kept
 
 
-@pytest.mark.parametrize(("n_items", "train_size", "expected"), [(2, 1, 1), (5, 4, 4), (6, 3, 5)])
+@pytest.mark.parametrize(("n_items", "train_size", "expected"), [(2, 1, 1), (5, 4, 4), (6, 3, 4)])
 def test_small_tables_need_all(n_items, train_size, expected):
     assert enough_depth(n_items, train_size, 1) == expected
