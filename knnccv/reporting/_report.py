@@ -109,7 +109,9 @@ class Report:
         return [item["index"] for item in items if reason is None or reason in item["reasons"]]
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        from ._page import render_summary
+
+        return render_summary(self.to_dict())
 
     def __repr__(self) -> str:
         sections = ("data", "scores", "settings", "learning", "classes", "items", "ties", "regression")
