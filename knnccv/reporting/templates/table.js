@@ -63,17 +63,17 @@ function neighborTable(item) {
   const line = (name, cells) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   const cell = (value) => element("td", {}, text(value));
+  const labelCell = (value) => element("td", value === item.label ? {} : { class: "differs" }, text(value));
   const body = element("tbody", {},
     line(report.task === "regression" ? "target" : "label",
-      [cell(item.label), ...others.map((other) => cell(other.label))]),
+      [cell(item.label), ...others.map((other) => labelCell(other.label))]),
     line("distance", [element("td", {}, "–"), ...others.map((o) => element("td", {}, number(o.distance)))]));
   item.row.forEach((value, at) => {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
-    cells.slice(1).forEach((made, j) => { if (others[j].row[at] !== value) made.className = "differs"; });
     body.append(line(text(names[at] ?? `column ${at}`), cells));
   });
   const label = `Item ${item.index} beside its nearest neighbors`;
-  const table = element("table", {}, element("caption", {}, `${label}; values that differ from the item's are bold`),
+  const table = element("table", {}, element("caption", {}, report.task === "regression" ? label : `${label}; labels unlike its own are bold`),
     element("thead", {}, head), body);
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 }
