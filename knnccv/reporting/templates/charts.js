@@ -36,7 +36,8 @@ function config() {
 
 // The share at which black and white numbers are equally legible on the colors of a confusion matrix.
 function turned(spec) {
-  const params = spec.params?.map((one) => (one.name === "turn" ? { ...one, value: scheme.matches ? 0.27 : 0.53 } : one));
+  const value = scheme.matches ? 0.27 : 0.53;
+  const params = spec.params?.map((one) => (one.name === "turn" ? { ...one, value } : one));
   return params ? { ...spec, params } : spec;
 }
 

@@ -73,7 +73,8 @@ function neighborTable(item) {
     body.append(line(text(names[at] ?? `column ${at}`), cells));
   });
   const label = `Item ${item.index} beside its nearest neighbors`;
-  const table = element("table", {}, element("caption", {}, report.task === "regression" ? label : `${label}; labels unlike its own are bold`),
+  const caption = report.task === "regression" ? label : `${label}; labels unlike its own are bold`;
+  const table = element("table", {}, element("caption", {}, caption),
     element("thead", {}, head), body);
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 }
