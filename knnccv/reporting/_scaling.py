@@ -10,10 +10,12 @@ from .._typing import Array
 from .._validation import as_reals, check_choice
 
 SCALINGS = ("raw", "standardized", "min-max")
+SCALE_THEMSELVES = ("heom", "hvdm")
+"""Metrics of mixed tables."""
 
 
 def scaled(X: Any, scaling: str) -> Array:
-    """The columns of a table, scaled over all rows.
+    """The columns of a table, scaled over all samples.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
 from ._data import subsampled
 from ._scaling import SCALINGS
 from ._study import Setting, Study
+from ._text import rounded
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -24,8 +25,13 @@ HVDM_NOTE = (
     "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
     "can be optimistic, and it is never chosen as the best."
 )
+HEOM_NOTE = (
+    "The table has categories or missing values, so distances are HEOM: the differences of numbers are "
+    "divided by the range of their column, different categories are at distance 1, and so is a missing "
+    "value. HEOM scales the columns itself; other scalings and metrics do not apply."
+)
 SCALING_NOTE = (
-    "Scalings are fitted to all rows, without the labels; scaling each training set by itself is a "
+    "Scalings are fitted to all samples, without the labels; scaling each training set by itself is a "
     "slightly different experiment."
 )
 Found = dict[tuple[str, str], Surface]
@@ -78,7 +84,7 @@ def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, An
 
 def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
     """The study of a random part of the rows, with the same share of training samples."""
-    reason = f"comparing all settings on all {study.table.n_items:,} rows would take too long"
+    reason = f"comparing all settings on all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
     if cut is None:
         return study, None
@@ -102,7 +108,7 @@ def _refused(study: Study, metric: str, first: bool) -> str:
     units = search_units(table.n_items, len(table.names), metric)
     if not first and units > SEARCH_LIMIT:
         return (
-            f"comparing all pairs of {table.n_items:,} rows by {metric} would take about "
+            f"comparing all pairs of {table.n_items:,} samples by {metric} would take about "
             f"{units / SEARCH_LIMIT:.1f} times as long as a report allows"
         )
     return ""
@@ -171,12 +177,14 @@ def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, An
 
 
 def _note(study: Study, found: Found) -> None:
+    if study.table.is_mixed:
+        study.notes.append(HEOM_NOTE)
     if any(metric == OPTIMISTIC for _, metric in found):
         study.notes.append(HVDM_NOTE)
     if any(scaling != "raw" for scaling, _ in found):
         study.notes.append(SCALING_NOTE)
     study.notes.append(
-        "The best of many settings is chosen by the same data, so its score is a little optimistic."
+        "The best of many settings is chosen by the same data, so its score can be optimistic."
     )
 
 
@@ -185,13 +193,15 @@ def _conclusion(
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for each in found.values())
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
-    amount = f"{score:.1%}" if study.task == "classification" else f"a mean squared error of {score:.4g}"
+    amount = (
+        f"{score:.1%}" if study.task == "classification" else f"a mean squared error of {rounded(score)}"
+    )
     others = {0: "no other is", 1: "one other is"}.get(n_kept - 1, f"{n_kept - 1} others are")
     text = (
-        f"Of {n_settings} settings the best is {study.best_setting} with {amount}; {others} statistically "
-        "not worse"
+        f"Of {n_settings} settings the best is {study.best_setting}, with {amount}; {others} not "
+        "significantly worse"
     )
-    return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} rows)." if cut else ".")
+    return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)." if cut else ".")
 
 
 def finite(value: float) -> float | None:
