@@ -171,14 +171,16 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
 
     amount = said(best["score"])
     start = (
-        f"{amount} of new samples are classified correctly" if classify else f"Mean squared error {amount}"
+        f"{amount} of new samples are classified correctly"
+        if classify
+        else f"The mean squared error is {amount}"
     )
     interval = ""
     if best["interval"]:
         low, high = best["interval"]["low"], best["interval"]["high"]
         interval = f"; {LEVEL:.0%} interval for the population {said(low)} to {said(high)}"
     return (
-        f"{start} by the best setting ({study.best_setting}{interval}), against "
-        f"{said(study.default.score)} by the default setting and {said(baselines[0]['score'])} by "
+        f"{start} with the best setting ({study.best_setting}{interval}), against "
+        f"{said(study.default.score)} with the default setting and {said(baselines[0]['score'])} by "
         f"{'always answering ' if classify else ''}the {baselines[0]['name']}."
     )
