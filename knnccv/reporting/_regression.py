@@ -32,8 +32,8 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         mse, the expected squared error, and rmse, its square root; bias2 and variance, the weighted
         means of `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it;
         target_variance, the mean squared distance of the targets from their mean; r2,
-        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for several
-        K; conclusion.
+        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
+        several K; conclusion.
     """
     if study.task != "regression":
         return None

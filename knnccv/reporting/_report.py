@@ -183,8 +183,8 @@ def report(
 
     Notes
     -----
-    Scalings are fitted to all samples, without the labels. HVDM compares categories by the classes that they
-    occur with; its scores can be optimistic, and it is never chosen as the best.
+    Scalings are fitted to all samples, without the labels. HVDM compares categories by the classes that
+    they occur with; its scores can be optimistic, and it is never chosen as the best.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
 from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
 from ._data import subsampled
+from ._input import TableInput
 from ._scaling import SCALINGS
 from ._study import Setting, Study
 from ._text import rounded
@@ -78,7 +79,7 @@ def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, An
         "not_worse": kept,
         "omitted": omitted,
         "subsample": cut,
-        "conclusion": _conclusion(study, found, score, kept, cut),
+        "conclusion": _conclusion(study, part, found, score, kept, cut),
     }
 
 
@@ -176,9 +177,23 @@ def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, An
     }
 
 
+def identifier_notes(table: TableInput) -> list[str]:
+    """Of columns whose categories all differ."""
+    out = []
+    for j in np.flatnonzero(table.categorical).tolist():
+        codes = table.X[~np.isnan(table.X[:, j]), j]
+        if len(codes) > 1 and len(np.unique(codes)) == len(codes):
+            name = table.names[j]
+            out.append(
+                f"All values of the column {name} differ; if it identifies the samples, leave it out."
+            )
+    return out
+
+
 def _note(study: Study, found: Found) -> None:
     if study.table.is_mixed:
         study.notes.append(HEOM_NOTE)
+    study.notes.extend(identifier_notes(study.table))
     if any(metric == OPTIMISTIC for _, metric in found):
         study.notes.append(HVDM_NOTE)
     if any(scaling != "raw" for scaling, _ in found):
@@ -189,7 +204,12 @@ def _note(study: Study, found: Found) -> None:
 
 
 def _conclusion(
-    study: Study, found: Found, score: float, kept: list[dict[str, Any]], cut: dict[str, Any] | None
+    study: Study,
+    part: Study,
+    found: Found,
+    score: float,
+    kept: list[dict[str, Any]],
+    cut: dict[str, Any] | None,
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for each in found.values())
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
@@ -201,7 +221,16 @@ def _conclusion(
         f"Of {n_settings} settings the best is {study.best_setting}, with {amount}; {others} not "
         "significantly worse"
     )
-    return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)." if cut else ".")
+    text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+    largest = max(int(each.n_neighbors[-1]) for each in found.values())
+    return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
+
+
+def at_the_edge(best: int, largest: int, most: int) -> str:
+    """A remark if the best K is the largest that was compared, and larger ones are possible."""
+    if best < largest or largest >= most or largest == 1:
+        return ""
+    return f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors)"
 
 
 def finite(value: float) -> float | None:
