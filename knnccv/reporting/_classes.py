@@ -69,8 +69,8 @@ def _confusion(study: Study, n_classes: int) -> tuple[Array | None, str]:
     units = confusion_units(n_items, n_classes, study.n_neighbors, study.ties)
     if units > CONFUSION_LIMIT:
         return None, (
-            f"a pass over {n_items:,} items for each of {n_classes} classes would take about {units:,.0f} "
-            f"seconds; call .confusion(normalize='true') of the result to compute it"
+            f"a pass over {n_items:,} samples for each of {n_classes} classes would take about "
+            f"{units:,.0f} seconds; call .confusion(normalize='true') of the result to compute it"
         )
     return study.best.confusion(normalize="true"), ""
 

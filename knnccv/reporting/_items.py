@@ -170,7 +170,7 @@ def _conclusion(
 ) -> str:
     if not total:
         what = "label" if task == "classification" else "target"
-        return f"No sample stands out: none is badly predicted, and no equal rows differ in their {what}."
+        return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
     parts = []
     if task == "regression":
         worst = counts[RESIDUALS]
