@@ -23,8 +23,8 @@ def min_max_scaled(X: Array) -> Array:
 def _within_range(X: Array) -> tuple[Array, Array]:
     """The columns times powers of two, and which of them are not constant.
 
-    Powers of two change no digit, and keep the squares of large and small values within range. Which columns
-    vary is known beforehand, as rounding of the mean can make constants seem to vary.
+    Powers of two change no digit, and keep the squares of large and small values within range. Which
+    columns vary is known beforehand, as rounding of the mean can make constants seem to vary.
     """
     exponents = np.frexp(np.abs(X).max(axis=0))[1]
     return np.ldexp(X, -exponents), X.max(axis=0) > X.min(axis=0)
