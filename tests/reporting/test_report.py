@@ -63,7 +63,7 @@ class TestNumbers:
 
     def test_diabetes(self):
         data = load_diabetes()
-        found = report(data.X, data.y, n_neighbors=[1, 5, 15]).to_dict()
+        found = report(data.X, data.y, n_neighbors=[1, 15]).to_dict()
         assert found["task"] == "regression"
         assert found["data"]["target"]["variance"] == pytest.approx(np.var(data.y))
         direct = Direct(found, data.X, data.y)
@@ -121,13 +121,12 @@ class TestNumbers:
         rng = np.random.default_rng(3)
         y = rng.integers(0, 3, 50_000)
         X = rng.normal(size=(50_000, 20)) + 0.5 * y[:, None]
-        found = report(X, y, n_neighbors=[5], max_items=20_000).to_dict()
-        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 20_000
+        found = report(X, y, n_neighbors=[5], max_items=8_000).to_dict()
+        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 8_000
         assert found["data"]["subsample"]["of"] == 50_000
-        assert found["settings"]["subsample"]["of"] == 20_000
+        assert found["settings"]["subsample"]["of"] == 8_000
         best = found["scores"]["best"]
-        assert best["metric"] == "euclidean"
-        kept = np.sort(np.random.default_rng(0).choice(50_000, 20_000, replace=False))
+        kept = np.sort(np.random.default_rng(0).choice(50_000, 8_000, replace=False))
         direct = Direct(found, X[kept], y[kept])
         assert best["score"] == direct.score(best).score
 
