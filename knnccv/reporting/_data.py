@@ -11,7 +11,7 @@ from .._validation import check_integer
 from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput
 from ._study import Study
-from ._text import rounded
+from ._wording import counted, rounded
 
 Cut = dict[str, Any] | None
 
@@ -89,7 +89,7 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
         if cut is None
         else f"A random {cut['n_items']:,} of {cut['of']:,} samples"
     )
-    text = f"{samples} with {_count(len(table.names), 'column')}"
+    text = f"{samples} with {counted(len(table.names), 'column')}"
     if classes is not None:
         largest = max(classes, key=lambda each: each["n_items"])
         text += (
@@ -103,16 +103,12 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
         )
     remarks = []
     if table.categorical.any():
-        remarks.append(f"{_count(int(table.categorical.sum()), 'column')} with categories")
+        remarks.append(f"{counted(int(table.categorical.sum()), 'column')} with categories")
     if table.n_missing:
-        remarks.append(f"{_count(table.n_missing, 'missing value')}")
+        remarks.append(counted(table.n_missing, "missing value"))
     if table.constant.any():
-        remarks.append(f"{_count(int(table.constant.sum()), 'constant column')}")
+        remarks.append(counted(int(table.constant.sum()), "constant column"))
     if not remarks:
         return f"{text}."
     listed = ", ".join(remarks[:-1]) + " and " * (len(remarks) > 1) + remarks[-1]
     return f"{text}; the table has {listed}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -186,8 +185,3 @@ def _text(cell: Any) -> str:
         value = float(cell)
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     return str(cell)
-
-
-def shown(value: Any) -> str:
-    """A value in an error message."""
-    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)

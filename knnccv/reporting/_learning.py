@@ -14,7 +14,7 @@ from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._cost import smallest_training_size
 from ._settings import part_of
 from ._study import Study
-from ._text import rounded
+from ._wording import rounded, score_text
 
 N_SIZES = 12
 TOL = 1e-6
@@ -125,7 +125,7 @@ def _conclusion(
     classify = study.task == "classification"
 
     def said(value: float) -> str:
-        return f"{value:.1%}" if classify else rounded(value)
+        return score_text(value, study.task)
 
     measure = "accuracy" if classify else "mean squared error"
     (few, low), (many, high) = known[0], known[-1]

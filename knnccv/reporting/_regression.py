@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..curves import loo_curve
-from ._text import rounded
+from ._wording import rounded
 
 if TYPE_CHECKING:
     from ._study import Study

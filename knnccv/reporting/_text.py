@@ -18,13 +18,6 @@ def visible(text: Any, length: int | None = None) -> str:
     return shown.translate(_VISIBLE)
 
 
-def rounded(value: float, digits: int = 4) -> str:
-    """So many significant digits; large numbers with separators of thousands, and not as powers of ten."""
-    if 1e4 <= abs(value) < 1e15:
-        return f"{float(f'{value:.{digits}g}'):,.0f}"
-    return f"{value:.{digits}g}"
-
-
 def embedded_json(value: Any) -> str:
     """JSON that is harmless within a script element: no `<`, `>`, `&`, and no character beyond ASCII."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))

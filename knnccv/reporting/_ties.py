@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..driver import TieReport
-from ._text import rounded
+from ._wording import counted, rounded
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -62,13 +62,12 @@ def _conclusion(task: str, found: TieReport, n_dependent: int) -> str:
         )
         return f"The order of the rows decides nothing: {why}."
     low, high, score = _said((found.lowest, found.highest, found.score), task)
-    samples = "1 sample" if n_dependent == 1 else f"{n_dependent:,} samples"
     verb = "has" if n_dependent == 1 else "have"
     ends = "" if found.exact_range else " or slightly beyond"
     return (
-        f"{samples} of {found.n_items:,} {verb} equally near neighbors that disagree: a program that "
-        f"breaks ties by the order of the rows would find a score between {low} and {high}{ends}; the mean "
-        f"over all orders is {score}."
+        f"{counted(n_dependent, 'sample')} of {found.n_items:,} {verb} equally near neighbors that "
+        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} and "
+        f"{high}{ends}; the mean over all orders is {score}."
     )
 
 
