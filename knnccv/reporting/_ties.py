@@ -66,8 +66,8 @@ def _conclusion(task: str, found: TieReport, n_dependent: int) -> str:
     ends = "" if found.exact_range else " or slightly beyond"
     return (
         f"{counted(n_dependent, 'sample')} of {found.n_items:,} {verb} equally near neighbors that "
-        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} and "
-        f"{high}{ends}; the mean over all orders is {score}."
+        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} "
+        f"and {high}{ends}; the mean over all orders is {score}."
     )
 
 
