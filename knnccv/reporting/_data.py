@@ -11,6 +11,7 @@ from .._validation import check_integer
 from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput
 from ._study import Study
+from ._text import quoted
 
 Cut = dict[str, Any] | None
 
@@ -90,7 +91,7 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
     if classes is not None:
         largest = max(classes, key=lambda each: each["n_items"])
         text += (
-            f" belong to {len(classes)} classes, the largest of which, {largest['label']}, has "
+            f" belong to {len(classes)} classes, the largest of which, {quoted(largest['label'])}, has "
             f"{largest['share']:.1%} of them"
         )
     else:
@@ -105,7 +106,7 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
         remarks.append(f"{_count(table.n_missing, 'missing value')}")
     if table.constant.any():
         remarks.append(f"{_count(int(table.constant.sum()), 'constant column')}")
-    return text + (f"; there are {', '.join(remarks)}." if remarks else ".")
+    return text + (f". The table has {', '.join(remarks)}." if remarks else ".")
 
 
 def _count(number: int, what: str) -> str:

@@ -16,6 +16,7 @@ from ._lists import enough_depth, keep_lists
 from ._regression import curve_numbers
 from ._settings import LEVEL, finite
 from ._study import Setting, Study
+from ._text import quoted
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -134,7 +135,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         simple = {
             "name": "majority class",
             "score": float(counts.max() / counts.sum()),
-            "explanation": f"always answers {classes[counts.argmax()]}, the largest class",
+            "explanation": f"always answers {quoted(classes[counts.argmax()])}, the largest class",
         }
     else:
         simple = {
