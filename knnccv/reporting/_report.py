@@ -87,7 +87,7 @@ class Report:
         as_json = target.suffix.lower() == ".json"
         text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
         with written_whole(target) as part:
-            # Halves of surrogate pairs, which UTF-8 has not, become escapes; within JSON they mean the same.
+            # UTF-8 has no halves of surrogate pairs; as escapes they mean the same in JSON.
             part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def indices(self, reason: str | None = None) -> list[int]:
