@@ -148,7 +148,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         {
             "name": "one nearest neighbor",
             "score": nearest.score,
-            "explanation": f"copies the nearest training sample ({setting.metric}, {setting.scaling})",
+            "explanation": f"copies the nearest training sample ({setting.scaling}, {setting.metric})",
         },
     ]
 

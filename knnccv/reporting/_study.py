@@ -25,7 +25,7 @@ class Setting:
     n_neighbors: int
 
     def __str__(self) -> str:
-        return f"{self.metric}, {self.scaling}, K = {self.n_neighbors}"
+        return f"{self.scaling}, {self.metric}, K = {self.n_neighbors}"
 
 
 @dataclass(eq=False)

@@ -218,12 +218,14 @@ def test_an_item_shows_its_neighbors_beside_it(opened):
 
 @pytest.mark.slow
 def test_neighbors_are_in_view_where_the_table_is_scrolled_sideways(opened):
-    page = opened(width=400)
+    page = opened(width=400, hostile=True)
     page.locator("button.more").first.click()
     region = page.locator(".scroll.items")
     region.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
     outer, inner = region.bounding_box(), page.locator(".neighbors .scroll").bounding_box()
     assert outer["x"] <= inner["x"] < inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+    name = page.locator(".neighbors tbody th").nth(2).bounding_box()
+    assert name["width"] < 0.5 * inner["width"]
     over = "([x, y]) => document.elementFromPoint(x, y).closest('th')?.dataset.key ?? null"
     region.evaluate("node => { node.scrollLeft = 0; node.scrollTop = 120; }")
     box = page.locator("#item-table > thead th").first.bounding_box()
