@@ -86,7 +86,8 @@ def add_report(commands: Any) -> None:
         "--n-neighbors",
         type=counts,
         metavar="K",
-        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: up to 51, as far as they fit)",
+        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: 1 to 15, 21 and 31, as far as "
+        "they fit)",
     )
     asked.add_argument(
         "--max-items",

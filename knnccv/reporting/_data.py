@@ -12,6 +12,7 @@ from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput
 from ._study import Study
 from ._text import quoted
+from ._wording import counted
 
 Cut = dict[str, Any] | None
 
@@ -87,7 +88,7 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
     rows = (
         f"{table.n_items:,} rows" if cut is None else f"A random {cut['n_items']:,} of {cut['of']:,} rows"
     )
-    text = f"{rows} with {_count(len(table.names), 'column')}"
+    text = f"{rows} with {counted(len(table.names), 'column')}"
     if classes is not None:
         largest = max(classes, key=lambda each: each["n_items"])
         text += (
@@ -101,13 +102,9 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
         )
     remarks = []
     if table.categorical.any():
-        remarks.append(f"{_count(int(table.categorical.sum()), 'column')} with categories")
+        remarks.append(f"{counted(int(table.categorical.sum()), 'column')} with categories")
     if table.n_missing:
-        remarks.append(f"{_count(table.n_missing, 'missing value')}")
+        remarks.append(counted(table.n_missing, "missing value"))
     if table.constant.any():
-        remarks.append(f"{_count(int(table.constant.sum()), 'constant column')}")
+        remarks.append(counted(int(table.constant.sum()), "constant column"))
     return text + (f". The table has {', '.join(remarks)}." if remarks else ".")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

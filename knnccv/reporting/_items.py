@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ._reasons import (
     mark_labels,
     mark_targets,
 )
+from ._wording import finite
 
 if TYPE_CHECKING:
     from ..driver import Influence
@@ -120,15 +120,15 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) 
         row = {
             "index": int(study.indices[item]),
             "label": str(labels[item]),
-            "score": _finite(study.best.per_item[item]),
-            "influence": None if influence is None else _finite(influence[item]),
+            "score": finite(study.best.per_item[item]),
+            "influence": None if influence is None else finite(influence[item]),
             "reasons": reasons[item],
             "row": study.rows(item),
             "neighbors": [
                 {
                     "index": int(study.indices[other]),
                     "label": str(labels[other]),
-                    "distance": _finite(distance),
+                    "distance": finite(distance),
                     "row": study.rows(other),
                 }
                 for other, distance in zip(near[at].tolist(), distances[at].tolist(), strict=True)
@@ -136,8 +136,8 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) 
         }
         if prediction is not None:
             row["target"] = float(labels[item])
-            row["prediction"] = _finite(prediction[item])
-            row["bias"] = _finite(prediction[item] - labels[item])
+            row["prediction"] = finite(prediction[item])
+            row["bias"] = finite(prediction[item] - labels[item])
         found_rows.append(row)
     return found_rows
 
@@ -186,7 +186,3 @@ def _conclusion(task: str, n_items: int, counts: dict[str, int], total: int, wit
 
 def _are(number: int) -> str:
     return f"{number:,} {'is' if number == 1 else 'are'}"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

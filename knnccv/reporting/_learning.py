@@ -14,6 +14,7 @@ from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._cost import smallest_training_size
 from ._settings import part_of
 from ._study import Study
+from ._wording import score_text
 
 N_SIZES = 12
 TOL = 1e-6
@@ -124,7 +125,7 @@ def _conclusion(
     classify = study.task == "classification"
 
     def said(value: float) -> str:
-        return f"{value:.1%}" if classify else f"{value:.4g}"
+        return score_text(value, study.task)
 
     measure = "accuracy" if classify else "mean squared error"
     (few, low), (many, high) = known[0], known[-1]

@@ -14,9 +14,10 @@ from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
 from ._lists import enough_depth, keep_lists
 from ._regression import curve_numbers
-from ._settings import LEVEL, finite
+from ._settings import LEVEL
 from ._study import Setting, Study
 from ._text import quoted
+from ._wording import finite, score_text
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -167,7 +168,7 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
     classify = study.task == "classification"
 
     def said(value: float) -> str:
-        return f"{value:.1%}" if classify else f"{value:.4g}"
+        return score_text(value, study.task)
 
     what = "are classified correctly" if classify else "is the mean squared error"
     text = f"With {study.best_setting}, {said(best['score'])} "

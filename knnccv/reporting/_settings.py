@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -16,6 +15,7 @@ from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
 from ._data import subsampled
 from ._scaling import SCALINGS
 from ._study import Setting, Study
+from ._wording import score_text
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -38,13 +38,13 @@ def offered(study: Study) -> list[tuple[str, str]]:
     return [("raw", "heom"), ("raw", OPTIMISTIC)]
 
 
-def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, Any]:
+def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
     study.ties = tie_size(study.X, study.random_state)
     study.effort = effort(study.table.n_items, study.ties)
     part, cut = part_of(study, study.effort.n_settings)
-    numbers = _fitting(wanted[0], part.train_size)
+    numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
     found: Found = {}
     omitted = []
     for scaling, metric in pairs:
@@ -86,10 +86,6 @@ def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
     part = Study(table, size, study.n_jobs, study.random_state)
     part.effort = study.effort
     return part, cut
-
-
-def _fitting(numbers: list[int], train_size: int) -> list[int]:
-    return [k for k in numbers if k <= train_size] or [train_size]
 
 
 def _refused(study: Study, metric: str, first: bool) -> str:
@@ -185,15 +181,12 @@ def _conclusion(
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for each in found.values())
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
-    amount = f"{score:.1%}" if study.task == "classification" else f"a mean squared error of {score:.4g}"
+    amount = score_text(score, study.task)
+    if study.task == "regression":
+        amount = f"a mean squared error of {amount}"
     others = {0: "no other is", 1: "one other is"}.get(n_kept - 1, f"{n_kept - 1} others are")
     text = (
         f"Of {n_settings} settings the best is {study.best_setting} with {amount}; {others} statistically "
         "not worse"
     )
     return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} rows)." if cut else ".")
-
-
-def finite(value: float) -> float | None:
-    """The number, or None if there is none."""
-    return float(value) if math.isfinite(value) else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..driver import TieReport
+from ._wording import counted
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -60,13 +61,12 @@ def _conclusion(task: str, found: TieReport, n_dependent: int) -> str:
         )
         return f"The order of the rows decides nothing: {why}."
     low, high, score = (_said(value, task) for value in (found.lowest, found.highest, found.score))
-    items = "1 item" if n_dependent == 1 else f"{n_dependent:,} items"
     verb = "has" if n_dependent == 1 else "have"
     ends = "" if found.exact_range else " or slightly beyond"
     return (
-        f"{items} of {found.n_items:,} {verb} equally near neighbors that disagree: a program that breaks "
-        f"ties by the order of the rows would find a score between {low} and {high}{ends}; the mean over "
-        f"all orders is {score}."
+        f"{counted(n_dependent, 'item')} of {found.n_items:,} {verb} equally near neighbors that disagree: "
+        f"a program that breaks ties by the order of the rows would find a score between {low} and "
+        f"{high}{ends}; the mean over all orders is {score}."
     )
 
 

@@ -93,6 +93,7 @@ def column(page, place):
     ).all_inner_texts()
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_and_the_table_is_sorted_by_the_keyboard(opened):
     page = opened()
     for name in ("scores", "settings", "learning", "confusion", "ties"):
