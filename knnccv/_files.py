@@ -31,7 +31,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     final = Path(os.path.realpath(path))
     _check_writable(final, path)
     if final.exists() and not final.is_file():
-        yield final
+        with _named(path):
+            yield final
         return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{final.name[:100]}.", suffix=".part", dir=final.parent)
@@ -40,7 +41,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     scratch = Path(name)
     try:
         os.close(handle)
-        yield scratch
+        with _named(path):
+            yield scratch
         scratch.chmod(_mode(final))
         os.replace(scratch, final)
     except BaseException:
@@ -52,6 +54,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise OSError if `written_whole` could not write here; no file is left."""
     with contextlib.suppress(_Checked), written_whole(path):
         raise _Checked
+
+
+@contextlib.contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in errors of writing that name none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 class _Checked(Exception):

@@ -77,7 +77,7 @@ def add_curve(commands: Any) -> None:
         type=sizes,
         metavar="SIZES",
         help="numbers of samples, or fractions of them: 0.1,0.5,100 (default: 0.1,0.2,...,0.9 for "
-        "learning, 0.8 for validation)",
+        "learning, as far as they differ, 0.8 for validation)",
     )
     curves.add_argument(
         "--interval",
@@ -185,7 +185,7 @@ def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[st
     learning = args.kind == "learning"
     wanted = args.train_sizes
     if wanted is None:
-        wanted = [tenth / 10 for tenth in range(1, 10)] if learning else [ONE_SIZE]
+        wanted = _tenths(len(data.y)) if learning else [ONE_SIZE]
     n_neighbors = args.n_neighbors
     if n_neighbors is None and learning and rule.name != "nn":
         n_neighbors = _few(wanted, len(data.y))
@@ -209,6 +209,12 @@ def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[st
     notes = tuple(dict.fromkeys(str(warning.message) for warning in warned))
     metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
     return CurveAnswer(data, found, args.kind, metric, args.interval, luck, args.seed, notes)
+
+
+def _tenths(n_items: int) -> list[int | float]:
+    """The fractions 0.1 to 0.9 that are at least one sample, the smallest of each number of samples."""
+    sizes = {int(tenth / 10 * n_items): tenth / 10 for tenth in range(9, 0, -1)}
+    return sorted(fraction for size, fraction in sizes.items() if size)
 
 
 def _few(wanted: list[int | float], n_items: int) -> list[int]:

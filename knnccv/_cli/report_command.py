@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import shutil
 import textwrap
 import warnings
 import webbrowser
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .input_table import Table
 
 DEFAULT_OUT = "report.html"
+NARROWEST, WIDEST = 40, 100
+"""Columns of the conclusions on the terminal."""
 ENDINGS = (".html", ".htm", ".json")
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
@@ -289,5 +292,6 @@ def as_text(found: dict[str, Any], out: Path | None) -> str:
 def _entry(title: str, text: str) -> Sequence[str]:
     if title == "Report":
         return [f"{title:<12}{text}"]
-    wrapped = textwrap.wrap(text, 100, initial_indent=f"{title:<12}", subsequent_indent=" " * 12)
+    width = max(NARROWEST, min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST))
+    wrapped = textwrap.wrap(text, width, initial_indent=f"{title:<12}", subsequent_indent=" " * 12)
     return wrapped or [title]

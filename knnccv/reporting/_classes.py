@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ._affordable import CONFUSION_LIMIT, confusion_units
+from ._text import quoted
 from ._wording import finite
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
     if same:
         text = f"All classes are recognized equally often, in {score:.1%} of the cases"
     else:
-        text = f"Class {labels[worst]} is recognized worst, in {score:.1%} of the cases"
+        text = f"Class {quoted(labels[worst])} is recognized worst, in {score:.1%} of the cases"
     if matrix is not None:
         off = np.nan_to_num(matrix[worst])
         off[worst] = 0.0
         taken = int(off.argmax())
         if off[taken] > SMALLEST_SHARE:
-            whose = f" of class {labels[worst]}" if same else ""
-            text += f"; {off[taken]:.1%}{whose} are taken for class {labels[taken]}"
+            whose = f" of class {quoted(labels[worst])}" if same else ""
+            text += f"; {off[taken]:.1%}{whose} are taken for class {quoted(labels[taken])}"
     return text + "."

@@ -11,6 +11,7 @@ from .._validation import check_integer
 from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput
 from ._study import Study
+from ._text import quoted
 from ._wording import counted, rounded
 
 Cut = dict[str, Any] | None
@@ -93,7 +94,7 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
     if classes is not None:
         largest = max(classes, key=lambda each: each["n_items"])
         text += (
-            f" belong to {len(classes)} classes, the largest of which, {largest['label']}, has "
+            f" belong to {len(classes)} classes, the largest of which, {quoted(largest['label'])}, has "
             f"{largest['share']:.1%} of them"
         )
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,11 +113,11 @@ def read_input(
     chosen, reason = (task, "") if task is not None else _task(labels)
     if chosen == "regression":
         if labels.dtype.kind not in "biuf":
-            msg = f"task='regression' needs numbers as targets, but y[0] is {labels[0]!r}"
+            msg = f"task='regression' needs numbers as targets, but y[0] is {shown(labels[0])}"
             raise ValueError(msg)
         labels = as_targets(labels, n_items)[1]
     elif len(encode_labels(labels, n_items).classes) < 2:
-        msg = f"y must have at least 2 classes, but every label is {labels[0]!r}"
+        msg = f"y must have at least 2 classes, but every label is {shown(labels[0])}"
         raise ValueError(msg)
     return TableInput(
         table.numbers,
@@ -185,3 +186,8 @@ def _text(cell: Any) -> str:
         value = float(cell)
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     return str(cell)
+
+
+def shown(value: Any) -> str:
+    """A value in an error message."""
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)

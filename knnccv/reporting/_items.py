@@ -14,6 +14,7 @@ from ._reasons import (
     DUPLICATES,
     DUPLICATES_OF_TARGETS,
     IN_WORDS,
+    MOST_INDICES,
     NEVER_RIGHT,
     RESIDUALS,
     SUSPICIOUS,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ._study import Study
 
 MOST_LISTED = 500
-MOST_INDICES = 100_000
 N_NEAREST = 3
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from ._charts import pair_name, setting_name
 from ._pictures import draw_pictures
+from ._reasons import MOST_INDICES
 from ._score_charts import MAX_MATRIX, MAX_NUMBERED
-from ._text import embedded_json, visible
+from ._text import EMPTY, embedded_json, visible
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
@@ -57,6 +58,7 @@ def render_page(answer: dict[str, Any]) -> str:
         "specs": embedded_json({name: picture.spec for name, picture in pictures.items()}),
         "max_numbered": MAX_NUMBERED,
         "max_matrix": MAX_MATRIX,
+        "most_indices": MOST_INDICES,
     }
     n_items = kept = len(answer["items"]["items"])
     while True:
@@ -101,7 +103,7 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
-    environment.globals |= {"LONG": LONG, "zip": zip, "pair_name": pair_name}
+    environment.globals |= {"LONG": LONG, "EMPTY": EMPTY, "zip": zip, "pair_name": pair_name}
     return environment.get_template(name).render(**values)
 
 

@@ -20,6 +20,7 @@ IN_WORDS = {
 }
 DUPLICATES_OF_TARGETS = "duplicate with another target"
 MOST_RESIDUALS = 50
+MOST_INDICES = 100_000
 SMALLEST_BOUND = 1e-12
 """A_x up to this, the tolerance of `knnccv.complete_cv`, cannot be told from 0."""
 

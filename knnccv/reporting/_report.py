@@ -21,6 +21,7 @@ from ._scores import scores_section
 from ._settings import choose_setting
 from ._stages import Progress, check_progress, run_stages
 from ._study import Study
+from ._text import quoted
 from ._ties import ties_section
 from ._training import checked_neighbors, checked_size
 
@@ -86,7 +87,8 @@ class Report:
         as_json = target.suffix.lower() == ".json"
         text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
         with written_whole(target) as part:
-            part.write_text(text, encoding="utf-8")
+            # UTF-8 has no halves of surrogate pairs; as escapes they mean the same in JSON.
+            part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def indices(self, reason: str | None = None) -> list[int]:
         """Return the numbers of the samples to look at, counted from 0.
@@ -117,7 +119,7 @@ class Report:
         sections = ("data", "scores", "settings", "learning", "classes", "items", "ties", "regression")
         found = [self._content[name] for name in sections]
         lines = [each["conclusion"] for each in found if each is not None]
-        return "\n".join([f"<Report on {self._content['name']}>", *lines])
+        return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
 
 
 def report(

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any
 
 from ._charts import Entry, Picture, Row, finished, setting_name
-from ._text import visible
+from ._text import EMPTY, visible
 
 MAX_NUMBERED = 20
 """Confusion matrices of at most so many classes have a number in each cell."""
@@ -108,7 +108,7 @@ def confusion_chart(answer: dict[str, Any]) -> Picture | None:
     classes = answer["classes"]
     if not classes or not classes["confusion"] or len(classes["labels"]) > MAX_MATRIX:
         return None
-    names = [visible(label, LABEL_LENGTH) for label in classes["labels"]]
+    names = [visible(label, LABEL_LENGTH) if label.strip() else EMPTY for label in classes["labels"]]
     numbered = len(names) <= MAX_NUMBERED
     rows = [
         {"true": i, "said": j, "share": share, "text": _cell(share), "truth": names[i], "guess": names[j]}

@@ -16,6 +16,7 @@ from ._lists import enough_depth, keep_lists
 from ._regression import curve_numbers
 from ._settings import LEVEL
 from ._study import Setting, Study
+from ._text import quoted
 from ._wording import finite, score_text
 
 MAX_EXACT_LOG = 1000
@@ -135,7 +136,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         simple = {
             "name": "majority class",
             "score": float(counts.max() / counts.sum()),
-            "explanation": f"always answers {classes[counts.argmax()]}, the largest class",
+            "explanation": f"always answers {quoted(classes[counts.argmax()])}, the largest class",
         }
     else:
         simple = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -148,5 +149,11 @@ def test_a_file_that_cannot_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(IsADirectoryError):
         _files.check_writable(tmp_path)
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*new\.txt'"),
+        _files.written_whole(tmp_path / "new.txt"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError, match=r"missing.new\.txt"):
         _files.check_writable(tmp_path / "missing" / "new.txt")

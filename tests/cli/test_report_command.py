@@ -57,6 +57,7 @@ def without_seconds(found):
 
 def test_the_arguments_of_report(run, write, asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     path = write(PLAIN)
     status, out, err = run("report", path, "--target", "label", *FEW, "--max-items", "9", "--seed", "4")
     assert (status, err) == (0, "")
@@ -80,7 +81,11 @@ def test_the_arguments_of_report(run, write, asked, tmp_path, monkeypatch):
     assert lines[:2] == ["Report      report.html", "Data        Few rows."]
     assert lines[2].startswith("Scores      Good <b>enough</b>. Good")
     assert lines[3].startswith(" " * 12)
-    assert max(map(len, lines)) <= 100
+    assert 90 < max(map(len, lines)) <= 100
+    for columns, widest in (("60", 60), ("20", 40)):
+        monkeypatch.setenv("COLUMNS", columns)
+        _, out, _ = run("report", path, "--target", "label", *FEW)
+        assert widest - 10 < max(map(len, out.splitlines())) <= widest
 
 
 def test_the_bundled_data(run, asked, tmp_path, monkeypatch):

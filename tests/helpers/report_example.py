@@ -204,7 +204,7 @@ def answer(
         "ties": {
             "n_items": n_items,
             "n_tied": 14,
-            "n_dependent": 14,
+            "n_dependent": 9,
             "score": best_score,
             "low": best_score - spread / 10,
             "high": best_score + spread / 20,
@@ -246,6 +246,7 @@ def _classes(labels: list[str], sizes: list[int], rng: np.random.Generator) -> d
     return {
         "labels": labels,
         "confusion": matrix.tolist(),
+        "no_confusion": None,
         "per_class": [
             {"label": label, "n_items": size, "score": float(matrix[c, c])}
             for c, (label, size) in enumerate(zip(labels, sizes, strict=True))
@@ -291,6 +292,12 @@ def _items(
         "counts": {**counts, "worst_residuals": n_shown if regression else 0},
         "conclusion": f"{n_shown} items deserve a look." if n_shown else "No item stands out.",
         "items": listed,
+        "indices": {
+            reason: sorted(item["index"] for item in listed if reason in item["reasons"])
+            for reason in reasons
+        },
+        "indices_cut": [],
+        "note": None,
         "shown": n_shown,
         "of": n_shown,
     }

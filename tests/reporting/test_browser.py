@@ -160,7 +160,9 @@ def test_the_legend_hides_lines_and_the_scheme_may_change_meanwhile(opened):
 
 @pytest.mark.slow
 def test_the_table_is_searched_filtered_and_exported(opened):
-    answer = example.answer()["items"]["items"]
+    content = example.answer()["items"]
+    answer, reasons = content["items"], list(content["indices"])
+    ordered = sorted(answer, key=lambda item: item["index"])
     page = opened()
     found = page.locator("#items-found")
     assert found.inner_text() == "12 of 12 samples shown"
@@ -183,6 +185,13 @@ def test_the_table_is_searched_filtered_and_exported(opened):
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert lines[0] == "index,score,influence,reasons"
     assert [int(line.partition(",")[0]) for line in lines[1:]] == [item["index"] for item in wanted]
+    with page.expect_download() as download:
+        page.locator("#items-all").click()
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert lines == [
+        "index,reasons",
+        *(f"{item['index']},{'; '.join(sorted(item['reasons'], key=reasons.index))}" for item in ordered),
+    ]
     page.locator("#items-copy").click()
     sync_api.expect(found).to_have_text(f"{len(wanted)} indices copied")
     with page.expect_download() as download:
@@ -206,6 +215,22 @@ def test_an_item_shows_its_neighbors_beside_it(opened):
     ]
     page.keyboard.press("Enter")
     assert page.locator(".neighbors").count() == 0
+
+
+@pytest.mark.slow
+def test_neighbors_are_in_view_where_the_table_is_scrolled_sideways(opened):
+    page = opened(width=400, hostile=True)
+    page.locator("button.more").first.click()
+    region = page.locator(".scroll.items")
+    region.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
+    outer, inner = region.bounding_box(), page.locator(".neighbors .scroll").bounding_box()
+    assert outer["x"] <= inner["x"] < inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+    name = page.locator(".neighbors tbody th").nth(2).bounding_box()
+    assert name["width"] < 0.5 * inner["width"]
+    over = "([x, y]) => document.elementFromPoint(x, y).closest('th')?.dataset.key ?? null"
+    region.evaluate("node => { node.scrollLeft = 0; node.scrollTop = 120; }")
+    box = page.locator("#item-table > thead th").first.bounding_box()
+    assert page.evaluate(over, [box["x"] + 20, box["y"] + box["height"] / 2]) == "index"
 
 
 WIDE = "[document.documentElement.scrollWidth, innerWidth]"

@@ -16,6 +16,7 @@ for _needed in ("altair", "jinja2", "vl_convert"):
 from knnccv.reporting._charts import setting_name  # noqa: E402
 from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
 from knnccv.reporting._score_charts import ties_chart  # noqa: E402
+from knnccv.reporting._text import quoted  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
 
@@ -118,6 +119,31 @@ def test_texts_of_the_data_cannot_leave_their_place():
     assert page.data["report-data"].isascii()
     assert not set("<>&") & set(page.data["report-data"] + page.data["report-charts"])
     assert "<script>window" not in render_summary(answer)
+
+
+def test_labels_within_a_sentence_are_short_and_do_not_turn_it():
+    assert quoted("setosa") == "setosa"
+    assert quoted(3) == "3"
+    assert [quoted(name) for name in ("", "  ", "\n")] == ["(empty)", "(empty)", "\u240a"]
+    assert quoted("x" * 10_000) == "x" * 39 + "…"
+    assert quoted("\u202eab\u2069\x1b[31m") == "\ufffdab\ufffd\u241b[31m"
+    assert quoted("שלום") == "\u2068שלום\u2069"
+
+
+def test_notes_of_sections_are_shown():
+    answer = example.answer()
+    answer["classes"].update(confusion=None, no_confusion="it would take a day")
+    answer["items"].update(note="The influence was left out.", indices_cut=["suspicious"])
+    answer["classes"]["per_class"][0]["label"] = ""
+    page = Page(render_page(answer))
+    text = " ".join("".join(page.texts).split())
+    assert "No confusion matrix: it would take a day." in text
+    assert "The influence was left out." in text
+    assert "The export holds the worst 100,000 samples of each reason." in text
+    assert "items whose score depends on the order" in text
+    assert "influence is the score of all items minus the score without this item" in text
+    assert "(empty)" in text
+    assert "\u202e" not in "".join(Page(render_page(example.answer(hostile=True))).texts)
 
 
 def test_pictures_hold_no_name_of_the_data_as_a_field():

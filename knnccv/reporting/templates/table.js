@@ -7,7 +7,8 @@ function visible(value) {
     const code = sign.codePointAt(0);
     if (code < 32 && sign !== "\t" && sign !== "\n") return String.fromCodePoint(0x2400 + code);
     if (code === 127) return "\u2421";
-    return (code >= 128 && code < 160) || (code >= 0xd800 && code < 0xe000) ? "\ufffd" : sign;
+    const turns = (code >= 0x202a && code <= 0x202e) || code === 0x2066 || code === 0x2067;
+    return turns || (code >= 128 && code < 160) || (code >= 0xd800 && code < 0xe000) ? "\ufffd" : sign;
   }).join("");
 }
 
@@ -70,7 +71,8 @@ function neighborTable(item) {
     line("distance", [element("td", {}, "–"), ...others.map((o) => element("td", {}, number(o.distance)))]));
   item.row.forEach((value, at) => {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
-    body.append(line(text(names[at] ?? `column ${at}`), cells));
+    const name = names[at] ?? `column ${at}`;
+    body.append(line(text(name.trim() ? name : "(empty)"), cells));
   });
   const label = `Sample ${item.index} beside its nearest neighbors`;
   const caption = report.task === "regression" ? label : `${label}; labels unlike its own are bold`;
@@ -95,6 +97,17 @@ function compare(first, second) {
   if (first === null || second === null) return (first === null) - (second === null);
   if (typeof first === "number" && typeof second === "number") return first - second;
   return String(first).localeCompare(String(second), "en", { numeric: true });
+}
+
+// All items with a reason, also those that are not listed. No cell holds text of the data, which a
+// spreadsheet could take for a formula.
+function allIndices() {
+  const reasons = new Map();
+  for (const [reason, indices] of Object.entries(report.items.indices)) {
+    for (const index of indices) reasons.set(index, [...(reasons.get(index) ?? []), reason]);
+  }
+  const rows = [...reasons].sort(([first], [second]) => first - second);
+  return ["index,reasons", ...rows.map(([index, why]) => `${index},${why.join("; ")}`)].join("\n") + "\n";
 }
 
 function itemTable(table) {
@@ -159,6 +172,7 @@ function itemTable(table) {
     "items-json": () => download("samples.json", "application/json", JSON.stringify(shown().map(
       ({ index, score, influence, reasons: why }) => ({ index, score, influence, reasons: why }),
     ), null, 1)),
+    "items-all": () => download("indices.csv", "text/csv", allIndices()),
     "items-copy": async () => {
       const indices = shown().map((item) => item.index);
       await copy(JSON.stringify(indices));
@@ -167,6 +181,7 @@ function itemTable(table) {
   };
   for (const [id, action] of Object.entries(exports)) {
     const button = document.getElementById(id);
+    if (!button) continue;
     button.disabled = false;
     button.addEventListener("click", action);
   }
