@@ -140,7 +140,7 @@ def test_notes_of_sections_are_shown():
     assert "No confusion matrix: it would take a day." in text
     assert "The influence was left out." in text
     assert "The export holds the worst 100,000 samples of each reason." in text
-    assert "items whose score depends on the order" in text
+    assert "samples whose score depends on the order" in text
     assert "influence is the score of all items minus the score without this item" in text
     assert "(empty)" in text
     assert "\u202e" not in "".join(Page(render_page(example.answer(hostile=True))).texts)
