@@ -113,11 +113,11 @@ def read_input(
     chosen, reason = (task, "") if task is not None else _task(labels)
     if chosen == "regression":
         if labels.dtype.kind not in "biuf":
-            msg = f"task='regression' needs numbers as targets, but y[0] is {labels[0]!r}"
+            msg = f"task='regression' needs numbers as targets, but y[0] is {shown(labels[0])}"
             raise ValueError(msg)
         labels = as_targets(labels, n_items)[1]
     elif len(encode_labels(labels, n_items).classes) < 2:
-        msg = f"y must have at least 2 classes, but every label is {labels[0]!r}"
+        msg = f"y must have at least 2 classes, but every label is {shown(labels[0])}"
         raise ValueError(msg)
     return TableInput(
         table.numbers,
