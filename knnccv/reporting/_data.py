@@ -48,8 +48,8 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
     part, cut = subsampled(table, rows if reason else most, seed, reason)
     if part.task == "classification" and len(set(part.y.tolist())) < 2:
         msg = (
-            f"all {part.n_items:,} rows of the subsample are of one class, {shown(part.y[0])}; take a larger "
-            f"max_items, or another random_state"
+            f"all {part.n_items:,} rows of the subsample are of one class, {shown(part.y[0])}; take a "
+            "larger max_items, or another random_state"
         )
         raise ValueError(msg)
     return part, cut

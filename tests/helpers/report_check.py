@@ -288,12 +288,12 @@ class Check(Direct):
         for k in numbers[:2]:
             direct = complete_cv(near, y, "regression", LeaveOut(1), n_neighbors=k).score
             scale = float(np.square(y).max()) or 1.0
-            assert parts["loo"]["mse"][numbers.index(k)] == pytest.approx(direct, rel=1e-9, abs=1e-10 * scale)
+            assert parts["loo"]["mse"][numbers.index(k)] == pytest.approx(
+                direct, rel=1e-9, abs=1e-10 * scale
+            )
 
     def check_code(self, X, y):
         text = self.found["method"]["code"]
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(text, "<report>", "exec"), {"X": X, "y": y})
         assert float(out.getvalue().split()[0]) == self.found["scores"]["best"]["score"]
-
-
