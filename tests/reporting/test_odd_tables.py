@@ -61,11 +61,11 @@ class TestAllNumbers:
     def test_unexplained_gaps_count_as_worse(self):
         """All halves of 6 rows score alike for K that differ on all rows."""
         X = np.random.default_rng(14).normal(size=(6, 6))
-        for seed in range(4):
+        for seed in range(2):
             y = np.random.default_rng(seed).integers(0, 4, 6).astype(float)
             check_report(X, y, report(X, y, task="regression", train_size=3, n_neighbors=[1, 2]).to_dict())
 
-    @pytest.mark.parametrize("n_items", [5, 6, 7, 8])
+    @pytest.mark.parametrize("n_items", [5, 8])
     @pytest.mark.parametrize("train_size", [1, 0.8, -1])
     def test_few_rows(self, n_items, train_size):
         size = n_items - 1 if train_size == -1 else train_size
