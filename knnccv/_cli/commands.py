@@ -30,7 +30,7 @@ from .options import (
 )
 from .report_command import add_report
 from .retrieval_command import add_retrieval
-from .table_options import add_table
+from .table_options import add_average, add_rule, add_table
 
 Commands = Any  # the type that add_subparsers() returns is private
 
@@ -80,38 +80,7 @@ def add_score(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_table(parser)
-    rule = parser.add_argument_group("the rule")
-    rule.add_argument(
-        "--variant",
-        default="knn",
-        metavar="NAME",
-        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
-    )
-    rule.add_argument(
-        "--n-neighbors", type=int, metavar="K", help="of knn, confidence and regression (default: 5)"
-    )
-    rule.add_argument("--rank", type=int, metavar="R", help="of rank (default: 5)")
-    rule.add_argument(
-        "--parameter",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
-    )
-    rule.add_argument(
-        "--metric",
-        default="euclidean",
-        metavar="NAME",
-        help="distance (default: euclidean). heom and hvdm measure tables with categorical columns and "
-        "missing values; heom does not look at the labels, hvdm does, and its scores can be optimistic",
-    )
-    rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
-    rule.add_argument(
-        "--ties",
-        choices=("random", "index"),
-        help="tied samples: the mean over all their orders (the default if the variant offers it), "
-        "or in the order of the rows",
-    )
+    add_rule(parser)
     design = parser.add_argument_group("the design (see below)")
     design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
     design.add_argument("--train-size", type=size, metavar="SIZE", help="samples, or a fraction of them")
@@ -130,12 +99,7 @@ def add_score(commands: Commands) -> None:
         action=argparse.BooleanOptionalAction,
         help="the same share of every class (default: with --cv, if there are classes)",
     )
-    design.add_argument(
-        "--average",
-        choices=("pooled", "item", "class"),
-        default="pooled",
-        help="what has equal weight: the classifications of a split (default), the samples, the classes",
-    )
+    add_average(design)
     design.add_argument(
         "--priors",
         metavar="LABEL=SHARE,...",

@@ -17,7 +17,7 @@ from .options import (
     parameters,
     size,
 )
-from .table_options import add_table
+from .table_options import add_average, add_rule, add_table
 
 if TYPE_CHECKING:
     from ..curves import Surface
@@ -88,40 +88,7 @@ def add_curve(commands: Any) -> None:
         help="also confidence intervals for the population (the luck of the data), and which K are not "
         "significantly worse than the best; LEVEL is 0.95 by default",
     )
-    rule = parser.add_argument_group("the rule")
-    rule.add_argument(
-        "--variant",
-        default="knn",
-        metavar="NAME",
-        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
-    )
-    rule.add_argument(
-        "--parameter",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
-    )
-    rule.add_argument(
-        "--metric",
-        default="euclidean",
-        metavar="NAME",
-        help="distance (default: euclidean); heom and hvdm measure tables with categorical columns and "
-        "missing values",
-    )
-    rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
-    rule.add_argument(
-        "--ties",
-        choices=("random", "index"),
-        help="tied samples: the mean over all their orders (the default if the variant offers it), "
-        "or in the order of the rows",
-    )
-    rule.add_argument(
-        "--average",
-        choices=("pooled", "item", "class"),
-        default="pooled",
-        help="what has equal weight: the classifications of a split (default), the samples, the classes",
-    )
+    add_average(add_rule(parser, numbers=False))
     answer = parser.add_argument_group("the answer")
     answer.add_argument(
         "--out",

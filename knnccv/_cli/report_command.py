@@ -33,7 +33,7 @@ SECTIONS = {
     "settings": "Settings",
     "learning": "More data",
     "classes": "Classes",
-    "items": "Items",
+    "items": "Samples",
     "ties": "Ties",
     "regression": "Regression",
 }
@@ -55,10 +55,10 @@ def add_report(commands: Any) -> None:
     """Add ``report``."""
     parser = commands.add_parser(
         "report",
-        help="one page about a table: score, setting, more data, items to look at",
+        help="one page about a table: score, setting, more data, samples to look at",
         description="Write one page (HTML) about how well nearest neighbors predict a table: the exact "
-        "score, which setting is best, whether more data would help, which items are trouble, and how far "
-        "to trust all this. Without a file: the bundled wine data. Needs: pip install 'knnccv[report]'",
+        "score, which setting is best, whether more data would help, which samples are trouble, and how "
+        "far to trust all this. Without a file: the bundled wine data. Needs: pip install 'knnccv[report]'",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -83,14 +83,16 @@ def add_report(commands: Any) -> None:
         "--n-neighbors",
         type=counts,
         metavar="K",
-        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: up to 51, as far as they fit)",
+        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: 1 to 15, 21 and 31, as far as "
+        "they fit)",
     )
     asked.add_argument(
         "--max-items",
         type=natural,
         default=100_000,
         metavar="N",
-        help="of more rows a random subsample of N is reported on, which the page says (default: 100000)",
+        help="of more samples a random subsample of N is reported on, which the page says "
+        "(default: 100000)",
     )
     answer = parser.add_argument_group("the answer")
     answer.add_argument(
@@ -272,7 +274,7 @@ def _mixed_note(table: Table) -> list[str]:
         parts.append(f"{len(names)} categorical column{'s' * (len(names) > 1)} ({listed})")
     if n_missing:
         parts.append(f"{n_missing} missing value{'s' * (n_missing > 1)}")
-    return [f"{' and '.join(parts)}: the distance is HEOM"] if parts else []
+    return [f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"] if parts else []
 
 
 def as_text(found: dict[str, Any], out: Path | None) -> str:

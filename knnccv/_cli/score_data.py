@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._scaling import standardized
 from .._typing import Array
 from ..kernel import Variant
 from .input_table import Table, read_table
@@ -94,18 +95,6 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         names,
         table.missing,
     )
-
-
-def standardized(X: Array) -> Array:
-    """The columns scaled to zero mean and unit standard deviation over all samples; constant ones are 0."""
-    # Powers of two change no digit, and keep the squares of large and small values within range.
-    exponents = np.frexp(np.abs(X).max(axis=0))[1]
-    scaled = np.ldexp(X, -exponents)
-    centered = scaled - scaled.mean(axis=0)
-    varies = X.max(axis=0) > X.min(axis=0)  # rounding of the mean can make constants seem to vary
-    out: Array = np.zeros_like(X)
-    np.divide(centered, scaled.std(axis=0), out=out, where=varies)
-    return out
 
 
 def _numbers(cells: Array, rule: Variant, table: Table) -> Array:

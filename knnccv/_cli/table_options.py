@@ -1,8 +1,9 @@
-"""The options of the table, which several commands share."""
+"""The options of the table and of the rule, which several commands share."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 CATEGORICAL = "with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)"
 
@@ -44,3 +45,51 @@ def add_table(
             help="scale every feature to zero mean and unit standard deviation over all samples; constant "
             "ones are 0 (default: only the bundled data)",
         )
+
+
+def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:
+    """Add the rule and its distance, and return the group; `numbers`: also its one number of neighbors."""
+    rule = parser.add_argument_group("the rule")
+    rule.add_argument(
+        "--variant",
+        default="knn",
+        metavar="NAME",
+        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
+    )
+    if numbers:
+        rule.add_argument(
+            "--n-neighbors", type=int, metavar="K", help="of knn, confidence and regression (default: 5)"
+        )
+        rule.add_argument("--rank", type=int, metavar="R", help="of rank (default: 5)")
+    rule.add_argument(
+        "--parameter",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="another parameter of the variant, as Python writes it: loss=[[0,1],[5,0]] (repeatable)",
+    )
+    rule.add_argument(
+        "--metric",
+        default="euclidean",
+        metavar="NAME",
+        help="distance (default: euclidean). heom and hvdm measure tables with categorical columns and "
+        "missing values; heom does not look at the labels, hvdm does, and its scores can be optimistic",
+    )
+    rule.add_argument("--p", type=float, metavar="P", help="of --metric minkowski (default: 2)")
+    rule.add_argument(
+        "--ties",
+        choices=("random", "index"),
+        help="tied samples: the mean over all their orders (the default if the variant offers it), "
+        "or in the order of the rows",
+    )
+    return rule
+
+
+def add_average(group: Any) -> None:
+    """Add ``--average`` to a group of options."""
+    group.add_argument(
+        "--average",
+        choices=("pooled", "item", "class"),
+        default="pooled",
+        help="what has equal weight: the classifications of a split (default), the samples, the classes",
+    )

@@ -1,11 +1,14 @@
 """`report`: one page that says how well nearest neighbors predict a table, and why.
 
 - `_report` has the public function and `Report`; `_stages` are its steps, for one bar of progress.
-- `_input` checks a table; `_study` holds it with the results that several sections need; `_cost` decides
-  which settings can be afforded.
+- `_input` and `_columns` check a table, `_training` sizes and numbers of neighbors; `_study` holds the
+  table with the results that several sections need; `_cost` and `_affordable` decide what can be afforded.
 - `_data`, `_settings`, `_scores`, `_learning`, `_items`, `_classes`, `_ties`, `_regression` and `_method`
   each return a section: a dictionary of plain numbers and texts with a sentence of conclusion.
-- `_page` and `_pictures` make a page of the dictionary alone.
+- `_reasons` and `_duplicates` find items to look at, `_lists` keeps neighbor lists, `_wording` writes
+  numbers.
+- `_page` makes a page of the dictionary alone. `_pictures`, `_score_charts`, `_curve_charts` and `_charts`
+  draw its pictures, and `_text` makes texts of the data harmless.
 """
 
 from __future__ import annotations

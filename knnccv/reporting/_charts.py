@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._scaling import SCALE_THEMSELVES
 from ._text import visible
 
 if TYPE_CHECKING:
@@ -39,8 +40,15 @@ class Picture:
 
 def setting_name(setting: dict[str, Any]) -> str:
     """A setting in words."""
-    pair = f"{visible(setting['scaling'])}, {visible(setting['metric'])}"
+    pair = pair_name(setting["scaling"], setting["metric"])
     return f"{pair}, K\u00a0=\u00a0{setting['n_neighbors']}"
+
+
+def pair_name(scaling: Any, metric: Any) -> str:
+    """A scaling and a metric in words."""
+    if metric in SCALE_THEMSELVES:
+        return str(metric).upper()
+    return f"{visible(scaling)}, {visible(metric)}"
 
 
 def hover_points(base: alt.Chart, tooltip: list[Any]) -> alt.Chart:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ._affordable import CONFUSION_LIMIT, confusion_units
+from ._wording import finite
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -42,7 +43,7 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     labels = [str(label) for label in best.per_class()]
     counts = np.bincount(codes, minlength=len(labels)).tolist()
     per_class = [
-        {"label": label, "n_items": n_items, "score": _finite(score)}
+        {"label": label, "n_items": n_items, "score": finite(score)}
         for label, n_items, score in zip(labels, counts, best.per_class().values(), strict=True)
     ]
     matrix, reason = _confusion(study, len(labels))
@@ -51,7 +52,7 @@ def classes_section(study: Study) -> dict[str, Any] | None:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
-    shown = None if matrix is None or reason else [[_finite(x) for x in row] for row in matrix.tolist()]
+    shown = None if matrix is None or reason else [[finite(x) for x in row] for row in matrix.tolist()]
     return {
         "labels": labels,
         "confusion": shown,
@@ -69,8 +70,8 @@ def _confusion(study: Study, n_classes: int) -> tuple[Array | None, str]:
     units = confusion_units(n_items, n_classes, study.n_neighbors, study.ties)
     if units > CONFUSION_LIMIT:
         return None, (
-            f"a pass over {n_items:,} items for each of {n_classes} classes would take about {units:,.0f} "
-            f"seconds; call .confusion(normalize='true') of the result to compute it"
+            f"a pass over {n_items:,} samples for each of {n_classes} classes would take about "
+            f"{units:,.0f} seconds; call .confusion(normalize='true') of the result to compute it"
         )
     return study.best.confusion(normalize="true"), ""
 
@@ -105,7 +106,3 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
             whose = f" of class {labels[worst]}" if same else ""
             text += f"; {off[taken]:.1%}{whose} are taken for class {labels[taken]}"
     return text + "."
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

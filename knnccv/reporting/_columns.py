@@ -6,6 +6,7 @@ import datetime
 import reprlib
 from collections.abc import Sequence
 from numbers import Real
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,11 @@ def read_columns(X: Any, feature_names: Sequence[str] | None, categorical: Any) 
         chosen = tuple(_is_category(X.dtypes.iloc[j]) for j in range(X.shape[1]))
         titles = [str(name) for name in X.columns]
     else:
+        if isinstance(X, (str, PathLike)):
+            msg = (
+                f"X must be a table of shape (n_items, n_features), got the text {X!r}; read the file first"
+            )
+            raise TypeError(msg)
         array = as_array(X)
         if array.ndim != 2:
             msg = f"X must be a table of shape (n_items, n_features), got shape {array.shape}"

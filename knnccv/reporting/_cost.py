@@ -105,10 +105,10 @@ def affordable_rows(n_items: int, n_features: int, mixed: bool, ties: float) -> 
         tied = int((np.sqrt(1 + 4 * growth * TIED_WORK) - 1) / (2 * growth))
         rows = min(rows, max(2000, tied))
         reason = (
-            "many rows are equally far from each other, and averaging over all orders of more of them "
+            "many samples are equally far from each other, and averaging over all orders of more of them "
             "would take too long"
         )
     if mixed and search_units(rows, n_features, "heom") > MIXED_UNITS:
         rows = int(np.sqrt(MIXED_UNITS * SEARCH_RATE["heom"] / max(n_features, 8)))
-        reason = "comparing all pairs of more rows by HEOM would take too long"
+        reason = "comparing all pairs of more samples by HEOM would take too long"
     return rows, reason if rows < n_items else ""

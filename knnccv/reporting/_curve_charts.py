@@ -15,13 +15,14 @@ from ._charts import (
     Row,
     finished,
     hover_points,
+    pair_name,
     setting_name,
     size_axis,
     size_scale,
 )
 from ._text import visible
 
-NEAR = "not worse, statistically"
+NEAR = "not significantly worse"
 
 
 def settings_chart(answer: dict[str, Any]) -> Picture | None:
@@ -43,7 +44,7 @@ def settings_chart(answer: dict[str, Any]) -> Picture | None:
     for at, curve in enumerate(settings["curves"]):
         pair = (curve["scaling"], curve["metric"])
         series = f"{at:02d}"
-        name = f"{visible(pair[0])}, {visible(pair[1])}"
+        name = pair_name(*pair)
         dashes = DASHES[metrics.index(pair[1]) % len(DASHES)]
         legend.append(Entry(name, scalings.index(pair[0]) % N_COLORS, "line", dashes, series))
         points = [
@@ -92,7 +93,7 @@ def settings_chart(answer: dict[str, Any]) -> Picture | None:
         layers.append(
             band.mark_line(strokeWidth=10, opacity=0.28, strokeCap="round").encode(detail="run:N")
         )
-        legend.append(Entry("not worse than the best, statistically", 0, "band"))
+        legend.append(Entry("not significantly worse than the best", 0, "band"))
     layers.append(base.mark_line(strokeWidth=2).encode(strokeDash=dash, detail="series:N"))
     if top:
         mark = alt.Chart(alt.InlineData(values=top[:1])).transform_filter(shown).encode(x=x, y=y)
@@ -210,7 +211,7 @@ def _triple(setting: dict[str, Any]) -> tuple[str, str, int]:
 
 
 def _verdict(near: bool) -> str:
-    return NEAR if near else "worse, or not compared"
+    return NEAR if near else "significantly worse, or not compared"
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from .._validation import check_integer
 from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput, shown
 from ._study import Study
+from ._wording import counted, rounded
 
 Cut = dict[str, Any] | None
 
@@ -33,7 +34,7 @@ def subsampled(
     cut = {
         "n_items": most,
         "of": table.n_items,
-        "reason": reason or f"max_items={most:,} limits the rows of a report",
+        "reason": reason or f"max_items={most:,} limits the samples of a report",
     }
     return table.take(np.sort(places)), cut
 
@@ -90,10 +91,12 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
 
 def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
     table = study.table
-    rows = (
-        f"{table.n_items:,} rows" if cut is None else f"A random {cut['n_items']:,} of {cut['of']:,} rows"
+    samples = (
+        f"{table.n_items:,} samples"
+        if cut is None
+        else f"A random {cut['n_items']:,} of {cut['of']:,} samples"
     )
-    text = f"{rows} with {_count(len(table.names), 'column')}"
+    text = f"{samples} with {counted(len(table.names), 'column')}"
     if classes is not None:
         largest = max(classes, key=lambda each: each["n_items"])
         text += (
@@ -102,18 +105,17 @@ def _conclusion(study: Study, classes: Any, target: Any, cut: Cut) -> str:
         )
     else:
         text += (
-            f" have targets from {target['min']:.4g} to {target['max']:.4g} with a mean of "
-            f"{target['mean']:.4g}"
+            f" have targets from {rounded(target['min'])} to {rounded(target['max'])} with a mean of "
+            f"{rounded(target['mean'])}"
         )
     remarks = []
     if table.categorical.any():
-        remarks.append(f"{_count(int(table.categorical.sum()), 'column')} with categories")
+        remarks.append(f"{counted(int(table.categorical.sum()), 'column')} with categories")
     if table.n_missing:
-        remarks.append(f"{_count(table.n_missing, 'missing value')}")
+        remarks.append(counted(table.n_missing, "missing value"))
     if table.constant.any():
-        remarks.append(f"{_count(int(table.constant.sum()), 'constant column')}")
-    return text + (f"; there are {', '.join(remarks)}." if remarks else ".")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        remarks.append(counted(int(table.constant.sum()), "constant column"))
+    if not remarks:
+        return f"{text}."
+    listed = ", ".join(remarks[:-1]) + " and " * (len(remarks) > 1) + remarks[-1]
+    return f"{text}; the table has {listed}."

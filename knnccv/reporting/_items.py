@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ._reasons import (
     mark_labels,
     mark_targets,
 )
+from ._wording import finite
 
 if TYPE_CHECKING:
     from ..driver import Influence
@@ -82,7 +82,9 @@ def items_section(study: Study) -> dict[str, Any]:
         "indices_cut": [reason for reason, count in counts.items() if count > MOST_INDICES],
         "thresholds": marked.thresholds,
         "note": note,
-        "conclusion": _conclusion(study.task, len(study.y), counts, total, influence is not None),
+        "conclusion": _conclusion(
+            study.task, len(study.y), counts, total, marked.thresholds, influence is not None
+        ),
     }
 
 
@@ -92,8 +94,8 @@ def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | No
     units = influence_units(len(study.y), n_classes, study.n_neighbors, study.ties)
     if units > INFLUENCE_LIMIT:
         return None, (
-            f"The influence of {len(study.y):,} items with K = {study.n_neighbors} and {n_classes} classes "
-            f"would take about {units:,.0f} seconds and was left out; {alone}."
+            f"The influence of {len(study.y):,} samples with K = {study.n_neighbors} and {n_classes} "
+            f"classes would take about {units:,.0f} seconds and was left out; {alone}."
         )
     try:
         return study.best.influence(n_jobs=study.n_jobs), None
@@ -120,15 +122,15 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) 
         row = {
             "index": int(study.indices[item]),
             "label": str(labels[item]),
-            "score": _finite(study.best.per_item[item]),
-            "influence": None if influence is None else _finite(influence[item]),
+            "score": finite(study.best.per_item[item]),
+            "influence": None if influence is None else finite(influence[item]),
             "reasons": reasons[item],
             "row": study.rows(item),
             "neighbors": [
                 {
                     "index": int(study.indices[other]),
                     "label": str(labels[other]),
-                    "distance": _finite(distance),
+                    "distance": finite(distance),
                     "row": study.rows(other),
                 }
                 for other, distance in zip(near[at].tolist(), distances[at].tolist(), strict=True)
@@ -136,8 +138,8 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) 
         }
         if prediction is not None:
             row["target"] = float(labels[item])
-            row["prediction"] = _finite(prediction[item])
-            row["bias"] = _finite(prediction[item] - labels[item])
+            row["prediction"] = finite(prediction[item])
+            row["bias"] = finite(prediction[item] - labels[item])
         found_rows.append(row)
     return found_rows
 
@@ -158,10 +160,17 @@ def _nearest(study: Study, listed: Array) -> tuple[Array, Array]:
     return items, distances
 
 
-def _conclusion(task: str, n_items: int, counts: dict[str, int], total: int, with_influence: bool) -> str:
+def _conclusion(
+    task: str,
+    n_items: int,
+    counts: dict[str, int],
+    total: int,
+    thresholds: dict[str, float],
+    with_influence: bool,
+) -> str:
     if not total:
         what = "label" if task == "classification" else "target"
-        return f"No item stands out: none is badly predicted, and no equal rows differ in their {what}."
+        return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
     parts = []
     if task == "regression":
         worst = counts[RESIDUALS]
@@ -171,7 +180,11 @@ def _conclusion(task: str, n_items: int, counts: dict[str, int], total: int, wit
             else f"the {worst} largest expected errors are listed"
         )
     if counts.get(NEVER_RIGHT):
-        parts.append(f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set")
+        bound = thresholds[NEVER_RIGHT]
+        parts.append(
+            f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set "
+            f"(or a share of at most {bound:.0e})"
+        )
     if counts.get(SUSPICIOUS):
         number = counts[SUSPICIOUS]
         why = f", and {'lowers' if number == 1 else 'lower'} the score" if with_influence else ""
@@ -181,12 +194,8 @@ def _conclusion(task: str, n_items: int, counts: dict[str, int], total: int, wit
         number = counts[DUPLICATES]
         parts.append(f"{number:,} have an equal row with a different {what}")
     text = "; ".join(parts)
-    return f"Of {n_items:,} items, {text}."
+    return f"Of {n_items:,} samples, {text}."
 
 
 def _are(number: int) -> str:
     return f"{number:,} {'is' if number == 1 else 'are'}"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -15,6 +15,7 @@ from ._cost import smallest_training_size
 from ._lists import enough_depth, keep_lists
 from ._settings import part_of
 from ._study import Study
+from ._wording import rounded, score_text
 
 N_SIZES = 12
 TOL = 1e-6
@@ -28,7 +29,7 @@ def learning_section(study: Study) -> dict[str, Any]:
     """Return the section."""
     part, cut = part_of(study, study.effort.learning)
     if cut is not None:
-        cut["reason"] = f"learning curves of all {study.table.n_items:,} rows would take too long"
+        cut["reason"] = f"learning curves of all {study.table.n_items:,} samples would take too long"
     best = min(study.n_neighbors, part.train_size)
     numbers = sorted({1, best, min(5, part.train_size)})
     sizes = _sizes(part.table.n_items, max(numbers), study.ties)
@@ -139,21 +140,21 @@ def _conclusion(
     classify = study.task == "classification"
 
     def said(value: float) -> str:
-        return f"{value:.1%}" if classify else f"{value:.4g}"
+        return score_text(value, study.task)
 
     measure = "accuracy" if classify else "mean squared error"
     (few, low), (many, high) = known[0], known[-1]
     text = (
-        f"From {few:,} to {many:,} training samples the {measure} of K = {best} goes from {said(low)} to "
+        f"From {few:,} to {many:,} training samples the {measure} with K = {best} goes from {said(low)} to "
         f"{said(high)}"
     )
     if cut is not None:
-        text += f" (on a random {cut['n_items']:,} of {cut['of']:,} rows)"
+        text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)"
     if extrapolation is None:
         return f"{text}; it is not extrapolated, since {reason}."
     gain = extrapolation["gain"]
-    change = f"{100 * gain:+.1f} points" if classify else f"{gain:+.4g}"
+    change = f"{100 * gain:+.1f} points" if classify else ("+" if gain > 0 else "") + rounded(gain)
     return (
-        f"{text}; an extrapolation, which is a guess, to {extrapolation['train_size']:,} gives "
+        f"{text}; extrapolated to {extrapolation['train_size']:,}, which is a guess, it would be "
         f"{said(extrapolation['score'])} ({change})."
     )

@@ -37,7 +37,8 @@ def method_section(study: Study, name: str, target: str | None, clock: Clock) ->
         "notes": _notes(study),
         "conclusion": (
             f"The score is the exact mean over all {number_of_training_sets(study.best)} training sets of "
-            f"{study.train_size:,} of {study.table.n_items:,} rows, with an error of at most {bound:.1g}."
+            f"{study.train_size:,} of {study.table.n_items:,} samples, with an error of at most "
+            f"{bound:.1g}."
         ),
     }
 
@@ -47,7 +48,9 @@ def _notes(study: Study) -> list[str]:
     if study.table.task_reason:
         notes.insert(0, f"The task is {study.task}, since {study.table.task_reason}.")
     if study.effort.n_halvings < 200:
-        notes.append(f"Intervals come from {study.effort.n_halvings} random pairs of halves of the rows.")
+        notes.append(
+            f"Intervals come from {study.effort.n_halvings} random pairs of halves of the samples."
+        )
     return notes
 
 
@@ -77,7 +80,7 @@ def code(study: Study, name: str, target: str | None) -> str:
     if target is not None and Path(name).is_file() and Path(name).suffix.lower() in (".csv", ".gz"):
         lines += [f"data = pd.read_csv({name!r})", f"X, y = data[{list(table.names)!r}], data[{target!r}]"]
     else:
-        lines += ["# X and y are the data that were given to report()"]
+        lines += ["# X and y are the columns and the target that were given to report"]
     if table.n_items < table.n_given:
         seed, kept = study.random_state, table.n_items
         lines += [

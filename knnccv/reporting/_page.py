@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ._charts import setting_name
+from ._charts import pair_name, setting_name
 from ._pictures import draw_pictures
 from ._score_charts import MAX_MATRIX, MAX_NUMBERED
 from ._text import embedded_json, visible
@@ -101,7 +101,7 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
-    environment.globals |= {"LONG": LONG, "zip": zip}
+    environment.globals |= {"LONG": LONG, "zip": zip, "pair_name": pair_name}
     return environment.get_template(name).render(**values)
 
 
@@ -112,8 +112,8 @@ def _number(value: float | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     text = f"{value:.4f}" if 0.1 <= abs(value) <= 1 else f"{value:.4g}"
-    if "e" in text and 1e4 <= abs(value) < 1e9:
-        return f"{value:,.0f}"
+    if "e" in text and 1e4 <= abs(value) < 1e12:
+        text = f"{value:,.0f}"
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
@@ -123,7 +123,7 @@ def _bound(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None else f"{100 * value:.1f}%"
 
 
 def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._typing import Array
 from ..curves import loo_curve
+from ._wording import rounded
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -27,15 +29,17 @@ def regression_section(study: Study) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        mse, the expected squared error; bias2 and variance, the weighted means of
-        `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it; target_variance, the
-        mean squared distance of the targets from their mean; r2, 1 - mse / target_variance, None if all
-        targets are equal; loo, the error over leave-one-out for several K; conclusion.
+        mse, the expected squared error, and rmse, its square root; bias2 and variance, the weighted
+        means of `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it;
+        target_variance, the mean squared distance of the targets from their mean; r2,
+        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
+        several K; conclusion.
     """
     if study.task != "regression":
         return None
     best = study.best
     mse = best.score
+    rmse = math.sqrt(mse)
     bias2, variance = _mean(best.weights, best.bias2), _mean(best.weights, best.variance)
     target_variance = float(np.var(study.y))
     r2 = 1 - mse / target_variance if target_variance > 0 else None
@@ -43,12 +47,13 @@ def regression_section(study: Study) -> dict[str, Any] | None:
     curve = loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs).tolist()
     return {
         "mse": mse,
+        "rmse": rmse,
         "bias2": bias2,
         "variance": variance,
         "target_variance": target_variance,
         "r2": r2,
         "loo": {"n_neighbors": ks, "mse": curve},
-        "conclusion": _conclusion(mse, bias2, variance, r2, ks, curve),
+        "conclusion": _conclusion(mse, rmse, bias2, variance, r2, ks, curve),
     }
 
 
@@ -63,16 +68,26 @@ def _mean(weights: Array, values: Array) -> float:
 
 
 def _conclusion(
-    mse: float, bias2: float, variance: float, r2: float | None, ks: list[int], curve: list[float]
+    mse: float,
+    rmse: float,
+    bias2: float,
+    variance: float,
+    r2: float | None,
+    ks: list[int],
+    curve: list[float],
 ) -> str:
     best = int(np.argmin(curve))
-    loo = f"leave-one-out is best at K = {ks[best]}, with {curve[best]:.4g}"
+    loo = f"leave-one-out is best at K = {ks[best]}, with {rounded(curve[best])}"
     if r2 is None:
         return (
-            f"All targets are equal, so there is nothing to explain; the mean squared error is {mse:.4g}."
+            f"All targets are equal, so there is nothing to explain; the mean squared error is "
+            f"{rounded(mse)}."
         )
     if r2 > 0:
-        start = f"The rule explains {r2:.1%} of the variance of the target"
+        start = (
+            f"Predictions are off by about {rounded(rmse)} (the root of the mean squared error); the rule "
+            f"explains {r2:.1%} of the variance of the target"
+        )
     else:
         start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
     total = bias2 + variance
@@ -80,6 +95,6 @@ def _conclusion(
         return f"{start}: its expected squared error is 0; {loo}."
     share = bias2 / total
     return (
-        f"{start}; {share:.0%} of its squared error of {mse:.4g} is squared bias, the noise of the target "
-        f"included, and {1 - share:.0%} the variance between training sets; {loo}."
+        f"{start}; {share:.0%} of its squared error of {rounded(mse)} is squared bias, the noise of the "
+        f"target included, and {1 - share:.0%} the variance between training sets; {loo}."
     )

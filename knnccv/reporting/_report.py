@@ -89,17 +89,17 @@ class Report:
             part.write_text(text, encoding="utf-8")
 
     def indices(self, reason: str | None = None) -> list[int]:
-        """Return the numbers of the rows to look at.
+        """Return the numbers of the samples to look at, counted from 0.
 
         Parameters
         ----------
         reason : str, optional
-            Only rows with this reason, such as "never right". Default: all rows listed on the page.
+            Only samples with this reason, such as "never right". Default: all listed on the page.
 
         Raises
         ------
         ValueError
-            If no row has this reason; the message lists those that occur.
+            If no sample has this reason; the message lists those that occur.
         """
         items = (self._content["items"] or {}).get("items", [])
         known = sorted({each for item in items for each in item["reasons"]})
@@ -138,7 +138,7 @@ def report(
     """Report how well nearest neighbors predict a table: one page to look at, and all its numbers.
 
     It answers with exact scores: how good is the best and the default setting, which number of neighbors,
-    scaling and metric, would more data help, which rows are trouble, and how far to trust this.
+    scaling and metric, would more data help, which samples are trouble, and how far to trust this.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def report(
     name : str, default "data"
         The title of the data. If it names a file, the page's code reads this file.
     max_items : int, default 100,000
-        Of more rows a random subsample of this size is reported on, which the page says. Large mixed
+        Of more samples a random subsample of this size is reported on, which the page says. Large mixed
         tables, and large ones whose distances are often equal, are cut further.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use.
@@ -183,8 +183,8 @@ def report(
 
     Notes
     -----
-    Scalings are fitted to all rows, without the labels. HVDM compares categories by the classes that they
-    occur with; its scores can be optimistic, and it is never chosen as the best.
+    Scalings are fitted to all samples, without the labels. HVDM compares categories by the classes that
+    they occur with; its scores can be optimistic, and it is never chosen as the best.
 
     Examples
     --------

@@ -1,19 +1,20 @@
-"""Scalings of the columns over all samples, without a look at the labels."""
+"""The scalings that a report compares."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from .._scaling import min_max_scaled, standardized
 from .._typing import Array
 from .._validation import as_reals, check_choice
 
 SCALINGS = ("raw", "standardized", "min-max")
+SCALE_THEMSELVES = ("heom", "hvdm")
+"""Metrics of mixed tables."""
 
 
 def scaled(X: Any, scaling: str) -> Array:
-    """The columns of a table, scaled over all rows.
+    """The columns of a table, scaled over all samples.
 
     Parameters
     ----------
@@ -45,14 +46,4 @@ def scaled(X: Any, scaling: str) -> Array:
         raise ValueError(msg)
     if scaling == "raw":
         return numbers
-    # Powers of two change no digit, and keep the squares of large and small values within range.
-    exponents = np.frexp(np.abs(numbers).max(axis=0))[1]
-    shifted = np.ldexp(numbers, -exponents)
-    low, high = shifted.min(axis=0), shifted.max(axis=0)
-    center, width = shifted.mean(axis=0), shifted.std(axis=0)
-    if scaling == "min-max":
-        center, width = low, high - low
-    out: Array = np.zeros_like(numbers)
-    # Rounding of the mean can make constant columns seem to vary.
-    np.divide(shifted - center, width, out=out, where=high > low)
-    return out
+    return standardized(numbers) if scaling == "standardized" else min_max_scaled(numbers)

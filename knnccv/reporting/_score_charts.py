@@ -45,7 +45,7 @@ def split_range(score: dict[str, Any], is_loss: bool) -> tuple[float, float]:
 
 def ties_chart(answer: dict[str, Any]) -> Picture | None:
     ties = answer["ties"]
-    if not ties or ties.get("low") is None or ties["low"] == ties["high"]:
+    if not ties or not ties.get("n_dependent") or ties["low"] == ties["high"]:
         return None
     rows = [
         {

@@ -14,8 +14,9 @@ from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
 from ._lists import enough_depth, keep_lists
 from ._regression import curve_numbers
-from ._settings import LEVEL, finite
+from ._settings import LEVEL
 from ._study import Setting, Study
+from ._wording import finite, score_text
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -147,7 +148,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         {
             "name": "one nearest neighbor",
             "score": nearest.score,
-            "explanation": f"copies the nearest training sample ({setting.metric}, {setting.scaling})",
+            "explanation": f"copies the nearest training sample ({setting.columns})",
         },
     ]
 
@@ -166,16 +167,20 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
     classify = study.task == "classification"
 
     def said(value: float) -> str:
-        return f"{value:.1%}" if classify else f"{value:.4g}"
+        return score_text(value, study.task)
 
-    what = "are classified correctly" if classify else "is the mean squared error"
-    text = f"With {study.best_setting}, {said(best['score'])} "
-    text += f"of new rows {what}" if classify else what
+    amount = said(best["score"])
+    start = (
+        f"{amount} of new samples are classified correctly"
+        if classify
+        else f"The mean squared error is {amount}"
+    )
+    interval = ""
     if best["interval"]:
         low, high = best["interval"]["low"], best["interval"]["high"]
-        text += f" ({LEVEL:.0%} interval for the population {said(low)} to {said(high)})"
-    text += (
-        f", against {said(study.default.score)} by the default setting and "
-        f"{said(baselines[0]['score'])} by the {baselines[0]['name']}"
+        interval = f"; {LEVEL:.0%} interval for the population {said(low)} to {said(high)}"
+    return (
+        f"{start} with the best setting ({study.best_setting}{interval}), against "
+        f"{said(study.default.score)} with the default setting and {said(baselines[0]['score'])} by "
+        f"{'always answering ' if classify else ''}the {baselines[0]['name']}."
     )
-    return text + "."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -14,8 +13,10 @@ from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
 from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
 from ._data import subsampled
+from ._input import TableInput
 from ._scaling import SCALINGS
 from ._study import Setting, Study
+from ._wording import score_text
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -24,8 +25,13 @@ HVDM_NOTE = (
     "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
     "can be optimistic, and it is never chosen as the best."
 )
+HEOM_NOTE = (
+    "The table has categories or missing values, so distances are HEOM: the differences of numbers are "
+    "divided by the range of their column, different categories are at distance 1, and so is a missing "
+    "value. HEOM scales the columns itself; other scalings and metrics do not apply."
+)
 SCALING_NOTE = (
-    "Scalings are fitted to all rows, without the labels; scaling each training set by itself is a "
+    "Scalings are fitted to all samples, without the labels; scaling each training set by itself is a "
     "slightly different experiment."
 )
 Found = dict[tuple[str, str], Surface]
@@ -38,15 +44,15 @@ def offered(study: Study) -> list[tuple[str, str]]:
     return [("raw", "heom"), ("raw", OPTIMISTIC)]
 
 
-def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, Any]:
+def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
     study.ties = tie_size(study.X, study.random_state)
     study.effort = effort(study.table.n_items, study.ties)
     part, cut = part_of(study, study.effort.n_settings)
-    numbers = _fitting(wanted[0], part.train_size)
+    numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
     if cut is not None:
-        _note_losses(study, part, wanted[0])
+        _note_losses(study, part, wanted)
     found: Found = {}
     omitted = []
     for scaling, metric in pairs:
@@ -74,13 +80,13 @@ def choose_setting(study: Study, wanted: tuple[list[int], bool]) -> dict[str, An
         "not_worse": kept,
         "omitted": omitted,
         "subsample": cut,
-        "conclusion": _conclusion(study, found, score, kept, cut),
+        "conclusion": _conclusion(study, part, found, score, kept, cut),
     }
 
 
 def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
     """The study of a random part of the rows, with the same share of training samples."""
-    reason = f"comparing all settings on all {study.table.n_items:,} rows would take too long"
+    reason = f"comparing all settings on all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
     if cut is None:
         return study, None
@@ -89,10 +95,6 @@ def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
     part.effort = study.effort
     part.notes = study.notes
     return part, cut
-
-
-def _fitting(numbers: list[int], train_size: int) -> list[int]:
-    return [k for k in numbers if k <= train_size] or [train_size]
 
 
 def _refused(study: Study, metric: str, first: bool) -> str:
@@ -105,7 +107,7 @@ def _refused(study: Study, metric: str, first: bool) -> str:
     units = search_units(table.n_items, len(table.names), metric)
     if not first and units > SEARCH_LIMIT:
         return (
-            f"comparing all pairs of {table.n_items:,} rows by {metric} would take about "
+            f"comparing all pairs of {table.n_items:,} samples by {metric} would take about "
             f"{units / SEARCH_LIMIT:.1f} times as long as a report allows"
         )
     return ""
@@ -195,41 +197,68 @@ def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
     if large:
         study.notes.append(
             f"The K above {part.train_size:,} were not compared: settings are compared on "
-            f"{part.table.n_items:,} rows with {part.train_size:,} training samples."
+            f"{part.table.n_items:,} samples with {part.train_size:,} training samples."
         )
     if study.task == "classification":
         n_classes, n_left = len(np.unique(study.y)), len(np.unique(part.y))
         if n_left < n_classes:
             study.notes.append(
-                f"The {part.table.n_items:,} rows on which settings are compared hold {n_left} of the "
+                f"The {part.table.n_items:,} samples on which settings are compared hold {n_left} of the "
                 f"{n_classes} classes."
             )
 
 
+def identifier_notes(table: TableInput) -> list[str]:
+    """Of columns whose categories all differ."""
+    out = []
+    for j in np.flatnonzero(table.categorical).tolist():
+        codes = table.X[~np.isnan(table.X[:, j]), j]
+        if len(codes) > 1 and len(np.unique(codes)) == len(codes):
+            name = table.names[j]
+            out.append(
+                f"All values of the column {name} differ; if it identifies the samples, leave it out."
+            )
+    return out
+
+
 def _note(study: Study, found: Found) -> None:
+    if study.table.is_mixed:
+        study.notes.append(HEOM_NOTE)
+    study.notes.extend(identifier_notes(study.table))
     if any(metric == OPTIMISTIC for _, metric in found):
         study.notes.append(HVDM_NOTE)
     if any(scaling != "raw" for scaling, _ in found):
         study.notes.append(SCALING_NOTE)
     study.notes.append(
-        "The best of many settings is chosen by the same data, so its score is a little optimistic."
+        "The best of many settings is chosen by the same data, so its score can be optimistic."
     )
 
 
 def _conclusion(
-    study: Study, found: Found, score: float, kept: list[dict[str, Any]], cut: dict[str, Any] | None
+    study: Study,
+    part: Study,
+    found: Found,
+    score: float,
+    kept: list[dict[str, Any]],
+    cut: dict[str, Any] | None,
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for each in found.values())
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
-    amount = f"{score:.1%}" if study.task == "classification" else f"a mean squared error of {score:.4g}"
+    amount = score_text(score, study.task)
+    if study.task == "regression":
+        amount = f"a mean squared error of {amount}"
     others = {0: "no other is", 1: "one other is"}.get(n_kept - 1, f"{n_kept - 1} others are")
     text = (
-        f"Of {n_settings} settings the best is {study.best_setting} with {amount}; {others} statistically "
-        "not worse"
+        f"Of {n_settings} settings the best is {study.best_setting}, with {amount}; {others} not "
+        "significantly worse"
     )
-    return text + (f" (on a random {cut['n_items']:,} of {cut['of']:,} rows)." if cut else ".")
+    text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+    largest = max(int(each.n_neighbors[-1]) for each in found.values())
+    return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
 
 
-def finite(value: float) -> float | None:
-    """The number, or None if there is none."""
-    return float(value) if math.isfinite(value) else None
+def at_the_edge(best: int, largest: int, most: int) -> str:
+    """A remark if the best K is the largest that was compared, and larger ones are possible."""
+    if best < largest or largest >= most or largest == 1:
+        return ""
+    return f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
+from .._parallel import progress_bar
+
 Hook = Callable[[str, int, int], None]
 Progress = bool | Hook
 
@@ -46,12 +48,7 @@ def _hook(progress: Progress, total: int) -> Iterator[Hook]:
     elif not progress:
         yield lambda _name, _done, _total: None
     else:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError as error:
-            msg = "progress=True needs tqdm: pip install 'knnccv[progress]'"
-            raise ImportError(msg) from error
-        with tqdm(total=total, unit="stage") as bar:
+        with progress_bar(total, "stage") as bar:
 
             def show(name: str, done: int, _total: int) -> None:
                 bar.update(done - bar.n)

@@ -13,7 +13,7 @@ from ..hvdm import HEOM, HVDM
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._cost import Effort
 from ._input import TableInput
-from ._scaling import scaled
+from ._scaling import SCALE_THEMSELVES, scaled
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,14 @@ class Setting:
     n_neighbors: int
 
     def __str__(self) -> str:
-        return f"{self.metric}, {self.scaling}, K = {self.n_neighbors}"
+        return f"{self.columns}, K = {self.n_neighbors}"
+
+    @property
+    def columns(self) -> str:
+        """The scaling and the metric in words."""
+        if self.metric in SCALE_THEMSELVES:
+            return f"{self.metric.upper()} distance"
+        return f"{self.scaling} columns, {self.metric} distance"
 
 
 @dataclass(eq=False)
@@ -137,7 +144,7 @@ class Study:
 
 
 def neighbors_of(table: TableInput, scaling: str, metric: str) -> Neighbors:
-    """The neighbors of a table under a scaling and a metric; "heom" and "hvdm" scale by themselves."""
+    """The neighbors of a table under a scaling and a metric; those of mixed tables scale by themselves."""
     if metric == "heom":
         return HEOM(nominal=table.categorical.tolist()).fit(table.X).neighbors()
     if metric == "hvdm":

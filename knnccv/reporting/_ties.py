@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..driver import TieReport
+from ._wording import counted, rounded
 
 if TYPE_CHECKING:
     from ._study import Study
 
+MOST_DIGITS = 9
 ROUNDING = 1e-9
 """Differences of scores up to this share of the largest one count as rounding."""
 
@@ -54,21 +56,28 @@ def ties_section(study: Study) -> dict[str, Any]:
 def _conclusion(task: str, found: TieReport, n_dependent: int) -> str:
     if not n_dependent:
         why = (
-            "no item has tied neighbors with different labels that could change its score"
+            "no sample has tied neighbors with different labels that could change its score"
             if task == "classification"
-            else "no item has tied neighbors with different targets that could change its score"
+            else "no sample has tied neighbors with different targets that could change its score"
         )
         return f"The order of the rows decides nothing: {why}."
-    low, high, score = (_said(value, task) for value in (found.lowest, found.highest, found.score))
-    items = "1 item" if n_dependent == 1 else f"{n_dependent:,} items"
+    low, high, score = _said((found.lowest, found.highest, found.score), task)
     verb = "has" if n_dependent == 1 else "have"
     ends = "" if found.exact_range else " or slightly beyond"
     return (
-        f"{items} of {found.n_items:,} {verb} equally near neighbors that disagree: a program that breaks "
-        f"ties by the order of the rows would find a score between {low} and {high}{ends}; the mean over "
-        f"all orders is {score}."
+        f"{counted(n_dependent, 'sample')} of {found.n_items:,} {verb} equally near neighbors that "
+        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} "
+        f"and {high}{ends}; the mean over all orders is {score}."
     )
 
 
-def _said(value: float, task: str) -> str:
-    return f"{value:.2%}" if task == "classification" else f"{value:.5g}"
+def _said(values: tuple[float, ...], task: str) -> list[str]:
+    """The numbers, with as many digits as tell them apart."""
+    for digits in range(MOST_DIGITS):
+        said = [
+            f"{value:.{digits + 2}%}" if task == "classification" else rounded(value, digits + 5)
+            for value in values
+        ]
+        if len(set(said)) == len(set(values)):
+            break
+    return said

@@ -104,7 +104,8 @@ def test_mixed_tables_are_read_with_their_categories(run, write, asked):
     status, _, err = run("report", path, "--target", "label", "--json", "--categorical", "code")
     assert status == 0
     missing = sum(cell is None for row in MIXED_CELLS for cell in row)
-    expected = f"2 categorical columns (kind, code) and {missing} missing values: the distance is HEOM"
+    expected = f"2 categorical columns (kind, code) and {missing} missing values: the distance is HEOM "
+    expected += "(docs/guide/mixed_tables.md)"
     assert err == f"knnccv: note: {expected}\n"
     (given, _), options = asked[0]
     assert options["categorical"] == [1, 2]

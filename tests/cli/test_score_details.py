@@ -27,7 +27,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._cli import score
-from knnccv._cli.score_data import standardized
+from knnccv._scaling import standardized
 from knnccv.datasets import load_wine
 
 

@@ -202,7 +202,9 @@ def answer(
         "classes": None if regression else _classes(labels, sizes, rng),
         "items": _items(rng, names, labels, n_shown, n_items, regression, evil if hostile else None),
         "ties": {
+            "n_items": n_items,
             "n_tied": 14,
+            "n_dependent": 14,
             "score": best_score,
             "low": best_score - spread / 10,
             "high": best_score + spread / 20,
@@ -212,6 +214,7 @@ def answer(
         else None,
         "regression": {
             "mse": best_score,
+            "rmse": best_score**0.5,
             "bias2": best_score * 0.8,
             "variance": best_score * 0.2,
             "target_variance": 5930.4,

@@ -93,6 +93,7 @@ def column(page, place):
     ).all_inner_texts()
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_and_the_table_is_sorted_by_the_keyboard(opened):
     page = opened()
     for name in ("scores", "settings", "learning", "confusion", "ties"):
@@ -162,10 +163,10 @@ def test_the_table_is_searched_filtered_and_exported(opened):
     answer = example.answer()["items"]["items"]
     page = opened()
     found = page.locator("#items-found")
-    assert found.inner_text() == "12 of 12 rows shown"
+    assert found.inner_text() == "12 of 12 samples shown"
     page.locator("#item-search").fill("CLASS 2")
     wanted = [item["index"] for item in answer if "class 2" in "\n".join([item["label"], *item["row"]])]
-    assert found.inner_text() == f"{len(wanted)} of 12 rows shown"
+    assert found.inner_text() == f"{len(wanted)} of 12 samples shown"
     assert [int(text) for text in column(page, 1)] == wanted
     page.locator("#item-search").fill("")
     page.locator("#item-reason").select_option("suspicious")

@@ -127,7 +127,7 @@ def test_all_other_items_train():
 def test_no_item_stands_out():
     found = items_section(some_study([[0], [1], [2], [10], [11], [12]], [0, 0, 0, 1, 1, 1], train_size=4))
     assert found["items"] == []
-    assert found["conclusion"].startswith("No item stands out")
+    assert found["conclusion"].startswith("No sample stands out")
 
 
 def test_indices_are_those_of_the_given_table():

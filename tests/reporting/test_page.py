@@ -13,7 +13,9 @@ import report_example as example
 for _needed in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 
-from knnccv.reporting._page import MAX_BYTES, render_page, render_summary  # noqa: E402
+from knnccv.reporting._charts import setting_name  # noqa: E402
+from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
+from knnccv.reporting._score_charts import ties_chart  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
 
@@ -147,7 +149,8 @@ def test_rows_that_would_make_the_page_too_large_are_left_out_and_counted():
     assert 0 < len(shown["items"]) == shown["shown"] < shown["of"] == 500
     assert shown["items"] == answer["items"]["items"][: shown["shown"]]
     assert (
-        f"The table shows {shown['shown']} of 500 items: the others would make this page too large" in html
+        f"The table shows {shown['shown']} of 500 samples: the others would make this page too large"
+        in html
     )
     assert answer["items"]["shown"] == 500
 
@@ -159,3 +162,24 @@ def test_the_summary_has_the_conclusions_alone():
     for name in ("data", "scores", "settings", "learning", "items", "ties", "regression"):
         assert answer[name]["conclusion"] in text
     assert {tag for tag, _ in page.elements} == {"div", "p", "strong", "bdi", "ul", "li", "code"}
+
+
+def test_differences_by_rounding_are_not_drawn_as_ties():
+    answer = example.answer()
+    assert ties_chart(answer) is not None
+    answer["ties"]["n_dependent"] = 0
+    assert ties_chart(answer) is None
+
+
+def test_distances_of_mixed_tables_have_no_scaling_in_their_name():
+    assert setting_name({"scaling": "raw", "metric": "heom", "n_neighbors": 3}) == "HEOM, K\u00a0=\u00a03"
+    found = setting_name({"scaling": "raw", "metric": "cosine", "n_neighbors": 3})
+    assert found == "raw, cosine, K\u00a0=\u00a03"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-4873805.4, "−4,873,805"), (2111679236.4, "2,111,679,236"), (-0.25, "−0.2500"), (1234, "1,234")],
+)
+def test_large_numbers_are_no_powers_of_ten(value, text):
+    assert _number(value) == text

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from knnccv import report
 from knnccv.reporting._input import read_input
+from knnccv.reporting._settings import at_the_edge, identifier_notes
 
 X = [[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0], [5.0, 0.0], [6.0, 2.0]]
 Y = ["a", "a", "b", "b", "a", "b"]
@@ -17,6 +18,7 @@ Y = ["a", "a", "b", "b", "a", "b"]
     ("arguments", "options", "error", "message"),
     [
         ((scipy.sparse.eye(6, format="csr"), Y), {}, TypeError, r"pass X.toarray\(\)"),
+        (("table.csv", "label"), {}, TypeError, "got the text 'table.csv'; read the file first"),
         ((X[:4], Y[:4]), {}, ValueError, "at least 5 rows, got 4"),
         ((np.ones(6), Y), {}, ValueError, "shape"),
         ((X, Y[:5]), {}, ValueError, "6 rows, but y has 5"),
@@ -40,6 +42,19 @@ Y = ["a", "a", "b", "b", "a", "b"]
 def test_is_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         report(*arguments, **options)
+
+
+def test_columns_that_may_be_identifiers_are_named():
+    rows = [[f"p{i}", "uv"[i % 2], "w" if i else None] for i in range(6)]
+    table = read_input(rows, Y, None, ["patient", "ward", "note"], None)
+    assert [note.split(" differ")[0] for note in identifier_notes(table)] == [
+        "All values of the column patient"
+    ]
+
+
+def test_the_largest_number_of_neighbors_is_remarked():
+    assert "15 is the largest K" in at_the_edge(15, 15, 80)
+    assert at_the_edge(9, 15, 80) == at_the_edge(15, 15, 15) == at_the_edge(1, 1, 80) == ""
 
 
 class TestColumns:

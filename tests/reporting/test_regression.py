@@ -20,6 +20,7 @@ def test_parts_and_curve_are_those_of_direct_calls(step):
     json.dumps(found, allow_nan=False)
     best = study.best
     assert found["mse"] == best.score
+    assert found["rmse"] == pytest.approx(np.sqrt(best.score), rel=1e-15)
     assert found["bias2"] == pytest.approx(best.bias2.mean(), rel=1e-12)
     assert found["variance"] == pytest.approx(best.variance.mean(), rel=1e-12)
     assert found["bias2"] + found["variance"] == pytest.approx(found["mse"], rel=1e-9)

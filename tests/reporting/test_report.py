@@ -10,6 +10,7 @@ from report_numbers import Direct
 
 from knnccv import Report, Subsample, complete_cv, report
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
+from knnccv.reporting._stages import run_stages
 
 
 @pytest.fixture
@@ -19,9 +20,17 @@ def stored(data_folder, cache, monkeypatch, only_this_machine):  # noqa: ARG001
 
 
 @pytest.fixture(scope="module")
-def wine_report():
+def stages():
+    """The calls of the hook of progress in `wine_report`."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def wine_report(stages):
     wine = load_wine()
-    return report(wine.X, wine.y, name="wine", n_neighbors=[1, 5])
+    return report(
+        wine.X, wine.y, name="wine", n_neighbors=[1, 5], progress=lambda *stage: stages.append(stage)
+    )
 
 
 class TestOnWine:
@@ -54,7 +63,7 @@ class TestNumbers:
 
     def test_diabetes(self):
         data = load_diabetes()
-        found = report(data.X, data.y, n_neighbors=[1, 5, 15]).to_dict()
+        found = report(data.X, data.y, n_neighbors=[1, 15]).to_dict()
         assert found["task"] == "regression"
         assert found["data"]["target"]["variance"] == pytest.approx(np.var(data.y))
         direct = Direct(found, data.X, data.y)
@@ -112,13 +121,12 @@ class TestNumbers:
         rng = np.random.default_rng(3)
         y = rng.integers(0, 3, 50_000)
         X = rng.normal(size=(50_000, 20)) + 0.5 * y[:, None]
-        found = report(X, y, n_neighbors=[5], max_items=20_000).to_dict()
-        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 20_000
+        found = report(X, y, n_neighbors=[5], max_items=8_000).to_dict()
+        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 8_000
         assert found["data"]["subsample"]["of"] == 50_000
-        assert found["settings"]["subsample"]["of"] == 20_000
+        assert found["settings"]["subsample"]["of"] == 8_000
         best = found["scores"]["best"]
-        assert best["metric"] == "euclidean"
-        kept = np.sort(np.random.default_rng(0).choice(50_000, 20_000, replace=False))
+        kept = np.sort(np.random.default_rng(0).choice(50_000, 8_000, replace=False))
         direct = Direct(found, X[kept], y[kept])
         assert best["score"] == direct.score(best).score
 
@@ -183,13 +191,19 @@ class TestCode:
 
 
 class TestProgress:
-    def test_hook_sees_all_stages(self):
-        wine = load_wine()
-        seen = []
-        found = report(wine.X, wine.y, n_neighbors=[1, 5], progress=lambda *stage: seen.append(stage))
-        assert isinstance(found, Report)
-        assert [done for _, done, _ in seen] == list(range(len(seen)))
-        assert seen[-1] == ("", len(seen) - 1, len(seen) - 1)
+    def test_hook_sees_all_stages(self, wine_report, stages):
+        assert isinstance(wine_report, Report)
+        order = "data, settings, scores, learning, classes, items, ties, regression, method, "
+        assert stages == [(name, at, 9) for at, name in enumerate(order.split(", "))]
+
+    def test_a_bar(self, capsys):
+        pytest.importorskip("tqdm")
+        done = []
+        run_stages([(name, lambda name=name: done.append(name)) for name in "ab"], True)
+        assert done == ["a", "b"]
+        err = capsys.readouterr().err
+        assert "2/2" in err
+        assert "stage" in err
 
 
 class TestSaving:

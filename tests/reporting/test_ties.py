@@ -7,7 +7,7 @@ import pytest
 from some_study import clouds, some_study
 
 from knnccv import complete_cv
-from knnccv.reporting._ties import ties_section
+from knnccv.reporting._ties import _said, ties_section
 
 
 def check_ties(study):
@@ -44,6 +44,12 @@ def test_no_ties():
 def test_all_rows_are_equal():
     found = check_ties(some_study(np.ones((6, 2)), [0, 1, 0, 1, 1, 1]))
     assert found["n_dependent"] == 6
+
+
+def test_the_ends_of_a_narrow_range_differ_in_print():
+    assert _said((0.82013, 0.82024, 0.82018), "classification") == ["82.013%", "82.024%", "82.018%"]
+    ends = (2111679210.0, 2111679262.0, 2111679236.0)
+    assert _said(ends, "regression") == ["2,111,679,210", "2,111,679,260", "2,111,679,240"]
 
 
 def test_four_items():

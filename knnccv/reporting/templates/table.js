@@ -59,7 +59,7 @@ function neighborTable(item) {
   const others = item.neighbors;
   const title = (label) => element("th", { scope: "col" }, ...label);
   const head = element("tr", {}, element("th", { scope: "col" }, "column"),
-    title([`item ${item.index}`]), ...others.map((other) => title([`item ${other.index}`])));
+    title([`sample ${item.index}`]), ...others.map((other) => title([`sample ${other.index}`])));
   const line = (name, cells) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   const cell = (value) => element("td", {}, text(value));
@@ -72,7 +72,7 @@ function neighborTable(item) {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
     body.append(line(text(names[at] ?? `column ${at}`), cells));
   });
-  const label = `Item ${item.index} beside its nearest neighbors`;
+  const label = `Sample ${item.index} beside its nearest neighbors`;
   const caption = report.task === "regression" ? label : `${label}; labels unlike its own are bold`;
   const table = element("table", {}, element("caption", {}, caption),
     element("thead", {}, head), body);
@@ -83,7 +83,7 @@ function toggle(button, group, item) {
   const open = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(!open));
   button.textContent = open ? "show" : "hide";
-  button.setAttribute("aria-label", `${open ? "Show" : "Hide"} the neighbors of item ${item.index}`);
+  button.setAttribute("aria-label", `${open ? "Show" : "Hide"} the neighbors of sample ${item.index}`);
   if (open) {
     group.querySelector(".neighbors").remove();
   } else {
@@ -124,7 +124,7 @@ function itemTable(table) {
       group.body.hidden = !(fits && group.words.includes(words));
     }
     const count = shown().length;
-    found.textContent = `${count} of ${groups.length} rows shown`;
+    found.textContent = `${count} of ${groups.length} samples shown`;
   }
   function sort(header) {
     const ascending = header.getAttribute("aria-sort") !== "ascending";
@@ -153,10 +153,10 @@ function itemTable(table) {
   }
   search.form.addEventListener("submit", (event) => event.preventDefault());
   const exports = {
-    "items-csv": () => download("items.csv", "text/csv", ["index,score,influence,reasons", ...shown().map(
+    "items-csv": () => download("samples.csv", "text/csv", ["index,score,influence,reasons", ...shown().map(
       (item) => [item.index, item.score, item.influence, `"${item.reasons.join("; ").replaceAll('"', '""')}"`].join(),
     )].join("\n") + "\n"),
-    "items-json": () => download("items.json", "application/json", JSON.stringify(shown().map(
+    "items-json": () => download("samples.json", "application/json", JSON.stringify(shown().map(
       ({ index, score, influence, reasons: why }) => ({ index, score, influence, reasons: why }),
     ), null, 1)),
     "items-copy": async () => {
