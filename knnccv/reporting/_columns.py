@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import reprlib
 from collections.abc import Sequence
 from numbers import Real
@@ -112,20 +113,36 @@ def _values(column: Array, name: str, category: bool) -> tuple[Array, bool]:
     if category:
         return _codes(column), True
     if column.dtype.kind in "biuf":
-        return _checked(column.astype(np.float64), column, name), False
-    if column.dtype.kind in "mMc":
-        kind = "complex numbers" if column.dtype.kind == "c" else "dates or times"
+        with np.errstate(over="ignore"):  # a long double can be beyond float64
+            values = column.astype(np.float64)
+        return _checked(values, column, name), False
+    known = [value for value in column if not is_missing(value)] if column.dtype.kind == "O" else column
+    kind = _neither(column.dtype.kind, known)
+    if kind:
         msg = (
             f"column {name!r} holds {kind}; convert it to numbers, leave it out, or name it in categorical="
         )
         raise TypeError(msg)
-    known = [value for value in column if not is_missing(value)]
-    if known and all(isinstance(value, (Real, np.bool_)) or _is_decimal(value) for value in known):
-        values = np.array([np.nan if is_missing(value) else float(value) for value in column])
+    if len(known) and all(isinstance(value, (Real, np.bool_)) or _is_decimal(value) for value in known):
+        try:
+            values = np.array([np.nan if is_missing(value) else float(value) for value in column])
+        except OverflowError as error:
+            msg = f"column {name!r} holds a number beyond the range of float64 (about 1.8e308)"
+            raise ValueError(msg) from error
         return _checked(values, column, name), False
-    if not known:
+    if not len(known):
         return np.full(len(column), np.nan), False
     return _codes(column), True
+
+
+def _neither(kind: str, known: Any) -> str:
+    """What a column holds that is neither numbers nor names of categories, or nothing."""
+    if kind == "c" or any(isinstance(value, (complex, np.complexfloating)) for value in known):
+        return "complex numbers"
+    dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+    if kind in "mM" or any(isinstance(value, dates) for value in known):
+        return "dates or times"
+    return ""
 
 
 def _is_decimal(value: Any) -> bool:

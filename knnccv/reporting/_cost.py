@@ -77,6 +77,8 @@ def tie_size(X: Array, random_state: int) -> float:
     """
     rng = np.random.default_rng(random_state)
     numbers = np.nan_to_num(X)
+    exponent = np.frexp(np.abs(numbers).max())[1]
+    numbers = np.ldexp(numbers, -exponent)  # so that squares do not overflow
     rows = rng.permutation(len(X))[: TIED_SAMPLE + 4000]
     few = numbers[rows[:TIED_SAMPLE]]
     others = numbers[rows[TIED_SAMPLE:]] if len(rows) > 2 * TIED_SAMPLE else numbers[rows]

@@ -9,7 +9,7 @@ import numpy as np
 from .._labels import encode_labels
 from .._validation import check_integer
 from ._cost import affordable_rows, tie_size
-from ._input import FEWEST_ROWS, TableInput
+from ._input import FEWEST_ROWS, TableInput, shown
 from ._study import Study
 from ._text import quoted
 from ._wording import counted, rounded
@@ -47,7 +47,14 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
     n_items = min(table.n_items, most)
     ties = 1 + (tie_size(table.X, seed) - 1) * n_items / table.n_items
     rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
-    return subsampled(table, rows if reason else most, seed, reason)
+    part, cut = subsampled(table, rows if reason else most, seed, reason)
+    if part.task == "classification" and len(set(part.y.tolist())) < 2:
+        msg = (
+            f"all {part.n_items:,} rows of the subsample are of one class, {shown(part.y[0])}; take a "
+            "larger max_items, or another random_state"
+        )
+        raise ValueError(msg)
+    return part, cut
 
 
 def data_section(study: Study, cut: Cut) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ..designs import Subsample
 from ..driver import complete_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._cost import smallest_training_size
+from ._lists import enough_depth, keep_lists
 from ._settings import part_of
 from ._study import Study
 from ._wording import rounded, score_text
@@ -33,6 +34,8 @@ def learning_section(study: Study) -> dict[str, Any]:
     numbers = sorted({1, best, min(5, part.train_size)})
     sizes = _sizes(part.table.n_items, max(numbers), study.ties)
     near = part.neighbors(study.best_setting.scaling, study.best_setting.metric)
+    if part.table.is_mixed:
+        _keep_deepest(near, part, sizes, max(numbers))
     curves: list[dict[str, Any]] = []
     for k in numbers:
         cells = [_cell(near, part, k, size) for size in sizes]
@@ -58,6 +61,18 @@ def learning_section(study: Study) -> dict[str, Any]:
         "subsample": cut,
         "conclusion": _conclusion(study, best, known, extrapolation, reason, cut),
     }
+
+
+def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int) -> None:
+    """Search once for all training sizes, from the smallest whose lists fit into memory.
+
+    Pairs of rows of a mixed table are slow to compare, so one search for each size would take longest.
+    """
+    for size in sizes:
+        depth = enough_depth(part.table.n_items, size, min(largest_k, size), TOL)
+        if near.room(min(depth, near.max_depth)) is not None:
+            keep_lists(near, depth, part.n_jobs)
+            return
 
 
 def _sizes(n_items: int, largest_k: int, ties: float) -> list[int]:

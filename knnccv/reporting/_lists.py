@@ -13,7 +13,7 @@ TOL = 1e-12
 """The tolerance of `knnccv.complete_cv`."""
 
 
-def enough_depth(n_items: int, train_size: int, n_neighbors: int) -> int:
+def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = TOL) -> int:
     """The depth of the lists that the score and the influence need.
 
     The influence looks at training sets of the other samples, and at one position more than the score.
@@ -21,7 +21,7 @@ def enough_depth(n_items: int, train_size: int, n_neighbors: int) -> int:
     if n_items < 3 or train_size > n_items - 2:
         return n_items - 1
     tail = fixed_tail(n_items - 2, train_size, n_neighbors)
-    return min(2 + int(np.argmax(tail <= TOL / 2)), n_items - 1)
+    return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)
 
 
 def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> None:

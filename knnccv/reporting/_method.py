@@ -97,7 +97,7 @@ def code(study: Study, name: str, target: str | None) -> str:
         lines.append(f"near = scaled(X, {setting.scaling!r})")
         metric = f", metric={setting.metric!r}"
     lines.append(
-        f"result = complete_cv(near, np.asarray(y), {study.rule!r}, Subsample({study.train_size}), "
+        f"result = complete_cv(near, np.asarray(y).ravel(), {study.rule!r}, Subsample({study.train_size}), "
         f"n_neighbors={setting.n_neighbors}{metric})"
     )
     used = "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..curves import Surface, surface
+from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
 from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
@@ -51,6 +51,8 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     study.effort = effort(study.table.n_items, study.ties)
     part, cut = part_of(study, study.effort.n_settings)
     numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
+    if cut is not None:
+        _note_losses(study, part, wanted)
     found: Found = {}
     omitted = []
     for scaling, metric in pairs:
@@ -91,6 +93,7 @@ def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
     size = max(1, study.train_size * table.n_items // study.table.n_items)
     part = Study(table, size, study.n_jobs, study.random_state)
     part.effort = study.effort
+    part.notes = study.notes
     return part, cut
 
 
@@ -131,9 +134,10 @@ def _best(found: Found) -> tuple[str, str, int]:
 
 
 def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> list[dict[str, Any]]:
-    """The settings that are not significantly worse than the best, on the same random halves."""
-    from scipy.special import stdtrit
+    """The settings that are not significantly worse than the best, on the same random halves.
 
+    Where halves say nothing, only a setting with the same score, within the bounds, is not worse.
+    """
     eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
     try:
         halves = {
@@ -142,23 +146,38 @@ def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> li
         }
     except ValueError as reason:
         part.notes.append(f"Settings are not compared statistically: {reason}.")
-        return [{"scaling": best[0], "metric": best[1], "n_neighbors": [int(found[best].n_neighbors[row])]}]
-    reference = halves[best]
-    factor = float(stdtrit(degrees_of_freedom(reference.n_units, len(reference.scores)), (1 + LEVEL) / 2))
-    out = []
+        halves = {}
+    out, n_unknown = [], 0
     for key, each in eligible.items():
-        differences = halves[key].scores[..., 0] - reference.scores[:, :, row, :1]
-        error = np.sqrt(np.square(differences[:, 0] - differences[:, 1]).mean(axis=0) / 4)
-        error[error <= 2 * reference.resolution] = 0.0
+        slack = _half_width(halves[key], halves[best], row) if halves else np.zeros(len(each.scores))
         gap = np.abs(each.scores[:, 0] - found[best].scores[row, 0])
         bound = each.error_bound[:, 0] + found[best].error_bound[row, 0]
-        near: Array = (gap <= factor * error + bound) | (error == 0)
+        near: Array = gap <= slack + bound
         if key == best:
             near[row] = True
+        n_unknown += int((~near & (slack == 0)).sum())
         if near.any():
             numbers = each.n_neighbors[near].tolist()
             out.append({"scaling": key[0], "metric": key[1], "n_neighbors": numbers})
+    if n_unknown and halves:
+        what = "1 setting has" if n_unknown == 1 else f"{n_unknown} settings have"
+        part.notes.append(
+            f"{what} another score than the best, but the random halves of the data say nothing about the "
+            "difference: such settings count as worse."
+        )
     return out
+
+
+def _half_width(of_setting: HalfSurface, of_best: HalfSurface, row: int) -> Array:
+    """Half the interval of the difference to the best, for each K; 0 where the halves say nothing."""
+    from scipy.special import stdtrit
+
+    differences = of_setting.scores[..., 0] - of_best.scores[:, :, row, :1]
+    error = np.sqrt(np.square(differences[:, 0] - differences[:, 1]).mean(axis=0) / 4)
+    known = error > of_setting.resolution + of_best.resolution
+    freedom = degrees_of_freedom(of_best.n_units, len(differences))
+    width: Array = np.where(known, stdtrit(freedom, (1 + LEVEL) / 2) * error, 0.0)
+    return width
 
 
 def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, Any]:
@@ -170,6 +189,23 @@ def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, An
         "error_bound": found.error_bound[:, 0].tolist(),
         "n_items": n_items,
     }
+
+
+def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
+    """State what the comparison of settings on some of the rows cannot see."""
+    large = [k for k in wanted if k > part.train_size]
+    if large:
+        study.notes.append(
+            f"The K above {part.train_size:,} were not compared: settings are compared on "
+            f"{part.table.n_items:,} samples with {part.train_size:,} training samples."
+        )
+    if study.task == "classification":
+        n_classes, n_left = len(np.unique(study.y)), len(np.unique(part.y))
+        if n_left < n_classes:
+            study.notes.append(
+                f"The {part.table.n_items:,} samples on which settings are compared hold {n_left} of the "
+                f"{n_classes} classes."
+            )
 
 
 def identifier_notes(table: TableInput) -> list[str]:
