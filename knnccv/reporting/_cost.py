@@ -29,6 +29,12 @@ MIXED_UNITS = 12.0
 """Units for the search of all rows of a mixed table."""
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
+COMPARING = 1.5e7
+"""Microseconds of one processor for the comparison of all settings on random halves."""
+MOST_HALVINGS = 200
+FEWEST_HALVINGS = 10
+CHEAP_VOTE = 9.0
+"""Microseconds for the votes of a sample in a half, up to which 20 halvings of all are affordable."""
 
 
 class Effort(NamedTuple):
@@ -40,6 +46,8 @@ class Effort(NamedTuple):
         Rows on which the settings are compared.
     n_halvings : int
         Pairs of random halves for an interval.
+    n_comparisons : int
+        Pairs of random halves for the comparison of the settings.
     n_runs : int
         Runs for the deviation of one split; 0: all that `split_std` takes.
     learning : int
@@ -48,6 +56,7 @@ class Effort(NamedTuple):
 
     n_settings: int
     n_halvings: int
+    n_comparisons: int
     n_runs: int
     learning: int
 
@@ -57,13 +66,23 @@ def search_units(n_items: int, n_features: int, metric: str) -> float:
     return n_items**2 * max(n_features, 8) / SEARCH_RATE[metric]
 
 
-def effort(n_items: int, ties: float) -> Effort:
-    """Choose the sizes; `ties` is the mean size of the tied groups, 1 without ties."""
+def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: int) -> Effort:
+    """Choose the sizes.
+
+    `ties` is the mean size of the tied groups, 1 without ties; `n_classes` is 2 where there are none.
+    """
     slow = max(1.0, ties)
     work = n_items * slow**0.5
+    # Microseconds per sample and half, as measured: of all K at once, and of a single one.
+    all_k = slow * (5.5 if n_classes == 2 else 7.5 * max(n_classes, 3) * min(1.0, largest_k / 31) ** 1.5)
+    one_k = min(27.0, 4 + 2.3 * n_classes)
+    affordable = COMPARING / (n_curves * all_k)  # samples times halvings
+    n_settings = min(n_items, max(1000, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow))))
+    fewest = 2 * FEWEST_HALVINGS if one_k <= CHEAP_VOTE else FEWEST_HALVINGS
     return Effort(
-        n_settings=min(n_items, max(2000, int(5_000 / slow))),
-        n_halvings=max(20, min(200, int(600_000 / work))),
+        n_settings=n_settings,
+        n_halvings=max(fewest, min(MOST_HALVINGS, int(600_000 / work * min(1.0, CHEAP_VOTE / one_k)))),
+        n_comparisons=max(FEWEST_HALVINGS, min(MOST_HALVINGS, int(affordable / n_settings))),
         n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
         learning=min(n_items, max(2000, int(20_000 / slow))),
     )
@@ -91,9 +110,9 @@ def tie_size(X: Array, random_state: int) -> float:
     return 1.0 + (mean - 1.0) * max(len(X) / len(others), 1.0)
 
 
-def smallest_training_size(n_items: int, largest_k: int, ties: float) -> int:
+def smallest_training_size(n_items: int, largest_k: int, ties: float, n_classes: int) -> int:
     """Start of the learning curve: smaller training sets need deeper lists than can be afforded."""
-    depth_wanted = LEARNING_WORK / (n_items * largest_k * max(1.0, ties))
+    depth_wanted = LEARNING_WORK / (n_items * largest_k * max(1.0, ties) * max(1.0, n_classes / 2))
     return min(max(2, n_items // 40, round(4 * largest_k * n_items / depth_wanted)), max(2, n_items // 3))
 
 

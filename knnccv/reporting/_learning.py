@@ -32,7 +32,7 @@ def learning_section(study: Study) -> dict[str, Any]:
         cut["reason"] = f"learning curves of all {study.table.n_items:,} samples would take too long"
     best = min(study.n_neighbors, part.train_size)
     numbers = sorted({1, best, min(5, part.train_size)})
-    sizes = _sizes(part.table.n_items, max(numbers), study.ties)
+    sizes = _sizes(part, max(numbers), study.ties)
     near = part.neighbors(study.best_setting.scaling, study.best_setting.metric)
     if part.table.is_mixed:
         _keep_deepest(near, part, sizes, max(numbers))
@@ -75,9 +75,10 @@ def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int
             return
 
 
-def _sizes(n_items: int, largest_k: int, ties: float) -> list[int]:
+def _sizes(part: Study, largest_k: int, ties: float) -> list[int]:
     """About twelve training sizes, in equal ratios."""
-    first = smallest_training_size(n_items, largest_k, ties)
+    n_items = part.table.n_items
+    first = smallest_training_size(n_items, largest_k, ties, part.n_classes)
     return sorted({round(size) for size in np.geomspace(first, n_items - 1, N_SIZES).tolist()})
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ._cost import MOST_HALVINGS
 from ._scores import number_of_training_sets
 from ._study import Study
 
@@ -47,10 +48,12 @@ def _notes(study: Study) -> list[str]:
     notes = list(dict.fromkeys(study.notes))
     if study.table.task_reason:
         notes.insert(0, f"The task is {study.task}, since {study.table.task_reason}.")
-    if study.effort.n_halvings < 200:
+    if study.effort.n_halvings < MOST_HALVINGS:
         notes.append(
             f"Intervals come from {study.effort.n_halvings} random pairs of halves of the samples."
         )
+    if study.effort.n_comparisons < MOST_HALVINGS:
+        notes.append(f"Settings are compared on {study.effort.n_comparisons} random pairs of halves.")
     return notes
 
 

@@ -48,7 +48,8 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
     study.ties = tie_size(study.X, study.random_state)
-    study.effort = effort(study.table.n_items, study.ties)
+    largest_k = max([k for k in wanted if k <= study.train_size] or [study.train_size])
+    study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
     part, cut = part_of(study, study.effort.n_settings)
     numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
     if cut is not None:
@@ -141,7 +142,7 @@ def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> li
     eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
     try:
         halves = {
-            key: each.half_scores(part.effort.n_halvings, random_state=part.random_state)
+            key: each.half_scores(part.effort.n_comparisons, random_state=part.random_state)
             for key, each in eligible.items()
         }
     except ValueError as reason:

@@ -6,6 +6,8 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .._typing import Array
 from ..designs import Subsample
 from ..driver import CompleteCV, complete_cv
@@ -104,6 +106,11 @@ class Study:
     def indices(self) -> Array:
         """The numbers of the studied rows in the table that was given."""
         return self.table.indices
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes; 2 where there are none, as votes of two classes cost about as much."""
+        return 2 if self.task == "regression" else len(np.unique(self.y))
 
     @property
     def rule(self) -> str:

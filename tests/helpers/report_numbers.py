@@ -88,6 +88,10 @@ class Direct:
     def n_halvings(self):
         return self.noted("Intervals come from ") or 200
 
+    @property
+    def n_comparisons(self):
+        return self.noted("Settings are compared on ") or 200
+
     def noted(self, beginning):
         """The number that follows the beginning of a note."""
         for note in self.found["method"]["notes"]:
@@ -151,7 +155,7 @@ class Direct:
         if gap <= slack:
             return True
         try:
-            found = compare(best, other, n_halvings=self.n_halvings)
+            found = compare(best, other, n_halvings=self.n_comparisons)
         except ValueError:
             return False
         return bool(gap <= stdtrit(found.degrees_of_freedom, 0.975) * found.standard_error + slack)
