@@ -141,7 +141,7 @@ def test_notes_of_sections_are_shown():
     assert "The influence was left out." in text
     assert "The export holds the worst 100,000 samples of each reason." in text
     assert "samples whose score depends on the order" in text
-    assert "influence is the score of all items minus the score without this item" in text
+    assert "influence is the score of all samples minus the score of the others without it" in text
     assert "(empty)" in text
     assert "\u202e" not in "".join(Page(render_page(example.answer(hostile=True))).texts)
 
