@@ -8,6 +8,9 @@ from __future__ import annotations
 
 CONFUSION_LIMIT = 20.0
 INFLUENCE_LIMIT = 20.0
+PART = 6.0
+"""Work of the confusion matrix of a part of the samples, where all of them are too many."""
+FEWEST = 200
 COUNTED = 15
 """The largest K for which the votes of several classes are counted in one walk."""
 MOST_SEEN = 20
@@ -23,6 +26,11 @@ def confusion_units(n_items: int, n_classes: int, n_neighbors: int, ties: float)
         return 0.0
     each = 5 + 0.6 * min(n_classes, MOST_SEEN) * n_neighbors
     return n_items * n_classes * each * 1e-6 * (1 + (ties - 1) * n_neighbors / 125)
+
+
+def affordable_confusion(n_items: int, units: float) -> int:
+    """The number of samples whose confusion matrix is computed if that of all takes so many units."""
+    return min(n_items, max(FEWEST, int(n_items * PART / units)))
 
 
 def influence_units(n_items: int, n_classes: int, n_neighbors: int, ties: float) -> float:

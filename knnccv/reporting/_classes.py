@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._typing import Array
-from ._affordable import CONFUSION_LIMIT, confusion_units
+from ._affordable import CONFUSION_LIMIT, affordable_confusion, confusion_units
+from ._data import Cut
+from ._settings import part_of
 from ._text import quoted
-from ._wording import finite
+from ._wording import counted, finite
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -20,6 +24,8 @@ MOST_PAIRS = 10
 """Most confused pairs that are listed."""
 SMALLEST_SHARE = 1e-9
 """A class that is predicted less often is not listed as confused."""
+RARELY = 1e-3
+"""A class with a lower score counts as never recognized."""
 
 
 def classes_section(study: Study) -> dict[str, Any] | None:
@@ -34,8 +40,9 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     -------
     dict or None
         labels, as text, in the order of the labels; confusion, with ``confusion[i][j]`` the expected share
-        of class i that is predicted as class j, or None, and then no_confusion says why; confused, the
-        largest entries off the diagonal; per_class, balanced_accuracy and conclusion.
+        of class i that is predicted as class j, or None, and then no_confusion says why; subsample, the
+        part of the samples whose confusion it is, or None; confused, the largest entries off the diagonal;
+        per_class, balanced_accuracy and conclusion.
     """
     if study.task != "classification":
         return None
@@ -47,34 +54,49 @@ def classes_section(study: Study) -> dict[str, Any] | None:
         {"label": label, "n_items": n_items, "score": finite(score)}
         for label, n_items, score in zip(labels, counts, best.per_class().values(), strict=True)
     ]
-    matrix, reason = _confusion(study, len(labels))
-    confused = [] if matrix is None else _confused(labels, matrix)
-    if matrix is not None and len(labels) > MOST_CLASSES:
+    matrix, cut = _confusion(study, best.per_class())
+    reason = None
+    if len(labels) > MOST_CLASSES:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
-    shown = None if matrix is None or reason else [[finite(x) for x in row] for row in matrix.tolist()]
+    shown = None if reason else [[finite(x) for x in row] for row in matrix.tolist()]
     return {
         "labels": labels,
         "confusion": shown,
-        "no_confusion": reason or None,
-        "confused": confused,
+        "no_confusion": reason,
+        "subsample": cut,
+        "confused": _confused(labels, matrix),
         "per_class": per_class,
         "balanced_accuracy": best.balanced_accuracy,
-        "conclusion": _conclusion(per_class, labels, matrix),
+        "conclusion": _conclusion(per_class, labels, matrix, cut),
     }
 
 
-def _confusion(study: Study, n_classes: int) -> tuple[Array | None, str]:
-    """The matrix with rows that sum to 1, or the reason why there is none."""
+def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
+    """The matrix with rows that sum to 1, and the part of the samples that it was computed on.
+
+    The row of a class without samples in that part is NaN.
+    """
+    labels = list(classes)
     n_items = len(study.y)
-    units = confusion_units(n_items, n_classes, study.n_neighbors, study.ties)
-    if units > CONFUSION_LIMIT:
-        return None, (
-            f"a pass over {n_items:,} samples for each of {n_classes} classes would take about "
-            f"{units:,.0f} seconds; call .confusion(normalize='true') of the result to compute it"
-        )
-    return study.best.confusion(normalize="true"), ""
+    units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
+    if units <= CONFUSION_LIMIT:
+        return study.best.confusion(normalize="true"), None
+    part, cut = part_of(study, affordable_confusion(n_items, units))
+    if cut is None:
+        return study.best.confusion(normalize="true"), None
+    cut["reason"] = (
+        f"the confusion matrix of all {n_items:,} samples needs a pass for each of {len(labels)} classes, "
+        "which would take too long"
+    )
+    k = min(study.n_neighbors, part.train_size)
+    found = part.score(replace(study.best_setting, n_neighbors=k))
+    matrix = np.zeros((len(labels), len(labels)))
+    places = [labels.index(label) for label in found.per_class()]
+    matrix[np.ix_(places, places)] = found.confusion(normalize="true")
+    matrix[np.setdiff1d(np.arange(len(labels)), places)] = np.nan
+    return matrix, cut
 
 
 def _confused(labels: list[str], matrix: Array) -> list[dict[str, Any]]:
@@ -90,20 +112,29 @@ def _confused(labels: list[str], matrix: Array) -> list[dict[str, Any]]:
     ]
 
 
-def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Array | None) -> str:
+def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Array, cut: Cut) -> str:
     tested = [at for at, each in enumerate(per_class) if each["score"] is not None]
     worst = min(tested, key=lambda at: per_class[at]["score"])
     score = per_class[worst]["score"]
     same = len({per_class[at]["score"] for at in tested}) == 1
+    missed = [at for at in tested if per_class[at]["score"] < RARELY]
     if same:
         text = f"All classes are recognized equally often, in {score:.1%} of the cases"
+    elif len(missed) > 1:
+        worst = max(missed, key=lambda at: per_class[at]["n_items"])
+        size = counted(per_class[worst]["n_items"], "sample")
+        text = (
+            f"{len(missed)} of {len(labels)} classes are never recognized, or in less than {RARELY:.1%} of "
+            f"the cases; the largest of them is {quoted(labels[worst])} with {size}"
+        )
     else:
-        text = f"Class {quoted(labels[worst])} is recognized worst, in {score:.1%} of the cases"
-    if matrix is not None:
-        off = np.nan_to_num(matrix[worst])
-        off[worst] = 0.0
-        taken = int(off.argmax())
-        if off[taken] > SMALLEST_SHARE:
-            whose = f" of class {quoted(labels[worst])}" if same else ""
-            text += f"; {off[taken]:.1%}{whose} are taken for class {quoted(labels[taken])}"
+        size = counted(per_class[worst]["n_items"], "sample")
+        text = f"Class {quoted(labels[worst])} ({size}) is recognized worst, in {score:.1%} of the cases"
+    off = np.nan_to_num(matrix[worst])
+    off[worst] = 0.0
+    taken = int(off.argmax())
+    if off[taken] > SMALLEST_SHARE:
+        whose = f" of class {quoted(labels[worst])}" if same or len(missed) > 1 else ""
+        text += f"; {off[taken]:.1%}{whose} are taken for class {quoted(labels[taken])}"
+        text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
     return text + "."

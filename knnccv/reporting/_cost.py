@@ -31,6 +31,8 @@ TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
 COMPARING = 1.5e7
 """Microseconds of one processor for the comparison of all settings on random halves."""
+NEARLY_ALL = 0.8
+"""A part of the samples that is larger than this is replaced by all of them."""
 MOST_HALVINGS = 200
 FEWEST_HALVINGS = 10
 CHEAP_VOTE = 9.0
@@ -77,14 +79,17 @@ def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: 
     all_k = slow * (5.5 if n_classes == 2 else 7.5 * max(n_classes, 3) * min(1.0, largest_k / 31) ** 1.5)
     one_k = min(27.0, 4 + 2.3 * n_classes)
     affordable = COMPARING / (n_curves * all_k)  # samples times halvings
-    n_settings = min(n_items, max(1000, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow))))
+    n_settings = max(1000, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow)))
+    if n_settings > NEARLY_ALL * n_items:
+        n_settings = n_items
+    learning = max(2000, int(20_000 / slow))
     fewest = 2 * FEWEST_HALVINGS if one_k <= CHEAP_VOTE else FEWEST_HALVINGS
     return Effort(
         n_settings=n_settings,
         n_halvings=max(fewest, min(MOST_HALVINGS, int(600_000 / work * min(1.0, CHEAP_VOTE / one_k)))),
         n_comparisons=max(FEWEST_HALVINGS, min(MOST_HALVINGS, int(affordable / n_settings))),
         n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
-        learning=min(n_items, max(2000, int(20_000 / slow))),
+        learning=learning if learning <= NEARLY_ALL * n_items else n_items,
     )
 
 

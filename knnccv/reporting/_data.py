@@ -8,6 +8,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._validation import check_integer
+from ._copies import copies_note, copies_of_target
 from ._cost import affordable_rows, tie_size
 from ._input import FEWEST_ROWS, TableInput, shown
 from ._study import Study
@@ -61,6 +62,7 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
     """Return the section."""
     table = study.table
     names = np.array(table.names, dtype=object)
+    copies = copies_of_target(table)
     classes, target = None, None
     if study.task == "classification":
         labels = encode_labels(table.y, table.n_items)
@@ -82,11 +84,13 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
         "feature_names": names.tolist(),
         "categorical": names[table.categorical].tolist(),
         "constant": names[table.constant].tolist(),
+        "copies_of_target": copies,
         "n_missing": table.n_missing,
         "classes": classes,
         "target": target,
         "subsample": cut,
-        "conclusion": _conclusion(study, classes, target, cut),
+        "conclusion": _conclusion(study, classes, target, cut)
+        + (f" {copies_note(copies)}." if copies else ""),
     }
 
 

@@ -13,6 +13,7 @@ from ._pictures import draw_pictures
 from ._reasons import MOST_INDICES
 from ._score_charts import MAX_MATRIX, MAX_NUMBERED
 from ._text import EMPTY, embedded_json, visible
+from ._wording import score_text
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
@@ -103,6 +104,8 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
+    task = values["answer"]["task"]
+    environment.filters["score"] = lambda value: score_text(value, task)
     environment.globals |= {"LONG": LONG, "EMPTY": EMPTY, "zip": zip, "pair_name": pair_name}
     return environment.get_template(name).render(**values)
 

@@ -16,6 +16,7 @@ from ._input import read_input
 from ._items import items_section
 from ._learning import learning_section
 from ._method import Clock, method_section
+from ._reasons import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS
 from ._regression import regression_section
 from ._scores import scores_section
 from ._settings import choose_setting
@@ -91,24 +92,33 @@ class Report:
             part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def indices(self, reason: str | None = None) -> list[int]:
-        """Return the numbers of the samples to look at, counted from 0.
+        """Return the numbers of all samples to look at, in ascending order, counted from 0.
 
         Parameters
         ----------
         reason : str, optional
-            Only samples with this reason, such as "never right". Default: all listed on the page.
+            Only samples with this reason, such as "never right". Default: those with any reason.
 
         Raises
         ------
         ValueError
             If no sample has this reason; the message lists those that occur.
         """
-        items = (self._content["items"] or {}).get("items", [])
-        known = sorted({each for item in items for each in item["reasons"]})
-        if reason is not None and reason not in known:
-            msg = f"reason must be one of {', '.join(map(repr, known)) or 'none'}, got {reason!r}"
+        found = (self._content["items"] or {}).get("indices", {})
+        by_reason = {self._reason(key): items for key, items in found.items() if items}
+        if reason is None:
+            return sorted(set().union(*by_reason.values()))
+        if reason not in by_reason:
+            known = ", ".join(map(repr, sorted(by_reason))) or "none"
+            msg = f"reason must be one of {known}, got {reason!r}"
             raise ValueError(msg)
-        return [item["index"] for item in items if reason is None or reason in item["reasons"]]
+        return list(by_reason[reason])
+
+    def _reason(self, key: str) -> str:
+        """The words of a reason."""
+        if key == DUPLICATES and self._content["task"] == "regression":
+            return DUPLICATES_OF_TARGETS
+        return IN_WORDS[key]
 
     def _repr_html_(self) -> str:
         from ._page import render_summary

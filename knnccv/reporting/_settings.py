@@ -73,7 +73,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     study.best_setting = Setting(scaling, metric, k)
     study.default_setting = Setting(*pairs[0], min(5, study.train_size))
     _note(study, found)
-    kept = _not_worse(part, found, (scaling, metric), row)
+    kept, compared = _not_worse(part, found, (scaling, metric), row)
     score = float(best.scores[row, 0])
     return {
         "curves": [_as_dict(key, each, part.table.n_items) for key, each in found.items()],
@@ -81,7 +81,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
         "not_worse": kept,
         "omitted": omitted,
         "subsample": cut,
-        "conclusion": _conclusion(study, part, found, score, kept, cut),
+        "conclusion": _conclusion(study, part, found, score, kept, compared, cut),
     }
 
 
@@ -134,8 +134,12 @@ def _best(found: Found) -> tuple[str, str, int]:
     raise AssertionError
 
 
-def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> list[dict[str, Any]]:
+def _not_worse(
+    part: Study, found: Found, best: tuple[str, str], row: int
+) -> tuple[list[dict[str, Any]], bool]:
     """The settings that are not significantly worse than the best, on the same random halves.
+
+    And whether all settings could be compared.
 
     Where halves say nothing, only a setting with the same score, within the bounds, is not worse.
     """
@@ -166,7 +170,7 @@ def _not_worse(part: Study, found: Found, best: tuple[str, str], row: int) -> li
             f"{what} another score than the best, but the random halves of the data say nothing about the "
             "difference: such settings count as worse."
         )
-    return out
+    return out, bool(halves) and not n_unknown
 
 
 def _half_width(of_setting: HalfSurface, of_best: HalfSurface, row: int) -> Array:
@@ -241,6 +245,7 @@ def _conclusion(
     found: Found,
     score: float,
     kept: list[dict[str, Any]],
+    compared: bool,
     cut: dict[str, Any] | None,
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for each in found.values())
@@ -248,14 +253,25 @@ def _conclusion(
     amount = score_text(score, study.task)
     if study.task == "regression":
         amount = f"a mean squared error of {amount}"
-    others = {0: "no other is", 1: "one other is"}.get(n_kept - 1, f"{n_kept - 1} others are")
-    text = (
-        f"Of {n_settings} settings the best is {study.best_setting}, with {amount}; {others} not "
-        "significantly worse"
-    )
+    text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
+    if n_settings > 1:
+        text += f"; {_of_others(n_kept - 1, compared)}"
     text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
     largest = max(int(each.n_neighbors[-1]) for each in found.values())
     return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
+
+
+def _of_others(n_kept: int, compared: bool) -> str:
+    """What is said of the settings that are not worse than the best, which need not all be comparable."""
+    if not compared and not n_kept:
+        return "all others count as worse (see the notes)"
+    if not n_kept:
+        return "all others are significantly worse"
+    return (
+        "one other is not significantly worse"
+        if n_kept == 1
+        else (f"{n_kept} others are not significantly worse")
+    )
 
 
 def at_the_edge(best: int, largest: int, most: int) -> str:

@@ -112,6 +112,7 @@ def answer(
             "feature_names": names,
             "categorical": names[1::3] if mixed else [],
             "constant": names[-1:] if n_features > 100 else [],
+            "copies_of_target": [],
             "n_missing": 37 if mixed else 0,
             "classes": None
             if regression
@@ -247,6 +248,7 @@ def _classes(labels: list[str], sizes: list[int], rng: np.random.Generator) -> d
         "labels": labels,
         "confusion": matrix.tolist(),
         "no_confusion": None,
+        "subsample": None,
         "per_class": [
             {"label": label, "n_items": size, "score": float(matrix[c, c])}
             for c, (label, size) in enumerate(zip(labels, sizes, strict=True))
@@ -297,6 +299,7 @@ def _items(
             for reason in reasons
         },
         "indices_cut": [],
+        "thresholds": {} if regression else {"never_right": 1e-12, "suspicious": 1 / len(labels)},
         "note": None,
         "shown": n_shown,
         "of": n_shown,

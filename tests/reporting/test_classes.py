@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from some_study import clouds, some_study
 
-from knnccv.reporting import _classes
+import knnccv
+from knnccv import Subsample, complete_cv
+from knnccv.reporting import _classes, scaled
 from knnccv.reporting._classes import classes_section
 
 
@@ -39,7 +41,7 @@ def test_two_classes():
     X, y = clouds(30)
     found = check_classes(some_study(X, y, 3))
     worst = min(found["per_class"], key=lambda each: each["score"])
-    assert found["conclusion"].startswith(f"Class {worst['label']} is recognized worst")
+    assert found["conclusion"].startswith(f"Class {worst['label']} (15 samples) is recognized worst")
     assert f"taken for class {1 - int(worst['label'])}." in found["conclusion"]
 
 
@@ -55,14 +57,38 @@ def test_equal_classes():
     assert found["conclusion"] == "All classes are recognized equally often, in 100.0% of the cases."
 
 
-def test_a_matrix_that_takes_long_is_refused_with_a_reason(monkeypatch):
+def test_a_matrix_that_takes_long_is_that_of_a_part(monkeypatch):
     monkeypatch.setattr(_classes, "CONFUSION_LIMIT", 0.0)
+    monkeypatch.setattr(_classes, "affordable_confusion", lambda _n_items, _units: 25)
     X, y = clouds(30, 3)
-    study = some_study(X, y)
-    found = classes_section(study)
-    assert found["confusion"] is None
-    assert "each of 3 classes" in found["no_confusion"]
-    assert [each["score"] for each in found["per_class"]] == list(study.best.per_class().values())
+    y[10] = 9  # alone in its class, and not in the part
+    found = knnccv.report(X, y, n_neighbors=[1, 3], random_state=1).to_dict()
+    classes, best = found["classes"], found["scores"]["best"]
+    rows = np.sort(np.random.default_rng(1).choice(30, 25, replace=False))
+    assert 10 not in rows
+    assert classes["subsample"]["n_items"] == 25
+    assert classes["subsample"]["of"] == 30
+    assert "each of 4 classes" in classes["subsample"]["reason"]
+    part = complete_cv(
+        scaled(X[rows], best["scaling"]),
+        y[rows],
+        "knn",
+        Subsample(24 * 25 // 30),
+        metric=best["metric"],
+        n_neighbors=best["n_neighbors"],
+    )
+    assert [row[:3] for row in classes["confusion"][:3]] == part.confusion(normalize="true").tolist()
+    assert [row[3] for row in classes["confusion"]] == [0, 0, 0, None]
+    assert classes["confusion"][3] == [None] * 4
+    report_page = knnccv.reporting.Report(found).to_html()
+    assert "25 of 30 samples" in report_page
+
+
+def test_several_classes_without_any_right_answer():
+    X, y = clouds(12, 2, step=9.0)
+    X, y = np.vstack([X, np.zeros((1, 3)), np.full((1, 3), 9.0)]), np.append(y, [7, 8])
+    found = check_classes(some_study(X, y, 3))
+    assert found["conclusion"].startswith("2 of 4 classes are never recognized")
 
 
 def test_targets_have_no_classes():

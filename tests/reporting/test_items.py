@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from some_study import clouds, some_study
 
+import knnccv
 from knnccv.hvdm import HEOM
 from knnccv.reporting import _items
 from knnccv.reporting._duplicates import conflicting, row_groups
@@ -234,3 +235,25 @@ def test_worst_residuals_are_those_of_direct_calls():
 def test_no_residual_without_error():
     found = items_section(some_study(np.arange(6)[:, None], np.ones(6), task="regression"))
     assert found["of"] == 0
+
+
+def test_all_indices_of_a_report(monkeypatch):
+    """More samples than the page lists."""
+    monkeypatch.setattr(_items, "MOST_LISTED", 4)
+    X, y = clouds(40, step=1.0)
+    found = knnccv.report(X, y, n_neighbors=[3])
+    items = found.to_dict()["items"]
+    assert items["shown"] == 4 < items["of"]
+    assert found.indices() == sorted({index for each in items["indices"].values() for index in each})
+    assert len(found.indices()) == items["of"]
+    assert found.indices("suspicious label") == items["indices"]["suspicious"]
+    with pytest.raises(ValueError, match=r"reason must be one of '.*', got 'ugly'"):
+        found.indices("ugly")
+
+
+def test_all_indices_of_a_report_on_targets():
+    X = np.repeat(np.arange(10.0), 2)[:, None]
+    found = knnccv.report(X, np.arange(20) + 0.5, n_neighbors=[1])
+    assert found.indices("duplicate with another target") == list(range(20))
+    with pytest.raises(ValueError, match="'duplicate with another target', 'large expected error'"):
+        found.indices("never right")

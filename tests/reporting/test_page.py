@@ -146,6 +146,22 @@ def test_notes_of_sections_are_shown():
     assert "\u202e" not in "".join(Page(render_page(example.answer(hostile=True))).texts)
 
 
+def test_numbers_in_the_cards_are_those_of_the_sentences():
+    answer = example.answer()
+    answer["scores"]["best"].update(score=0.9774, interval={"low": 0.9357, "high": 0.9923, "level": 0.95})
+    text = " ".join(" ".join(Page(render_page(answer)).texts).split())
+    assert "accuracy, best setting 97.7%" in text
+    assert "93.6% to 99.2%" in text
+
+
+def test_a_share_of_0_is_shown_as_0():
+    answer = example.answer()
+    answer["items"]["items"][0].update(index=123_456_789, score=-3e-17)
+    text = " ".join("".join(Page(render_page(answer)).texts).split())
+    assert "123456789" in text
+    assert "3e" not in text.split("123456789")[1].split("show")[0]
+
+
 def test_pictures_hold_no_name_of_the_data_as_a_field():
     page = Page(render_page(example.answer(hostile=True)))
     charts = json.loads(page.data["report-charts"])

@@ -10,6 +10,7 @@ from report_numbers import Direct
 
 from knnccv import Report, Subsample, complete_cv, report
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
+from knnccv.reporting._settings import _of_others
 from knnccv.reporting._stages import run_stages
 
 
@@ -225,3 +226,25 @@ class TestSaving:
         text = (tmp_path / "numbers.json").read_text(encoding="utf-8")
         assert "é" in text
         assert json.loads(text) == {"name": "é \ud800"}
+
+
+def test_what_is_said_of_the_other_settings():
+    X = np.array([[0.0, 5], [1, 5], [2, 5], [10, 5], [11, 5], [12, 5]] * 4)
+    y = np.array([0, 0, 0, 1, 1, 1] * 4)
+    settings = report(X, y, n_neighbors=[1, 3]).to_dict()["settings"]
+    n_kept = sum(len(each["n_neighbors"]) for each in settings["not_worse"])
+    assert n_kept > 2
+    assert f"; {n_kept - 1} others are not significantly worse" in settings["conclusion"]
+
+
+@pytest.mark.parametrize(
+    ("n_kept", "compared", "text"),
+    [
+        (0, True, "all others are significantly worse"),
+        (0, False, "all others count as worse (see the notes)"),
+        (1, True, "one other is not significantly worse"),
+        (2, False, "2 others are not significantly worse"),
+    ],
+)
+def test_words_for_the_other_settings(n_kept, compared, text):
+    assert _of_others(n_kept, compared) == text
