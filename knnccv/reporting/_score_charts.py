@@ -130,9 +130,16 @@ def confusion_chart(answer: dict[str, Any]) -> Picture | None:
             "said:O",
             title="predicted",
             sort=order,
+            scale=alt.Scale(domain=order),
             axis=alt.Axis(**axis, labelAngle=-90 if len(names) > 4 else 0),
         ),
-        y=alt.Y("true:O", title="true class", sort=order, axis=alt.Axis(**axis)),
+        y=alt.Y(
+            "true:O",
+            title="true class",
+            sort=order,
+            scale=alt.Scale(domain=order),
+            axis=alt.Axis(**axis),
+        ),
         tooltip=[
             alt.Tooltip("truth:N", title="true class"),
             alt.Tooltip("guess:N", title="predicted"),

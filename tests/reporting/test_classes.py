@@ -80,8 +80,9 @@ def test_a_matrix_that_takes_long_is_that_of_a_part(monkeypatch):
     assert [row[:3] for row in classes["confusion"][:3]] == part.confusion(normalize="true").tolist()
     assert [row[3] for row in classes["confusion"]] == [0, 0, 0, None]
     assert classes["confusion"][3] == [None] * 4
-    report_page = knnccv.reporting.Report(found).to_html()
+    report_page = knnccv.Report(found).to_html()
     assert "25 of 30 samples" in report_page
+    assert "An empty row is a class without samples in this part" in report_page
 
 
 def test_several_classes_without_any_right_answer():
