@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Array
-from ._affordable import CONFUSION_LIMIT, affordable_confusion, confusion_units
+from ._cost import affordable_confusion, confusion_units
 from ._data import Cut
 from ._settings import part_of
 from ._text import quoted
@@ -81,11 +81,11 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
     labels = list(classes)
     n_items = len(study.y)
     units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
-    if units <= CONFUSION_LIMIT:
+    rows = affordable_confusion(n_items, units)
+    if rows == n_items:
         return study.best.confusion(normalize="true"), None
-    part, cut = part_of(study, affordable_confusion(n_items, units))
-    if cut is None:
-        return study.best.confusion(normalize="true"), None
+    part, cut = part_of(study, rows)
+    assert cut is not None
     cut["reason"] = (
         f"the confusion matrix of all {n_items:,} samples needs a pass for each of {len(labels)} classes, "
         "which would take too long"

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from ._affordable import INFLUENCE_LIMIT, influence_units
+from ._cost import INFLUENCE_LIMIT, influence_units
 from ._duplicates import conflicting, row_groups
 from ._reasons import (
     DUPLICATES,

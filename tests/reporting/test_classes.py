@@ -58,7 +58,6 @@ def test_equal_classes():
 
 
 def test_a_matrix_that_takes_long_is_that_of_a_part(monkeypatch):
-    monkeypatch.setattr(_classes, "CONFUSION_LIMIT", 0.0)
     monkeypatch.setattr(_classes, "affordable_confusion", lambda _n_items, _units: 25)
     X, y = clouds(30, 3)
     y[10] = 9  # alone in its class, and not in the part
