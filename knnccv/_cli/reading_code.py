@@ -184,6 +184,8 @@ def _target_type(column: Any, y: Array) -> str | None:
 
 def _selected(frame: pd.DataFrame, table: Table, layout: Layout) -> tuple[str, str]:
     """Python that selects the features and the target of ``data``."""
+    from ..reporting import has_misleading_labels
+
     labels = frame.columns.tolist()
     names = [labels[place] for place in layout.features]
     others = [labels[place] for place in range(layout.n_columns) if place not in layout.features]
@@ -197,6 +199,8 @@ def _selected(frame: pd.DataFrame, table: Table, layout: Layout) -> tuple[str, s
     if converted:
         types = "float" if len(converted) == len(names) else _typed(converted)
         X += f".astype({types})"
+    if any(table.categorical) and has_misleading_labels(names):
+        X += f".set_axis(range({len(names)}), axis=1)"
     y = f"data[{labels[layout.target]!r}]"
     name = _target_type(frame.iloc[:, layout.target], table.y)
     return X, f"{y}.astype({name})" if name else y

@@ -173,7 +173,7 @@ def _out(args: argparse.Namespace) -> Path | None:
 
 def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
     """The report, and notes on the table and on the computation."""
-    from ..reporting._report import report_on
+    from ..reporting import report_on
     from .compiling import Compiling
     from .notes import print_notes, shows_progress
 

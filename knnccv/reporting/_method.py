@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,10 @@ class Clock:
         return time.perf_counter() - self._started
 
 
-def method_section(study: Study, reading: Sequence[str], is_frame: bool, clock: Clock) -> dict[str, Any]:
-    """Return the section; `reading` and `is_frame` are as for `code`."""
+def method_section(
+    study: Study, reading: Sequence[str], labels: Sequence[Any] | None, clock: Clock
+) -> dict[str, Any]:
+    """Return the section; `reading` and `labels` are as for `code`."""
     bound = study.best.error_bound
     return {
         "design": study.best.design,
@@ -40,7 +43,7 @@ def method_section(study: Study, reading: Sequence[str], is_frame: bool, clock: 
         "error_bound": bound if bound < float("inf") else None,
         "seconds": clock.seconds,
         "versions": _versions(),
-        "code": code(study, reading, is_frame),
+        "code": code(study, reading, labels),
         "notes": _notes(study),
         "conclusion": (
             f"The score is the exact mean over all {number_of_training_sets(study.best)} training sets of "
@@ -77,7 +80,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def code(study: Study, reading: Sequence[str], is_frame: bool) -> str:
+def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> str:
     """Python that prints the score of the best setting.
 
     Parameters
@@ -86,9 +89,10 @@ def code(study: Study, reading: Sequence[str], is_frame: bool) -> str:
         The table and its best setting.
     reading : sequence of str
         Lines that set `X`, a data frame of numbers and categories, and `y`. They may use ``np`` and ``pd``.
-        Without any, `X` and `y` are as they were given to `report`.
-    is_frame : bool
-        Whether `X` was given to `report` as a data frame.
+        Labels of columns that are numbers must be their positions. Without any line, `X` and `y` are as
+        they were given to `report`.
+    labels : sequence, or None
+        The labels of the columns if `X` was given to `report` as a data frame.
     """
     table, setting = study.table, study.best_setting
     lines = list(reading) or [GIVEN]
@@ -102,8 +106,11 @@ def code(study: Study, reading: Sequence[str], is_frame: bool) -> str:
     if table.is_mixed:
         distance = "from knnccv.hvdm import HEOM"
         nominal = [int(j) for j in table.categorical.nonzero()[0]]
-        # HEOM takes columns of objects for categories in a data frame, and for what they hold in an array.
-        as_objects = not reading and (is_frame or is_cut) and _any_number_column(study, _holds_objects)
+        as_objects = not reading and (
+            has_misleading_labels(labels or ())
+            # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
+            or ((labels is not None or is_cut) and _any_number_column(study, _holds_objects))
+        )
         columns = "np.asarray(X, dtype=object)" if as_objects else "X"
         lines.append(f"near = HEOM(nominal={nominal}).fit({columns}).neighbors()")
         metric = ""
@@ -121,6 +128,11 @@ def code(study: Study, reading: Sequence[str], is_frame: bool) -> str:
     if any("pd." in line for line in lines):
         imports.insert(1, "import pandas as pd")
     return "\n".join([*imports, *lines, "print(result.score, result.error_bound)"])
+
+
+def has_misleading_labels(labels: Sequence[Any]) -> bool:
+    """Whether a label of a column is a number that is not its position, for which HEOM would take it."""
+    return any(isinstance(label, Real) and label != at for at, label in enumerate(labels))
 
 
 def _any_number_column(study: Study, check: Callable[[Array], bool]) -> bool:

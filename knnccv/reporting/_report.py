@@ -238,7 +238,7 @@ def report_on(
     size = checked_size(train_size, table.n_items)
     study = Study(table, size, n_jobs, random_state)
     wanted = checked_neighbors(n_neighbors, size)
-    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    labels = list(X.columns) if hasattr(X, "iloc") and hasattr(X, "columns") else None
     content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}
 
     def put(section: str, function: Any, *arguments: Any) -> tuple[str, Any]:
@@ -256,7 +256,7 @@ def report_on(
         put("items", items_section),
         put("ties", ties_section),
         put("regression", regression_section),
-        put("method", method_section, reading, is_frame, clock),
+        put("method", method_section, reading, labels, clock),
     ]
     run_stages(stages, progress)
     return Report({name: content[name] for name in ORDER})

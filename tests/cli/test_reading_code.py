@@ -142,6 +142,13 @@ def test_columns_by_number(write):
     check_same(*[read(path, "3")[at] for at in (0, 2, 3)])
 
 
+def test_labels_that_are_numbers_are_positions(write):
+    path = write(text(MIXED[["label", "c", "kind", "a"]], header=False))
+    table, _, X, y = read(path, "0")
+    check_same(table, X, y)
+    assert X.columns.tolist() == [0, 1, 2]
+
+
 def test_every_bit(write, monkeypatch):
     numbers = (RNG.normal(size=400) * 1e-7).tolist()
     path = write("x,y\n" + "".join(f"{x!r},{i % 2}\n" for i, x in enumerate(numbers)))
@@ -233,6 +240,11 @@ def test_without_pandas(write, monkeypatch):
         ("t.xlsx", excel, ("--target", "label", "--sheet", "second")),
         ("t.csv", lambda: text(MIXED), ("--target", "label", "--categorical", "b")),
         ("t.csv", lambda: text(MIXED), ("--target", "flag", "--max-items", "15")),
+        (
+            "t.csv",  # 1, b: four numbers as categories; 2, c: numbers
+            lambda: text(MIXED[["label", "b", "c", "a", "kind"]], header=False),
+            ("--target", "0", "--categorical", "1", "--n-neighbors", "3"),
+        ),
         ("t.xlsx", lambda: excel(MIXED), ("--target", "label", "--sheet", "second")),
         ("t.csv", lambda: PRICES.encode(), ("--target", "price")),
     ],

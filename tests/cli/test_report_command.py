@@ -28,7 +28,7 @@ MIXED_CELLS = [[None if x % 5 == 0 else x, "uv"[y % 2] if y != 3 else None, y] f
 @pytest.fixture(name="asked")
 def _asked(monkeypatch):
     """The arguments of `report_on`, in place of which a report of a few words is made."""
-    from knnccv.reporting import _report
+    from knnccv import reporting
 
     calls = []
     words = dict.fromkeys(report_command.SECTIONS)
@@ -46,7 +46,7 @@ def _asked(monkeypatch):
         calls.append((args, kwargs))
         return Made()
 
-    monkeypatch.setattr(_report, "report_on", report)
+    monkeypatch.setattr(reporting, "report_on", report)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
     return calls
 

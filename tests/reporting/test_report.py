@@ -205,6 +205,16 @@ class TestCode:
                 == found["scores"]
             )
 
+    @pytest.mark.parametrize("max_items", [40, 30])
+    def test_labels_that_are_numbers_of_other_columns(self, max_items, capsys):
+        pd = pytest.importorskip("pandas")
+        rng = np.random.default_rng(8)
+        X = pd.DataFrame({1: rng.choice(["red", "blue"], 40), 0: rng.normal(size=40)})
+        X[7] = rng.normal(size=40)
+        y = rng.choice(list("ab"), 40)
+        found = report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
+        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
+
     def test_large_whole_numbers(self, capsys):
         rng = np.random.default_rng(9)
         X, y = rng.integers(2**60, 2**62, (30, 2)), rng.integers(0, 2, 30)
