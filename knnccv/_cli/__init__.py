@@ -1,7 +1,8 @@
 """The command line: ``python -m knnccv``.
 
 - `commands` defines the commands and their options; `options` checks and interprets them.
-- `report_command` writes a page; `curve_command`, `curve_answer` and `terminal_plot` draw curves.
+- `report_command` writes a page, on which `reading_code` is Python that reads the same table;
+  `curve_command`, `curve_answer` and `terminal_plot` draw curves.
 - `table_options` has the options of tables and rules; `output_file` checks files to write; `notes` prints
   notes.
 - `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them.

@@ -22,7 +22,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,6 +66,8 @@ class Rows:
         Kinds of columns that the file itself declares, by their numbers.
     notes : tuple of str
         Remarks for the user.
+    compression : str
+        How the file is compressed: "gzip", "bz2", "xz", "zip", or empty.
     """
 
     columns: Columns
@@ -73,6 +75,7 @@ class Rows:
     mark: str = ""
     kinds: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    compression: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -105,6 +108,7 @@ class TypedColumns:
     cells: list[Cells]
     kinds: Mapping[int, str]
     notes: tuple[str, ...] = ()
+    compression: str = ""
 
     def __len__(self) -> int:
         return len(self.cells[0])
@@ -138,7 +142,7 @@ def read_records(
     """
     blob = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "standard input" if source == "-" else source
-    blob = _decompressed(name, blob)
+    blob, compression = _decompressed(name, blob)
     form = _format_of(name, blob)
     unsuited = {
         "--delimiter": delimiter is not None and form != "text",
@@ -150,34 +154,37 @@ def read_records(
             msg = f"{option} is not for {form} such as {name}"
             raise ValueError(msg)
     if form == "parquet":
-        return _read_parquet(name, blob)
+        return replace(_read_parquet(name, blob), compression=compression)
     if form == "Excel":
-        return _read_excel(name, blob, header, sheet)
-    return _read_text(name, blob, delimiter, header)
+        return replace(_read_excel(name, blob, header, sheet), compression=compression)
+    return replace(_read_text(name, blob, delimiter, header), compression=compression)
 
 
-def _decompressed(name: str, blob: bytes) -> bytes:
-    """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is."""
+def _decompressed(name: str, blob: bytes) -> tuple[bytes, str]:
+    """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is.
+
+    And the compression, in the words of pandas.
+    """
     try:
         if blob.startswith(b"\x1f\x8b"):
-            return gzip.decompress(blob)
+            return gzip.decompress(blob), "gzip"
         if re.match(rb"BZh[1-9]1AY&SY", blob):
-            return bz2.decompress(blob)
+            return bz2.decompress(blob), "bz2"
         if blob.startswith(b"\xfd7zXZ\x00"):
-            return lzma.decompress(blob)
+            return lzma.decompress(blob), "xz"
         if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
             with zipfile.ZipFile(io.BytesIO(blob)) as archive:
                 members = [member for member in archive.namelist() if not member.endswith("/")]
                 if "xl/workbook.xml" in members:
-                    return blob
+                    return blob, ""
                 if len(members) != 1:
                     msg = f"{name} is a zip archive of {len(members)} files; it must hold a single table"
                     raise ValueError(msg)
-                return archive.read(members[0])
+                return archive.read(members[0]), "zip"
     except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         msg = f"{name} cannot be decompressed: {error}"
         raise ValueError(msg) from None
-    return blob
+    return blob, ""
 
 
 def _format_of(name: str, blob: bytes) -> str:

@@ -20,6 +20,37 @@ if TYPE_CHECKING:
     from .._typing import Array
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How a table was read from its file.
+
+    Attributes
+    ----------
+    form : str
+        "text", "parquet" or "Excel".
+    delimiter : str
+        Of text; otherwise empty.
+    compression : str
+        "gzip", "bz2", "xz", "zip", or empty.
+    sheet : str or None
+        The sheet of an Excel file; None for the first.
+    n_columns : int
+        The number of columns in the file.
+    features : tuple of int, of length n_features
+        Their numbers in the file.
+    target : int
+        The number of the target's column.
+    """
+
+    form: str
+    delimiter: str
+    compression: str
+    sheet: str | None
+    n_columns: int
+    features: tuple[int, ...]
+    target: int
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A table that was read and checked.
@@ -50,6 +81,8 @@ class Table:
         The number of occurrences of each mark of a missing value in the features.
     categories : tuple of (ndarray or None), of length n_features
         For a categorical feature, the category of every code; None for the others.
+    layout : Layout or None
+        How it was read; None for a table that was not read from a file.
     """
 
     source: str
@@ -64,6 +97,7 @@ class Table:
     categorical: tuple[bool, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     categories: tuple[Array | None, ...] = ()
+    layout: Layout | None = None
 
 
 def read_table(
@@ -151,7 +185,17 @@ def read_table(
         note = header_note(columns, records.place(0), first, label, table.y)
     elif header is None and isinstance(records, Rows) and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    return replace(table, notes=(*table.notes, note)) if note else table
+    layout = _layout(records, sheet, features, label)
+    return replace(table, notes=(*table.notes, note) if note else table.notes, layout=layout)
+
+
+def _layout(records: Rows | TypedColumns, sheet: str | None, features: Sequence[int], label: int) -> Layout:
+    if isinstance(records, TypedColumns):
+        form, mark = "parquet", ""
+    else:
+        form, mark = "text" if records.mark else "Excel", records.mark
+    width = records.columns.width
+    return Layout(form, mark, records.compression, sheet, width, tuple(features), label)
 
 
 class _Reader:

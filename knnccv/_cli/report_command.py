@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
+BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
+"""Python that reads the bundled data."""
 ENDINGS = (".html", ".htm", ".json")
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
@@ -171,7 +173,7 @@ def _out(args: argparse.Namespace) -> Path | None:
 
 def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
     """The report, and notes on the table and on the computation."""
-    from ..reporting import report
+    from ..reporting import report_on
     from .compiling import Compiling
     from .notes import print_notes, shows_progress
 
@@ -181,21 +183,27 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
 
         wine = load_wine()
         X, y, notes = wine.X, wine.y, []
-        how = {"feature_names": wine.feature_names, "name": "wine"}
+        reading: tuple[str, ...] = BUNDLED
+        how = {"feature_names": wine.feature_names, "categorical": None, "name": "wine"}
     else:
+        from .reading_code import reading_lines
+
         table = _read(args)
-        X, y, notes = features(table), target(table), [*table.notes, *_mixed_note(table)]
+        X, y, notes = features(table), table.y, [*table.notes, *_mixed_note(table)]
+        reading = reading_lines(args.file, table)
         categorical = [j for j, one in enumerate(table.categorical) if one]
-        how = {"feature_names": table.feature_names, "categorical": categorical, "name": table.source}
+        name = Path(table.source).name
+        how = {"feature_names": table.feature_names, "categorical": categorical, "name": name}
     print_notes(notes)
     with (
         Compiling("knnccv: compiling once (about a minute)"),
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        found = report(
+        found = report_on(
             X,
             y,
+            reading,
             task=args.task,
             train_size=args.train_size,
             n_neighbors=args.n_neighbors,
@@ -237,34 +245,6 @@ def features(table: Table) -> Array:
             X[~known, j] = None
             X[known, j] = [str(categories[int(code)]) for code in codes[known]]
     return X
-
-
-def target(table: Table) -> Any:
-    """The target, with its name if pandas reads the same table from the file, as the page's code does."""
-    name = Path(table.source)
-    if not name.is_file() or name.suffix.lower() != ".csv" or importlib.util.find_spec("pandas") is None:
-        return table.y
-    import pandas as pd
-
-    try:
-        frame = pd.read_csv(name)
-        same = frame[table.target_name].to_numpy().tolist() == table.y.tolist() and all(
-            _is_same(frame[column], table, j) for j, column in enumerate(table.feature_names)
-        )
-    except (ValueError, KeyError, OSError):
-        return table.y
-    return pd.Series(table.y, name=table.target_name) if same else table.y
-
-
-def _is_same(column: Any, table: Table, j: int) -> bool:
-    """Whether a column of pandas holds the numbers, or the categories, of a feature."""
-    import numpy as np
-
-    categories, codes = table.categories[j], table.X[:, j]
-    if categories is None:
-        return np.array_equal(column.to_numpy(np.float64), codes, equal_nan=True)
-    expected = [None if code != code else str(categories[int(code)]) for code in codes.tolist()]
-    return [None if value != value else str(value) for value in column.tolist()] == expected
 
 
 def _mixed_note(table: Table) -> list[str]:

@@ -13,7 +13,9 @@
 
 from __future__ import annotations
 
+from ._method import has_misleading_labels as has_misleading_labels
 from ._report import Report, report
+from ._report import report_on as report_on
 from ._scaling import scaled
 
 __all__ = ["Report", "report", "scaled"]

@@ -172,7 +172,7 @@ def report(
     categorical : sequence of column names or numbers, or bool mask, optional
         Columns whose numbers are names of categories.
     name : str, default "data"
-        The title of the data. If it names a file, the page's code reads this file.
+        The title of the data.
     max_items : int, default 100,000
         Of more samples a random subsample of this size is reported on, which the page says. Large mixed
         tables, and large ones whose distances are often equal, are cut further.
@@ -207,6 +207,40 @@ def report(
     >>> found["scores"]["best"]["scaling"], round(found["scores"]["default"]["score"], 3)
     ('standardized', 0.692)
     """
+    return report_on(
+        X,
+        y,
+        (),
+        task=task,
+        train_size=train_size,
+        n_neighbors=n_neighbors,
+        feature_names=feature_names,
+        categorical=categorical,
+        name=name,
+        max_items=max_items,
+        n_jobs=n_jobs,
+        progress=progress,
+        random_state=random_state,
+    )
+
+
+def report_on(
+    X: Any,
+    y: Any,
+    reading: Sequence[str],
+    *,
+    task: str | None,
+    train_size: int | float,
+    n_neighbors: Any,
+    feature_names: Sequence[str] | None,
+    categorical: Any,
+    name: str,
+    max_items: int,
+    n_jobs: int | None,
+    progress: Progress,
+    random_state: int,
+) -> Report:
+    """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
     clock = Clock()
     check_progress(progress)
     whole = read_input(X, y, task, feature_names, categorical)
@@ -214,6 +248,7 @@ def report(
     size = checked_size(train_size, table.n_items)
     study = Study(table, size, n_jobs, random_state)
     wanted = checked_neighbors(n_neighbors, size)
+    labels = list(X.columns) if hasattr(X, "iloc") and hasattr(X, "columns") else None
     content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}
 
     def put(section: str, function: Any, *arguments: Any) -> tuple[str, Any]:
@@ -231,13 +266,7 @@ def report(
         put("items", items_section),
         put("ties", ties_section),
         put("regression", regression_section),
-        put("method", method_section, str(name), _title(y), clock),
+        put("method", method_section, reading, labels, clock),
     ]
     run_stages(stages, progress)
     return Report({name: content[name] for name in ORDER})
-
-
-def _title(y: Any) -> str | None:
-    """The name of the target, if it has one."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) else None

@@ -27,7 +27,7 @@ MIXED_CELLS = [[None if x % 5 == 0 else x, "uv"[y % 2] if y != 3 else None, y] f
 
 @pytest.fixture(name="asked")
 def _asked(monkeypatch):
-    """The arguments of `knnccv.report`, in place of which a report of a few words is made."""
+    """The arguments of `report_on`, in place of which a report of a few words is made."""
     from knnccv import reporting
 
     calls = []
@@ -46,7 +46,7 @@ def _asked(monkeypatch):
         calls.append((args, kwargs))
         return Made()
 
-    monkeypatch.setattr(reporting, "report", report)
+    monkeypatch.setattr(reporting, "report_on", report)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
     return calls
 
@@ -61,7 +61,7 @@ def test_the_arguments_of_report(run, write, asked, tmp_path, monkeypatch):
     path = write(PLAIN)
     status, out, err = run("report", path, "--target", "label", *FEW, "--max-items", "9", "--seed", "4")
     assert (status, err) == (0, "")
-    (given, y), options = asked[0]
+    (given, y, _), options = asked[0]
     np.testing.assert_array_equal(given, X)
     assert y.tolist() == LABEL
     assert options == {
@@ -74,7 +74,7 @@ def test_the_arguments_of_report(run, write, asked, tmp_path, monkeypatch):
         "random_state": 4,
         "feature_names": ("x", "y"),
         "categorical": [],
-        "name": str(path),
+        "name": "table.csv",
     }
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == "a page"
     lines = out.splitlines()
@@ -93,11 +93,15 @@ def test_the_bundled_data(run, asked, tmp_path, monkeypatch):
     status, out, _ = run("report", "--json", "--task", "classification", "--jobs", "1")
     assert status == 0
     assert json.loads(out)["data"] == {"conclusion": "Few rows."}
-    (given, y), options = asked[0]
+    (given, y, reading), options = asked[0]
     wine = load_wine()
     np.testing.assert_array_equal(given, wine.X)
     np.testing.assert_array_equal(y, wine.y)
     assert (options["name"], options["feature_names"]) == ("wine", wine.feature_names)
+    names = {}
+    exec("\n".join(reading), names)
+    np.testing.assert_array_equal(names["X"], wine.X)
+    np.testing.assert_array_equal(names["y"], wine.y)
     assert (options["task"], options["n_jobs"], options["train_size"]) == ("classification", 1, 0.8)
     assert list(tmp_path.iterdir()) == []
     run("report", "--json", "--out", "page.htm")
@@ -112,7 +116,7 @@ def test_mixed_tables_are_read_with_their_categories(run, write, asked):
     expected = f"2 categorical columns (kind, code) and {missing} missing values: the distance is HEOM "
     expected += "(docs/guide/mixed_tables.md)"
     assert err == f"knnccv: note: {expected}\n"
-    (given, _), options = asked[0]
+    (given, _, _), options = asked[0]
     assert options["categorical"] == [1, 2]
     for row, cells in zip(given.tolist(), MIXED_CELLS, strict=True):
         x, kind, code = cells
@@ -132,7 +136,7 @@ def test_parquet_and_excel(run, asked, tmp_path):
     frame.to_excel(tmp_path / "table.xlsx", sheet_name="rows", index=False)
     run("report", tmp_path / "table.parquet", "--target", "label", "--json")
     run("report", tmp_path / "table.xlsx", "--target", "label", "--json", "--sheet", "rows")
-    for (given, y), options in asked:
+    for (given, y, _), options in asked:
         assert y.tolist() == LABEL
         assert options["categorical"] == [1]
         assert [row[1] for row in given.tolist()] == [cells[1] for cells in MIXED_CELLS]
@@ -142,21 +146,6 @@ def test_the_codes_of_a_table_stand_for_its_categories(write):
     table = read_table(str(write(MIXED)), "label", mixed=True)
     assert [None if one is None else one.tolist() for one in table.categories] == [None, ["u", "v"], None]
     assert read_table(str(write(PLAIN)), "label").categories == (None, None)
-
-
-def test_the_target_has_its_name_where_pandas_reads_the_same(write):
-    pytest.importorskip("pandas")
-    for text, same in (
-        (PLAIN, True),
-        (PLAIN.replace(",", ";"), False),
-        (MIXED, False),  # ? is a text for pandas
-        (MIXED.replace("?", ""), True),
-        (MIXED.replace("u", "None"), False),  # None is no text for pandas
-    ):
-        table = read_table(str(write(text)), "label", mixed=True)
-        found = report_command.target(table)
-        assert getattr(found, "name", None) == ("label" if same else None)
-        assert found.tolist() == LABEL
 
 
 @pytest.mark.usefixtures("asked")
@@ -271,7 +260,7 @@ def test_the_numbers_are_those_of_report(run, write, text, target, y):
     cells = np.array(MIXED_CELLS, dtype=object) if mixed else X
     names = ["x", "kind", "code"] if mixed else ["x", "y"]
     found = knnccv.report(
-        cells, np.array(y), train_size=6, n_neighbors=[1, 2], feature_names=names, name=str(path)
+        cells, np.array(y), train_size=6, n_neighbors=[1, 2], feature_names=names, name="table.csv"
     )
     assert without_seconds(json.loads(out)) == without_seconds(found.to_dict())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -171,24 +172,55 @@ class TestCode:
             == found["scores"]["best"]["score"]
         )
 
-    def test_reads_a_file_with_text_and_gaps(self, tmp_path, capsys):
-        pd = pytest.importorskip("pandas")
-        rng = np.random.default_rng(4)
-        frame = pd.DataFrame(
-            {
-                "size": rng.normal(size=50),
-                "color": rng.choice(["red", "blue"], 50),
-                "kind": rng.choice(list("ab"), 50),
-            }
+    def test_a_file_is_not_read(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        wine = load_wine()
+        (tmp_path / "wine.csv").write_text("x,y\n1,2\n")
+        found = report(wine.X, wine.y, n_neighbors=[5], name="wine.csv").to_dict()
+        assert found["name"] == "wine.csv"
+        assert (
+            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
+            == found["scores"]["best"]["score"]
         )
-        frame.loc[::7, "size"] = np.nan
-        path = tmp_path / "mine.csv"
-        frame.to_csv(path, index=False)
-        frame = pd.read_csv(path)
-        found = report(frame[["size", "color"]], frame["kind"], name=str(path), n_neighbors=[3]).to_dict()
-        assert found["data"]["categorical"] == ["color"]
-        assert found["data"]["n_missing"] == 8
-        assert self.run(found["method"]["code"], capsys) == found["scores"]["best"]["score"]
+
+    @pytest.mark.parametrize("kind", ["frame", "array", "list"])
+    @pytest.mark.parametrize("mixed", [False, True])
+    @pytest.mark.parametrize("max_items", [40, 30])
+    def test_decimals(self, kind, mixed, max_items, capsys):
+        pd = pytest.importorskip("pandas")
+        rng = np.random.default_rng(8)
+        frame = pd.DataFrame({"size": [Decimal(f"{v:.2f}") for v in rng.normal(size=40)]}, dtype=object)
+        frame["age"] = rng.integers(0, 9, 40)
+        if mixed:
+            frame.loc[::7, "size"] = None
+            frame["color"] = rng.choice(["red", "blue"], 40)
+        y = rng.choice(list("ab"), 40)
+        X = {"frame": frame, "array": frame.to_numpy(), "list": frame.to_numpy().tolist()}[kind]
+        found = report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
+        assert found["data"]["n_missing"] == (len(range(0, 40, 7)) if mixed else 0) or max_items == 30
+        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
+        if not mixed:
+            plain = np.array(frame.to_numpy(), dtype=float)
+            assert (
+                report(plain, y, n_neighbors=[3], max_items=max_items).to_dict()["scores"]
+                == found["scores"]
+            )
+
+    @pytest.mark.parametrize("max_items", [40, 30])
+    def test_labels_that_are_numbers_of_other_columns(self, max_items, capsys):
+        pd = pytest.importorskip("pandas")
+        rng = np.random.default_rng(8)
+        X = pd.DataFrame({1: rng.choice(["red", "blue"], 40), 0: rng.normal(size=40)})
+        X[7] = rng.normal(size=40)
+        y = rng.choice(list("ab"), 40)
+        found = report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
+        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
+
+    def test_large_whole_numbers(self, capsys):
+        rng = np.random.default_rng(9)
+        X, y = rng.integers(2**60, 2**62, (30, 2)), rng.integers(0, 2, 30)
+        found = report(X, y, n_neighbors=[3]).to_dict()
+        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
 
 
 class TestProgress:
