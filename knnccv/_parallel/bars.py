@@ -120,10 +120,11 @@ def counted(tasks: Iterable[_T], n_tasks: int) -> Iterator[_T]:
         yield from tasks
         return
     bar.begin(n_tasks)
-    with sharing(None):
-        for task in tasks:
-            yield task
-            bar.update()
+    for task in tasks:
+        _here.bar = None
+        yield task  # after an error this generator ends at any time, and `sharing` has restored the bar
+        _here.bar = bar
+        bar.update()
 
 
 def progress_bar(total: int, unit: str) -> Any:

@@ -187,6 +187,17 @@ def test_an_error_or_ctrl_c_closes_the_bar(shown):
     assert knnccv._parallel.bars.shared_bar() is None
 
 
+def test_a_loop_that_is_left_does_not_bring_its_bar_back(shown):
+    with one_bar(True):
+        loop = counted(range(3), 3)
+        next(loop)
+    assert knnccv._parallel.bars.shared_bar() is None
+    with one_bar(True):
+        loop.close()
+        for_each(lambda _: None, range(2), 1)
+    assert [(bar.n, bar.total) for bar in shown] == [(0, 3), (2, 2)]
+
+
 def test_a_bar_with_a_delay_is_not_shown_before_its_time(shown):
     within = []
     tqdm = knnccv._parallel.bars.tqdm()
