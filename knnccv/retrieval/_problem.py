@@ -83,7 +83,7 @@ def check_problem(
     always: Any,
     average: str,
     n_jobs: int | None,
-    progress: bool,
+    progress: bool = False,
 ) -> Problem:
     """Check the arguments of `expected_retrieval`; errors as described there."""
     near = _as_between(near)
