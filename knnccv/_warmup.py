@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from ._parallel import check_pool, for_each
+from ._typing import Array
 from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
-from .designs import KFold, LeaveGroupsOut, StratifiedKFold
+from .designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from .driver import complete_cv, score_rows
 from .episodes import Episodes, expected_episodes, sampled_episodes
 from .kernel import compile_kernel
@@ -37,59 +41,109 @@ METRICS: dict[str, dict[str, Any]] = {
     "haversine": {},
 }
 """Metrics that have their own compiled functions, with example parameters."""
+X = np.arange(8.0)[:, None] ** 1.5
+TIED = np.arange(12.0)[:, None] // 6
+"""Tied samples of several classes."""
+LABELS = {2: np.arange(12) % 2, 3: np.arange(12) % 3}
+"""Two classes have functions of their own."""
+GALLERIES = (
+    Gallery("all"),
+    Gallery(per_identity=1),
+    Gallery(shots=2),
+    Gallery(n_identities=2),
+    Gallery(n_identities=2, shots=1),
+)
 
 
-def warm() -> None:
+def warm(*, progress: bool = False) -> None:
     """Compile the functions of the built-in variants, designs, metrics, curves, retrieval and episodes.
 
     This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories
     (`knnccv.hvdm`, `knnccv.rib`) and GPUs are not included.
 
+    Parameters
+    ----------
+    progress : bool, default False
+        Show a progress bar (needs tqdm).
+
+    Raises
+    ------
+    TypeError, ImportError
+        If `progress` is not allowed, or tqdm is missing.
+
     Examples
     --------
     >>> import knnccv
     >>> knnccv.warm()
     """
-    X = np.arange(8.0)[:, None] ** 1.5
-    tied = np.arange(12.0)[:, None] // 6  # tied samples of several classes
-    labels = {2: np.arange(12) % 2, 3: np.arange(12) % 3}
+    check_pool(None, None, progress)
+    for_each(lambda step: step(), _steps(), 1, progress, unit="step")
+
+
+def _steps() -> list[Callable[[], object]]:
+    """The calls that compile everything, in their order."""
+    steps: list[Callable[[], object]] = []
     for name in BUILT_IN:
-        rule = get_variant(name)
-        parameters: dict[str, Any] = {"n_neighbors": 1} if "n_neighbors" in rule.parameters else {}
-        both = ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2)))
-        designs = [cv for kernel, cv in both if kernel is not None]
-        for cv in designs:
-            for y in labels.values():  # two classes have their own functions
-                result = complete_cv(X, y[:8], rule, cv, **parameters)
-                result.influence()
-                result.half_scores(2)
-            if name == "nn":
-                result.split_std()
-            monte_carlo_cv(X, y[:8], rule, cv, n_repeats=1, **parameters)
-        for kernel in rule.kernels():  # last: once they are compiled the light kernels are not called
-            compile_kernel(kernel, f"variant {name!r}")
-        for cv in designs:
-            complete_cv(tied, labels[2], rule, cv, **parameters)
-        bootstrap_score(tied, labels[2], rule, **parameters)
-        for y in labels.values():
-            surface(tied, y, variant=rule, train_sizes=4)
-        for p in (1, 2):
-            complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), **parameters)
-            if parameters:
-                complete_cv(tied, labels[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
+        steps += _steps_of(name)
     for ties in ("random", "index"):
-        surface(tied, labels[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties)
-    complete_cv(X, labels[2][:8], "nn", KFold(2), method="sampled", n_draws=2)
-    screened_cv(X, labels[2][:8], lambda *_: [0], KFold(2), n_repeats=1)
-    for n_neighbors in (1, 2):
-        expected_episodes(tied, labels[2], Episodes(2, 1), n_neighbors)
-    sampled_episodes(tied, labels[2], Episodes(2, 1), n_episodes=2, n_query=1)
-    loo_curve(tied, labels[2].astype(float), [1, 2])
-    loo_curve(tied, labels[2], [1, 2], "knn")
-    _warm_engines()
-    _warm_sources()
-    _warm_retrieval()
+        steps.append(partial(surface, TIED, LABELS[2], [1, 2], [1, 2], "rank", stratified=True, ties=ties))
+    few, targets, shots = LABELS[2][:8], LABELS[2].astype(float), Episodes(2, 1)
+    return [
+        *steps,
+        lambda: complete_cv(X, few, "nn", KFold(2), method="sampled", n_draws=2),
+        lambda: screened_cv(X, few, lambda *_: [0], KFold(2), n_repeats=1),
+        lambda: expected_episodes(TIED, LABELS[2], shots, 1),
+        lambda: expected_episodes(TIED, LABELS[2], shots, 2),
+        lambda: sampled_episodes(TIED, LABELS[2], shots, n_episodes=2, n_query=1),
+        lambda: loo_curve(TIED, targets, [1, 2]),
+        lambda: loo_curve(TIED, LABELS[2], [1, 2], "knn"),
+        _warm_engines,
+        _warm_sources,
+        *(partial(_warm_gallery, gallery) for gallery in GALLERIES),
+        _warm_retrieval,
+    ]
+
+
+def _steps_of(name: str) -> list[Callable[[], object]]:
+    """The functions of one variant."""
+    rule = get_variant(name)
+    parameters: dict[str, Any] = {"n_neighbors": 1} if "n_neighbors" in rule.parameters else {}
+    both = ((rule.fixed, KFold(2)), (rule.stratified, StratifiedKFold(2)))
+    designs = [cv for kernel, cv in both if kernel is not None]
+
+    def scores(cv: Design, y: Array, last: bool) -> None:
+        result = complete_cv(X, y[:8], rule, cv, **parameters)
+        result.influence()
+        result.half_scores(2)
+        if last and name == "nn":
+            result.split_std()
+
+    def kernels() -> None:
+        for kernel in rule.kernels():
+            compile_kernel(kernel, f"variant {name!r}")
+
+    def ties() -> None:
+        for cv in designs:
+            complete_cv(TIED, LABELS[2], rule, cv, **parameters)
+        bootstrap_score(TIED, LABELS[2], rule, **parameters)
+
+    def curves() -> None:
+        for y in LABELS.values():
+            surface(TIED, y, variant=rule, train_sizes=4)
+
+    def groups() -> None:
+        for p in (1, 2):
+            complete_cv(TIED, LABELS[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), **parameters)
+            if parameters:
+                complete_cv(TIED, LABELS[2], rule, LeaveGroupsOut(np.arange(12) % 4, p), n_neighbors=2)
+
+    steps: list[Callable[[], object]] = []
+    for cv in designs:
+        steps += [partial(scores, cv, y, y is LABELS[3]) for y in LABELS.values()]
+        steps.append(partial(monte_carlo_cv, X, LABELS[3][:8], rule, cv, n_repeats=1, **parameters))
+    # Kernels come after these: once they are compiled the light kernels are not called.
+    return [*steps, kernels, ties, curves, groups]
 
 
 def _warm_engines() -> None:
@@ -129,26 +183,29 @@ def kept_in() -> str:
     return getattr(stats, "cache_path", None) or "the memory of this process only"
 
 
-def _warm_retrieval() -> None:
-    """Scores of all forms, over all kinds of galleries."""
-    ids = np.arange(12) % 3
-    distances = np.arange(36.0).reshape(3, 12) % 7 + 2 * (ids[:3, None] != ids)
-    near = Neighbors.between_lists(np.argsort(distances)[:, :6], np.sort(distances)[:, :6], n_gallery=12)
+def _warm_gallery(gallery: Gallery) -> None:
+    """Scores of all forms, over one kind of gallery."""
+    ids, distances = _retrieval()
     forms = (AtRank([1]), First([1]), Reciprocal(2), Table(np.ones((1, 1))))
     scores = ("cmc", "ap", "ndcg@2", "map@r", "cmc_all_shots", *forms)
-    for gallery in (
-        Gallery("all"),
-        Gallery(per_identity=1),
-        Gallery(shots=2),
-        Gallery(n_identities=2),
-        Gallery(n_identities=2, shots=1),
-    ):
-        for ties in ("index", "random"):
-            for rank in ("image", "identity"):
-                expected_retrieval(distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank)
-                sampled_retrieval(
-                    distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_repeats=2
-                )
+    for ties in ("index", "random"):
+        for rank in ("image", "identity"):
+            expected_retrieval(distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank)
+            sampled_retrieval(
+                distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_repeats=2
+            )
+
+
+def _warm_retrieval() -> None:
+    """Scores of lists of the nearest, and their errors."""
+    ids, distances = _retrieval()
+    near = Neighbors.between_lists(np.argsort(distances)[:, :6], np.sort(distances)[:, :6], n_gallery=12)
     expected_retrieval(distances, ids[:3], ids)
     expected_retrieval(near, ids[:3], ids, Gallery(per_identity=1))
     expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity", hajek=True)
+
+
+def _retrieval() -> tuple[Array, Array]:
+    """Identities of 12 items, of which three are queries as well, and the distances of these."""
+    ids = np.arange(12) % 3
+    return ids, np.arange(36.0).reshape(3, 12) % 7 + 2 * (ids[:3, None] != ids)

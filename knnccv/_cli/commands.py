@@ -14,7 +14,7 @@ from typing import Any
 from ..reproduce import REPRODUCTIONS, reproduce
 from .curve_command import add_curve
 from .episodes_command import add_episodes
-from .notes import print_notes, shows_progress
+from .notes import add_progress, print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
@@ -137,7 +137,7 @@ def add_score(commands: Commands) -> None:
     )
     runs.add_argument("--seed", type=natural, default=0, help="of the random runs and halves (default: 0)")
     runs.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
-    runs.add_argument("--progress", action="store_true", help="show a progress bar (needs tqdm)")
+    add_progress(runs)
     runs.add_argument(
         "--confusion",
         action="store_true",
@@ -189,12 +189,7 @@ def add_reproduce(commands: Commands) -> None:
         help="also write NAME.md, NAME.csv and pictures there; for all also report.html",
     )
     parser.add_argument("--fresh", action="store_true", help="compute again even if the report is cached")
-    parser.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="show a progress bar, for all one over all tables (default: on a terminal, after two seconds, "
-        "if tqdm is installed)",
-    )
+    add_progress(parser)
     parser.set_defaults(run=run_reproduce)
 
 
@@ -207,6 +202,7 @@ def add_warm(commands: Commands) -> None:
         "takes minutes, and later first calls need no compilation. The kernels are cached in the package's "
         "folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
     )
+    add_progress(parser)
     parser.set_defaults(run=run_warm)
 
 
@@ -229,6 +225,7 @@ def run_score(args: argparse.Namespace) -> int:
     check_metric_options(args)
     check_rope(args)
     args.priors = priors(args.priors)
+    args.progress = shows_progress(args.progress)
     from . import score, score_details
     from .output_file import output_path
     from .score_data import read_data
@@ -290,13 +287,14 @@ def run_reproduce(args: argparse.Namespace) -> int:
     return 1 if report.failures else 0
 
 
-def run_warm(args: argparse.Namespace) -> int:  # noqa: ARG001 (the command has none)
+def run_warm(args: argparse.Namespace) -> int:
     """Compile all kernels, and print the folder of the cache."""
     from .._warmup import kept_in, warm
     from .compiling import Compiling
 
+    shown = shows_progress(args.progress)
     with Compiling("knnccv: compiling once (about 2 minutes of processor time)") as compiling:
-        warm()
+        warm(progress=shown)
     if compiling.functions:
         plural = "" if compiling.functions == 1 else "s"
         print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")

@@ -45,7 +45,7 @@ class Compiling(event.Listener):
             self._started = time.perf_counter()
         if self.functions == 0 and sys.stderr is not None:
             with contextlib.suppress(OSError, ValueError):  # stderr is closed
-                print(self.message, file=sys.stderr, flush=True)
+                _print_above_bars(self.message)
         self._depth += 1
         self.functions += 1
 
@@ -54,3 +54,13 @@ class Compiling(event.Listener):
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._started
+
+
+def _print_above_bars(message: str) -> None:
+    """Print a line to stderr; a progress bar that is shown there moves below it."""
+    bars = sys.modules.get("tqdm")
+    if bars is None:
+        print(message, file=sys.stderr, flush=True)
+    else:
+        bars.tqdm.write(message, file=sys.stderr)
+        sys.stderr.flush()

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .notes import add_progress, print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
@@ -98,11 +99,7 @@ def add_curve(commands: Any) -> None:
     )
     answer.add_argument("--seed", type=natural, default=0, help="of the halves of --interval (default: 0)")
     answer.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
-    answer.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="a progress bar (default: on a terminal, after two seconds, if tqdm is installed)",
-    )
+    add_progress(answer)
     answer.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_curve)
 
@@ -130,8 +127,8 @@ def run_curve(args: argparse.Namespace) -> int:
     args.groups = None
     check_file_options(args)
     check_metric_options(args)
+    args.progress = shows_progress(args.progress)
     from . import score, terminal_plot
-    from .notes import print_notes
     from .output_file import output_path
     from .score_data import read_data
 
@@ -173,12 +170,12 @@ def _checked_ending(path: Path) -> Path:
 
 
 def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[str, Any]) -> CurveAnswer:
+    from .._parallel import one_bar
     from ..curves import surface
     from ..inference import InferenceWarning
     from ..neighbors import SupervisedDistanceWarning
     from .compiling import Compiling
     from .curve_answer import CurveAnswer
-    from .notes import shows_progress
     from .score import COMPILES_ONCE, neighbors_or_features
 
     X, measured_by = neighbors_or_features(args, data, rule)
@@ -189,7 +186,11 @@ def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[st
     n_neighbors = args.n_neighbors
     if n_neighbors is None and learning and rule.name != "nn":
         n_neighbors = _few(wanted, len(data.y))
-    with Compiling(COMPILES_ONCE), warnings.catch_warnings(record=True) as warned:
+    with (
+        Compiling(COMPILES_ONCE),
+        warnings.catch_warnings(record=True) as warned,
+        one_bar(args.progress),
+    ):
         warnings.simplefilter("always", SupervisedDistanceWarning)
         warnings.simplefilter("always", InferenceWarning)
         found = surface(
@@ -201,7 +202,6 @@ def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[st
             ties=args.ties,
             average=args.average,
             n_jobs=args.jobs,
-            progress=shows_progress(args.progress),
             **measured_by,
             **given,
         )

@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from .notes import add_progress, shows_progress
 from .options import natural
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def add_episodes(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=natural, default=0, help="of the random episodes (default: 0)")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
+    add_progress(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_episodes)
 
@@ -104,6 +106,7 @@ def _numbers(text: str) -> Any:
 
 def run_episodes(args: argparse.Namespace) -> int:
     """Print the exact score of the nearest support, and sampled episodes if they are wanted."""
+    from .._parallel import one_bar
     from ..episodes import Episodes, expected_episodes, sampled_episodes
     from .compiling import Compiling
 
@@ -119,9 +122,10 @@ def run_episodes(args: argparse.Namespace) -> int:
     if repeats and args.n_neighbors > 1:
         msg = "random episodes serve the nearest support and prototypes: omit --repeats or --n-neighbors"
         raise ValueError(msg)
+    shown = shows_progress(args.progress)
     name, X, y = _data(args)
     runs = None
-    with Compiling("knnccv: compiling once (about 20 s)"):
+    with Compiling("knnccv: compiling once (about 20 s)"), one_bar(shown):
         exact = expected_episodes(
             X,
             y,

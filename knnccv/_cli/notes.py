@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 SECONDS_BEFORE_A_BAR = "2"
 
@@ -15,11 +17,30 @@ def print_notes(notes: Iterable[str]) -> None:
         print(f"knnccv: note: {note}", file=sys.stderr)
 
 
+def add_progress(group: Any) -> None:
+    """Add the option that `shows_progress` reads."""
+    group.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="a progress bar over all stages (default: on a terminal, after two seconds, if tqdm is "
+        "installed)",
+    )
+
+
 def shows_progress(asked: bool | None) -> bool:
     """Return True if a progress bar is to be shown: if asked for, or on a terminal if tqdm is installed.
 
     A bar that nobody asked for appears after two seconds only.
+
+    Raises
+    ------
+    ImportError
+        If it is asked for, and tqdm is missing.
     """
+    if asked:
+        from .._parallel import check_pool
+
+        check_pool(None, None, progress=True)
     if asked is not None:
         return asked
     if sys.stderr is None or not sys.stderr.isatty():

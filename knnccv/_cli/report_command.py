@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .curve_command import counts
+from .notes import add_progress, print_notes, shows_progress
 from .options import check_file_options, natural, size
 from .table_options import add_table
 
@@ -114,12 +115,7 @@ def add_report(commands: Any) -> None:
         "--seed", type=natural, default=0, help="of subsamples and of the halves of intervals (default: 0)"
     )
     answer.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
-    answer.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="a progress bar over all stages (default: on a terminal, after two seconds, if tqdm is "
-        "installed)",
-    )
+    add_progress(answer)
     parser.set_defaults(run=run_report)
 
 
@@ -127,12 +123,11 @@ def run_report(args: argparse.Namespace) -> int:
     """Write the page, and print its conclusions."""
     args.groups = None
     check_file_options(args)
-    from .notes import print_notes
-
     out = _out(args)
     if args.open and (out is None or out.suffix.lower() == ".json"):
         msg = "--open shows a page; it needs --out FILE.html, or no --json"
         raise ValueError(msg)
+    args.progress = shows_progress(args.progress)
     report, notes = _compute(args)
     print_notes(notes)
     if out is not None:
@@ -175,7 +170,6 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
     """The report, and notes on the table and on the computation."""
     from ..reporting import report_on
     from .compiling import Compiling
-    from .notes import print_notes, shows_progress
 
     how: dict[str, Any]
     if args.file is None:
@@ -209,7 +203,7 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
             n_neighbors=args.n_neighbors,
             max_items=args.max_items,
             n_jobs=args.jobs,
-            progress=shows_progress(args.progress),
+            progress=args.progress,
             random_state=args.seed,
             **how,
         )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .notes import add_progress, shows_progress
 from .options import natural, width
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def add_retrieval(commands: Any) -> None:
         "difference, FILE subtracted",
     )
     shown.add_argument("--jobs", type=int, metavar="N", help="threads (default: all processors)")
+    add_progress(shown)
     shown.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_retrieval)
 
@@ -181,6 +183,8 @@ def _add_protocol(group: Any) -> None:
 def run_retrieval(args: argparse.Namespace) -> int:
     """Print the exact scores, and what was asked for beside them."""
     check_options(args)
+    args.progress = shows_progress(args.progress)
+    from .._parallel import one_bar
     from ..inference import InferenceWarning
     from ..retrieval import sampled_retrieval
     from .compiling import Compiling
@@ -196,6 +200,7 @@ def run_retrieval(args: argparse.Namespace) -> int:
         _in_options(),
         Compiling("knnccv: compiling once (about a minute)") as compiling,
         warnings.catch_warnings(record=True) as warned,
+        one_bar(args.progress),
     ):
         warnings.simplefilter("always", InferenceWarning)
         exact = _expected(args, question, gallery, more)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import one_bar
 from .._typing import Array
 from .._validation import check_integer
 from ..designs import (
@@ -83,27 +84,26 @@ def compute(
         "ties": args.ties,
         "average": _average(args, data, rule),
         "n_jobs": args.jobs,
-        "progress": args.progress,
     }
     with Compiling(COMPILES_ONCE) as compiling, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SupervisedDistanceWarning)
         warnings.simplefilter("always", InferenceWarning)
         _compile(rule, cv, args)
-        before = compiling.seconds
-        complete = complete_cv(
-            X, data.y, rule, cv, exact=args.exact, random_state=args.seed, **asked, **parameters
-        )
-        _leave_out(compiling.seconds - before, complete)
-        confusion = complete.confusion(normalize="true") if args.confusion else None
-        runs = None
-        if args.repeats:
+        how = {**asked, **parameters, "random_state": args.seed}
+        with one_bar(args.progress):
             before = compiling.seconds
-            runs = monte_carlo_cv(
-                X, data.y, rule, cv, n_repeats=args.repeats, random_state=args.seed, **asked, **parameters
-            )
-            _leave_out(compiling.seconds - before, runs)
-        other = None if against is None else complete_cv(X, data.y, against[0], cv, **asked, **against[1])
-        certainty = Certainty.of(complete, other, args.interval, args.rope, args.seed)
+            complete = complete_cv(X, data.y, rule, cv, exact=args.exact, **how)
+            _leave_out(compiling.seconds - before, complete)
+            confusion = complete.confusion(normalize="true") if args.confusion else None
+            runs = None
+            if args.repeats:
+                before = compiling.seconds
+                runs = monte_carlo_cv(X, data.y, rule, cv, n_repeats=args.repeats, **how)
+                _leave_out(compiling.seconds - before, runs)
+            other = None
+            if against is not None:
+                other = complete_cv(X, data.y, against[0], cv, **asked, **against[1])
+            certainty = Certainty.of(complete, other, args.interval, args.rope, args.seed)
     notes = tuple(dict.fromkeys(str(warning.message) for warning in warned))
     metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
     is_optimistic = any(issubclass(warning.category, SupervisedDistanceWarning) for warning in warned)

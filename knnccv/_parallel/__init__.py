@@ -3,15 +3,17 @@
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
 - `threads` has daemon threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
+- `bars` shows progress.
 - `dask_backend` serves dask clusters; `parts` has data that travel with the tasks that need them.
 """
 
 from __future__ import annotations
 
+from .bars import counted, expect, one_bar, progress_bar, shared_bar
 from .blas import one_blas_thread
 from .dask_backend import is_client
 from .parts import Parts, held_part
-from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers, progress_bar
+from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
 from .threads import aside, stop_flag
 
 __all__ = [
@@ -20,11 +22,15 @@ __all__ = [
     "WorkerPool",
     "aside",
     "check_pool",
+    "counted",
+    "expect",
     "for_each",
     "held_part",
     "is_client",
     "n_workers",
+    "one_bar",
     "one_blas_thread",
     "progress_bar",
+    "shared_bar",
     "stop_flag",
 ]

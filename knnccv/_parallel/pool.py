@@ -18,6 +18,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_bool, check_integer
+from .bars import Bar, shared_bar, sharing, tqdm
 from .blas import one_blas_thread
 from .dask_backend import DaskBackend, check_client, is_client
 from .parts import Parts
@@ -73,7 +74,7 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     if is_client(executor):
         check_client(executor)
     if check_bool("progress", progress):
-        _tqdm()
+        tqdm()
 
 
 class WorkerPool:
@@ -118,7 +119,7 @@ class WorkerPool:
         self._backend: Any = None
         self._waiting: deque[tuple[Array, Any]] = deque()
         self._progress = progress
-        self._bar: Any = None
+        self._bar: Bar | None = None
         self._stack = ExitStack()
         self._blas_limited = False
 
@@ -126,7 +127,7 @@ class WorkerPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._bar is not None:
+        if self._bar is not None and self._progress:
             self._bar.close()
         with self._stack:
             if self._backend is not None:
@@ -195,11 +196,10 @@ class WorkerPool:
         return task[: int(np.argmax(outside))] if outside.any() else task
 
     def _announce(self, n_items: int) -> None:
+        if self._bar is None:
+            self._bar = Bar(self._unit) if self._progress else shared_bar()
         if self._bar is not None:
-            self._bar.total += n_items
-            self._bar.refresh()
-        elif self._progress:
-            self._bar = _tqdm()(total=n_items, unit=self._unit)
+            self._bar.begin(n_items)
 
     def _stays(self, n_left: int) -> bool:
         """Return True if the caller's thread computes: to measure the time per row, or for short work."""
@@ -248,11 +248,14 @@ def for_each(
     """Call ``work(piece)`` for every piece in threads, started in their order.
 
     After an error, threads finish their current pieces and start no others. After Ctrl-C the caller waits
-    for at most `PATIENCE` seconds.
+    for at most `PATIENCE` seconds. Without `progress` the pieces are counted by the bar of `one_bar`, if
+    there is one.
     """
     left = iter(pieces)
     stop = threading.Event()
-    bar = _tqdm()(total=len(pieces), unit=unit) if progress else None
+    bar = Bar(unit) if progress else shared_bar()
+    if bar is not None:
+        bar.begin(len(pieces))
 
     def drain() -> None:
         # `next` on the iterator of a sequence is atomic: no two threads take the same piece.
@@ -266,9 +269,10 @@ def for_each(
                 bar.update()
 
     with ExitStack() as stack:
-        if bar is not None:
+        if bar is not None and progress:
             stack.callback(bar.close)
         if (width := min(n_workers(n_jobs), len(pieces))) <= 1:
+            stack.enter_context(sharing(None))
             drain()
             return
         stack.enter_context(one_blas_thread())
@@ -373,17 +377,3 @@ def _reported_width(executor: Any) -> int:
 
 def _width(executor: Any) -> int:
     return _reported_width(executor) or WIDTH
-
-
-def progress_bar(total: int, unit: str) -> Any:
-    """A bar of tqdm, to be used in a ``with`` statement; ImportError if it is missing."""
-    return _tqdm()(total=total, unit=unit)
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        msg = "progress=True needs tqdm: pip install 'knnccv[progress]'"
-        raise ImportError(msg) from error
-    return tqdm

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool
+from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
 from ..designs import LeaveOut
@@ -36,6 +36,7 @@ def bootstrap_score(
     average: Any = "item",
     tol: float = 1e-12,
     n_jobs: int | None = None,
+    progress: bool = False,
     **parameters: Any,
 ) -> BootstrapScore:
     """Exact bootstrap scores of a nearest-neighbor rule: out of bag, .632 and .632+.
@@ -66,6 +67,8 @@ def bootstrap_score(
         Admissible error of the out-of-bag score, relative to the largest absolute score.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
     **parameters
         The variant's parameters.
 
@@ -108,14 +111,15 @@ def bootstrap_score(
     """
     started = time.perf_counter()
     check_tol(tol)
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     near = as_neighbors(X, metric, metric_params)
     problem = validate_problem(y, near.n_items, variant, LeaveOut(1), ties, average, parameters)
     n_draws = _check_rule(problem, near.n_items, n_draws)
     warn_label_leakage(near, near.n_items - 1)
     weights = np.array([float(weight) for weight in problem.item_weights[0]])[problem.labels.codes]
-    found = out_of_bag(problem, near, n_draws, tol, n_jobs)
-    apparent = resubstitution(problem, near, weights, n_jobs)
+    with one_bar(progress):
+        found = out_of_bag(problem, near, n_draws, tol, n_jobs)
+        apparent = resubstitution(problem, near, weights, n_jobs)
     rounding = rounding_allowance(
         problem.variant.n_nearest(**problem.parameters), 2.0 * found.depth, problem.largest
     )

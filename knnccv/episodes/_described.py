@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._labels import encode_labels
+from .._parallel import check_pool, counted, one_bar
 from .._typing import Array
 from ..neighbors import Neighbors
 from ._episodes import Episodes
@@ -66,6 +67,7 @@ def described_episodes(
     metric_params: Mapping[str, Any] | None = None,
     ties: str = "random",
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> DescribedEpisodes:
     """Exact mean accuracies of episodes whose classes and shots are given.
 
@@ -85,6 +87,8 @@ def described_episodes(
         queries.
     n_neighbors, metric, metric_params, ties, n_jobs
         As in `expected_episodes`.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) of the descriptions.
 
     Returns
     -------
@@ -112,6 +116,7 @@ def described_episodes(
     >>> [round(score, 4) for score in found.scores.tolist()]
     [0.9047, 0.8172]
     """
+    check_pool(n_jobs, None, progress)
     if isinstance(X, Neighbors):
         msg = f"X must be an array, since every description takes some of its rows, got {X!r}"
         raise TypeError(msg)
@@ -124,23 +129,26 @@ def described_episodes(
     labels = encode_labels(y, n_items)
     names = {name: code for code, name in enumerate(labels.classes.tolist())}
     scores, bounds = [], []
-    for description in descriptions:
-        if not isinstance(description, Mapping):
-            msg = f"every description must map labels to numbers of supports, got {description!r}"
-            raise TypeError(msg)
-        unknown = [name for name in description if name not in names]
-        if unknown or len(description) < 2:
-            what = f"{unknown[0]!r}, which is not in y" if unknown else repr(dict(description))
-            msg = f"every description must have at least two labels of y, got {what}"
-            raise ValueError(msg)
-        rows = np.flatnonzero(np.isin(labels.codes, [names[name] for name in description]))
-        part = data[rows][:, rows] if precomputed else data[rows]
-        found = expected_episodes(
-            part, labels.classes[labels.codes[rows]], Episodes(len(description), description), n_neighbors,
-            metric=metric, metric_params=metric_params, ties=ties, all_ways=False, n_jobs=n_jobs,
-        )  # fmt: skip
-        scores.append(found.score)
-        bounds.append(found.error_bound)
+    number = len(descriptions) if isinstance(descriptions, Sized) else None
+    with one_bar(progress, "description", known=number is not None):
+        for description in counted(descriptions, number or 0):
+            if not isinstance(description, Mapping):
+                msg = f"every description must map labels to numbers of supports, got {description!r}"
+                raise TypeError(msg)
+            unknown = [name for name in description if name not in names]
+            if unknown or len(description) < 2:
+                what = f"{unknown[0]!r}, which is not in y" if unknown else repr(dict(description))
+                msg = f"every description must have at least two labels of y, got {what}"
+                raise ValueError(msg)
+            rows = np.flatnonzero(np.isin(labels.codes, [names[name] for name in description]))
+            part = data[rows][:, rows] if precomputed else data[rows]
+            episodes = Episodes(len(description), description)
+            found = expected_episodes(
+                part, labels.classes[labels.codes[rows]], episodes, n_neighbors,
+                metric=metric, metric_params=metric_params, ties=ties, all_ways=False, n_jobs=n_jobs,
+            )  # fmt: skip
+            scores.append(found.score)
+            bounds.append(found.error_bound)
     if not scores:
         msg = "descriptions must hold at least one description, got none"
         raise ValueError(msg)

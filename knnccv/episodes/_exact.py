@@ -7,6 +7,7 @@ from math import comb
 
 import numpy as np
 
+from .._parallel import counted
 from .._typing import Array
 from ..neighbors import Neighbors
 from ._distances import Distances
@@ -23,7 +24,7 @@ def exact_accuracies(
     """The expected accuracy of every sample as a query, as the mean over the ways and shots."""
     distances = Distances(neighbors, problem.order)
     found = [Fraction(0)] * len(problem.order)
-    for at, x in enumerate(problem.order):
+    for at, x in counted(enumerate(problem.order), len(problem.order)):
         values = distances.in_order_of_rows(at, at + 1)[0]
         rows = [
             _accuracy(problem, values, int(x), shots, ties)

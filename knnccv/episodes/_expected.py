@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._labels import encode_labels
-from .._parallel import check_pool, for_each, one_blas_thread
+from .._parallel import check_pool, for_each, one_bar, one_blas_thread
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
@@ -38,6 +38,7 @@ def expected_episodes(
     jackknife: str | None = None,
     exact: bool = False,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> EpisodeScore:
     """The mean accuracy over all episodes of few-shot classification by the nearest support.
 
@@ -76,6 +77,8 @@ def expected_episodes(
         votes.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def expected_episodes(
     episodes = Episodes() if episodes is None else episodes
     n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
     check_bool("exact", exact)
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)
     episodes.check(labels)
@@ -130,30 +133,31 @@ def expected_episodes(
     if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
         raise ValueError(too_short(neighbors))
     left_open = np.zeros((1, 1, problem.n_terms))
-    if n_neighbors == 1:
-        sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
-    else:
-        sums, without, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
-    sums /= binomials(n_classes - 1, problem.n_terms)
-    means = class_means(sums, labels.codes, n_classes).mean(axis=0)
-    asked = [way - 1 for way in episodes.ways]
-    per_item = sums[:, :, asked].mean(axis=(1, 2))
-    weights = (1 / (n_classes * labels.counts))[labels.codes]
-    if left_open.any() and (jackknife or exact):
-        raise ValueError(too_short(neighbors))
-    bound = rounding_bound(problem, n_neighbors)
-    if len(left_open) == len(sums):
-        left_open = left_open / binomials(n_classes - 1, problem.n_terms)
-        bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
-    ways = [way for way in problem.ways() if episodes.fewest_supports(way) >= n_neighbors]
-    table = means[:, [way - 1 for way in ways]]
-    if bound > tol:
-        why = "the rounding error of double precision"
-        if left_open.any():
-            why = f"what samples beyond the lists of {neighbors!r} could add to the score"
-        msg = f"tol={tol:g} is below {why}, {bound:.1e}"
-        raise ValueError(msg)
-    rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
+    with one_bar(progress):
+        if n_neighbors == 1:
+            sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
+        else:
+            sums, without, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
+        sums /= binomials(n_classes - 1, problem.n_terms)
+        means = class_means(sums, labels.codes, n_classes).mean(axis=0)
+        asked = [way - 1 for way in episodes.ways]
+        per_item = sums[:, :, asked].mean(axis=(1, 2))
+        weights = (1 / (n_classes * labels.counts))[labels.codes]
+        if left_open.any() and (jackknife or exact):
+            raise ValueError(too_short(neighbors))
+        bound = rounding_bound(problem, n_neighbors)
+        if len(left_open) == len(sums):
+            left_open = left_open / binomials(n_classes - 1, problem.n_terms)
+            bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
+        ways = [way for way in problem.ways() if episodes.fewest_supports(way) >= n_neighbors]
+        table = means[:, [way - 1 for way in ways]]
+        if bound > tol:
+            why = "the rounding error of double precision"
+            if left_open.any():
+                why = f"what samples beyond the lists of {neighbors!r} could add to the score"
+            msg = f"tol={tol:g} is below {why}, {bound:.1e}"
+            raise ValueError(msg)
+        rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
     return EpisodeScore(
         score=float(class_means(per_item, labels.codes, n_classes).mean()),
         per_item=per_item,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._labels import encode_labels
-from .._parallel import check_pool, for_each, stop_flag
+from .._parallel import check_pool, for_each, one_bar, stop_flag
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
 from ..neighbors import Neighbors, check_features
@@ -112,6 +112,7 @@ def sampled_episodes(
     metric: str = "euclidean",
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> SampledEpisodes:
     """The accuracies of random episodes: their mean, and the standard deviation of one episode.
 
@@ -143,6 +144,8 @@ def sampled_episodes(
         Seed.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
 
     Returns
     -------
@@ -185,7 +188,7 @@ def sampled_episodes(
         )
         raise ValueError(msg)
     n_episodes = check_integer("n_episodes", n_episodes, 3 if control_variate else 2)
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):
         msg = f"X must be the embedded samples, an array of shape (n_items, n_features), got {X!r}"
@@ -216,11 +219,14 @@ def sampled_episodes(
             stop_flag(),
         )
 
-    for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
+    exact = math.nan
+    with one_bar(progress):
+        for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
+        if control_variate:
+            exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
     score, error = float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(n_episodes)
-    r2 = exact = math.nan
+    r2 = math.nan
     if control_variate:
-        exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
         score, error, r2 = _controlled(accuracies, nearest, exact)
     return SampledEpisodes(
         score=score,

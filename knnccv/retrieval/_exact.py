@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._parallel import counted, expect
 from .._typing import Array
 from ..sampling import tie_times
 from ._choice import others_of
@@ -56,12 +57,12 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {score.name: [] for score in scores}
     near = problem.near
     steps = 0.0
+    expect(near.n_queries)
     for start, stop in draw.blocks(near.rows_at_once):
         masked = draw.removed(start, stop)
         others = others_of(masked, problem.codes[start:stop], pool, gallery)
-        for row, out, code, n_others in zip(
-            near.block(start, stop), masked, problem.codes[start:stop], others, strict=True
-        ):
+        rows = zip(near.block(start, stop), masked, problem.codes[start:stop], others, strict=True)
+        for row, out, code, n_others in counted(rows, stop - start):
             joint = None
             if code >= 0 and not out[pool.identity[pool.stratum] == code].all():
                 query = _Query(row, out, int(code), pool, problem.ties, gallery.n_others, int(n_others))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._parallel import one_bar
 from .._typing import Array
 from .._validation import check_bool
 from ._choice import draws_of
@@ -44,6 +45,7 @@ def expected_retrieval(
     hajek: bool = False,
     exact: bool = False,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> Retrieval:
     """Exact means of retrieval scores over all galleries that may be drawn.
 
@@ -107,6 +109,8 @@ def expected_retrieval(
         floats, taken as rational numbers; the persistence of "rbp@p" is the decimal number in the name.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
 
     Returns
     -------
@@ -145,11 +149,12 @@ def expected_retrieval(
     problem = check_problem(
         near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
         rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=tol, always=always, average=average,
-        n_jobs=n_jobs,
+        n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     check_bool("exact", exact)
     asked = check_asked(problem, jackknife, n_groups, hajek)
-    parts = [_scored(Draw(problem, *part), asked, exact, n_jobs) for part in problem.parts]
+    with one_bar(progress):
+        parts = [_scored(Draw(problem, *part), asked, exact, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
     return Retrieval(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import for_each, n_workers
+from .._parallel import expect, for_each, n_workers
 from .._typing import Array
 from ._compiled.hajek_tables import MAP_R, NDCG, PRECISION, R_PRECISION, RECALL, Wanted, tables_of
 from ._compiled.hajek_walk import effect_rows
@@ -114,6 +114,7 @@ def item_effects(draw: Draw, weights: Array, n_jobs: int | None) -> tuple[Array,
     effects = np.zeros(shape)
     blocks = draw.blocks(ROWS)
     at_once = n_workers(n_jobs)
+    expect(len(blocks))
     for first in range(0, len(blocks), at_once):
         some = blocks[first : first + at_once]
         parts = {rows: np.zeros(shape) for rows in some}

@@ -83,6 +83,7 @@ def check_problem(
     always: Any,
     average: str,
     n_jobs: int | None,
+    progress: bool = False,
 ) -> Problem:
     """Check the arguments of `expected_retrieval`; errors as described there."""
     near = _as_between(near)
@@ -93,7 +94,7 @@ def check_problem(
     check_tol(tol)
     check_choice("ties", ties, ("index", "random"))
     check_choice("average", average, ("query", "identity"))
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     max_rank = check_integer("max_rank", max_rank, 1, MOST_RANKS)
     masks: list[Mask] = as_masks(exclude)
     name, drawn = "no named protocol", ""

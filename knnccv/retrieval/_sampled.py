@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import for_each
+from .._parallel import for_each, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_random_state
 from ._compiled.tables import Trials
@@ -78,6 +78,7 @@ def sampled_retrieval(
     per_query: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> SampledRetrieval:
     """Scores of random galleries: what one trial, or the mean of ten, would scatter.
 
@@ -92,7 +93,7 @@ def sampled_retrieval(
     ----------
     near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude, scores, rank, ap, max_rank
         As in `expected_retrieval`.
-    ties, always, average, n_jobs
+    ties, always, average, n_jobs, progress
         As in `expected_retrieval`.
     n_repeats : int, default 200
         Number of trials. The standard deviation has a relative error of about ``1 / sqrt(2 n_repeats)``.
@@ -129,7 +130,7 @@ def sampled_retrieval(
     problem = check_problem(
         near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
         rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=1e-6, always=always, average=average,
-        n_jobs=n_jobs,
+        n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     parts, drawn = problem.parts, problem.drawn
     if per_query is not None:
@@ -139,8 +140,9 @@ def sampled_retrieval(
     n_trials = check_integer("n_repeats", n_repeats, 2)
     rng = check_random_state(random_state)
     trials: dict[str, Array] = {}
-    for part in parts:
-        trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
+    with one_bar(progress):
+        for part in parts:
+            trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
     return SampledRetrieval(
         {score.name: trials[score.name] for score in problem.scores},
         problem.protocol,

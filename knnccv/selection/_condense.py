@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._labels import encode_labels
-from .._parallel import check_pool
+from .._parallel import check_pool, one_bar
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Subsample
 from ..driver import ScoringProblem, validate_problem
@@ -42,6 +42,7 @@ def condense(
     min_per_class: int = 1,
     step: float = 0.05,
     n_jobs: int | None = None,
+    progress: bool = False,
     **parameters: Any,
 ) -> Condensed:
     """Remove samples as long as the exact score of the others as training samples does not fall.
@@ -92,6 +93,8 @@ def condense(
         find better prototypes.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
+    progress : bool, default False
+        Show a counter of the finished tasks (needs tqdm). Their number is not known in advance.
     **parameters
         The variant's parameters.
 
@@ -131,13 +134,14 @@ def condense(
     True
     """
     started = time.perf_counter()
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     problem = pool_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
     limits = check_limits(tol, n_prototypes, min_per_class, neighbors.n_items)
     share = check_step(step)
     warn_label_leakage(neighbors, problem.smallest_train)
-    return condensed(problem, neighbors, limits, share, n_jobs, started)
+    with one_bar(progress, known=False):
+        return condensed(problem, neighbors, limits, share, n_jobs, started)
 
 
 def condensed(

@@ -38,6 +38,7 @@ def condensed_cv(
     min_per_class: int = 1,
     step: float = 0.05,
     n_jobs: int | None = None,
+    progress: bool = False,
     **parameters: Any,
 ) -> CondensedCV:
     """Score random runs of cross-validation in which every training set is condensed.
@@ -63,6 +64,8 @@ def condensed_cv(
         Seed of the splits.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) of the training sets.
     **parameters
         The variant's parameters.
 
@@ -88,7 +91,7 @@ def condensed_cv(
     True
     """
     started = time.perf_counter()
-    check_pool(n_jobs, None, progress=False)
+    check_pool(n_jobs, None, progress)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):
@@ -128,7 +131,7 @@ def condensed_cv(
         tested_items[run, fold] = len(test)
 
     with one_blas_thread():
-        for_each(one_fold, pieces, n_jobs, unit="training set")
+        for_each(one_fold, pieces, n_jobs, progress, unit="training set")
     n_tested = tested_items.sum(axis=1)
     return CondensedCV(
         scores=right.sum(axis=1) / n_tested,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import for_each, one_blas_thread
+from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, item_shares, validate_problem
@@ -66,7 +66,9 @@ class Reruns:
     metric: str
     n_jobs: int | None
 
-    def __call__(self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None) -> RandomRuns:
+    def __call__(
+        self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None, progress: bool
+    ) -> RandomRuns:
         """Return the runs; None for `cv` or `n_jobs` stands for that of the search.
 
         Raises
@@ -79,7 +81,7 @@ class Reruns:
         cv = self.cv if cv is None else cv
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         if problem.variant.target == "values":
-            return self._regression(cv, n_repeats, random_state, n_jobs)
+            return self._regression(cv, n_repeats, random_state, n_jobs, progress)
         return screened_cv(
             self.X,
             problem.targets,
@@ -91,10 +93,14 @@ class Reruns:
             n_repeats=n_repeats,
             random_state=random_state,
             n_jobs=n_jobs,
+            progress=progress,
         )
 
-    def _regression(self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None) -> MonteCarloCV:
+    def _regression(
+        self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None, progress: bool
+    ) -> MonteCarloCV:
         """Mean squared errors of runs; of tied training samples the first in the data is nearer."""
+        check_pool(n_jobs, None, progress)
         n_repeats = check_integer("n_repeats", n_repeats, 1)
         rng = check_random_state(random_state)
         old, targets = self.problem, self.problem.targets
@@ -118,7 +124,7 @@ class Reruns:
 
         pieces = [(at, fold) for at in range(n_repeats) for fold in range(n_folds)]
         with one_blas_thread():
-            for_each(run, pieces, n_jobs)
+            for_each(run, pieces, n_jobs, progress, unit="training set")
         shares = item_shares(question, n_folds)[:, 0]
         kinds = np.array([kind for _, kind in drawn])
         return MonteCarloCV(

@@ -49,6 +49,7 @@ class Searched:
         n_repeats: int = N_REPEATS,
         random_state: Any = 0,
         n_jobs: int | None = None,
+        progress: bool = False,
     ) -> RandomRuns:
         """Estimate the score of the whole procedure: the search is repeated within every training set.
 
@@ -65,6 +66,8 @@ class Searched:
             Seed of the splits.
         n_jobs : int, optional
             Threads. The result does not depend on it.
+        progress : bool, default False
+            Show a progress bar (needs tqdm) of the training sets.
 
         Returns
         -------
@@ -77,7 +80,7 @@ class Searched:
             If an argument is not allowed, a training set is too small for the search, or the rule has no
             such runs (they exist for the accuracy of "nn" and "knn", and the error of "regression").
         """
-        self.nested = self._runs(cv, n_repeats, random_state, n_jobs)
+        self.nested = self._runs(cv, n_repeats, random_state, n_jobs, progress)
         return self.nested
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool
+from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..kernel import Variant
@@ -38,6 +38,7 @@ def select_features(
     nested: int = 0,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    progress: bool = False,
     **parameters: Any,
 ) -> FeatureSelection:
     """Choose columns, one at a time, by the exact complete cross-validation score.
@@ -79,6 +80,9 @@ def select_features(
         Seed of the splits of the honest score. The search itself draws no random numbers.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
+    progress : bool, default False
+        Show a counter of the finished tasks of the search, whose number is not known in advance, and a
+        progress bar of the training sets of the honest score (needs tqdm).
     **parameters
         The variant's parameters, such as ``n_neighbors`` (default 5) and ``loss``.
 
@@ -122,7 +126,7 @@ def select_features(
     """
     started = time.perf_counter()
     check_choice("direction", direction, DIRECTIONS)
-    check_pool(n_jobs, None, False)
+    check_pool(n_jobs, None, progress)
     worth = check_worth(tol)
     nested = check_integer("nested", nested, 0)
     table = as_table(X, metric)
@@ -131,7 +135,8 @@ def select_features(
         check_served(scorer.problem)
     n_wanted = _number_of(n_features, len(table))
     search = _forward if direction == "forward" else _backward
-    columns, order, scores, start = search(scorer, n_wanted, worth)
+    with one_bar(progress, known=False):
+        columns, order, scores, start = search(scorer, n_wanted, worth)
     data = check_features(X).copy()  # the caller may change the original
     options: dict[str, Any] = {
         "direction": direction,
@@ -161,7 +166,7 @@ def select_features(
         n_features=len(table),
     )
     if nested:
-        result.honest(n_repeats=nested, random_state=random_state)
+        result.honest(n_repeats=nested, random_state=random_state, progress=progress)
     return result
 
 

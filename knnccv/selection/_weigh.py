@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool
+from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import as_reals, check_integer
 from ..kernel import Variant
@@ -37,6 +37,7 @@ def search_weights(
     nested: int = 0,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    progress: bool = False,
     **parameters: Any,
 ) -> WeightSearch:
     """Choose weights of columns, one at a time, by the exact complete cross-validation score.
@@ -62,7 +63,7 @@ def search_weights(
         The largest number of passes over the columns.
     tol : float, default 1e-6
         The smallest gain for which a weight is changed, in units of the score.
-    metric, average, nested, random_state, n_jobs
+    metric, average, nested, random_state, n_jobs, progress
         As in `select_features`.
     **parameters
         The variant's parameters, such as ``n_neighbors`` (default 5).
@@ -97,7 +98,7 @@ def search_weights(
     True
     """
     started = time.perf_counter()
-    check_pool(n_jobs, None, False)
+    check_pool(n_jobs, None, progress)
     worth = check_worth(tol)
     nested = check_integer("nested", nested, 0)
     max_cycles = check_integer("max_cycles", max_cycles, 1)
@@ -107,7 +108,8 @@ def search_weights(
     scorer = ColumnScorer(columns, y, variant, cv, metric, average, parameters, n_jobs)
     if nested:
         check_served(scorer.problem)
-    places, scores, start, n_cycles, converged = _descend(scorer, tried, len(table), max_cycles, worth)
+    with one_bar(progress, known=False):
+        places, scores, start, n_cycles, converged = _descend(scorer, tried, len(table), max_cycles, worth)
     data = check_features(X).copy()  # the caller may change the original
     options: dict[str, Any] = {
         "grid": tried,
@@ -136,7 +138,7 @@ def search_weights(
         converged=converged,
     )
     if nested:
-        result.honest(n_repeats=nested, random_state=random_state)
+        result.honest(n_repeats=nested, random_state=random_state, progress=progress)
     return result
 
 

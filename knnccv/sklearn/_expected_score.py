@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import check_pool, one_bar
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
 from ..driver import check_n_draws
@@ -38,6 +39,7 @@ def expected_score(
     average: str = "folds",
     tol: float = 1e-12,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> Any:
     """Compute the expectation of ``cross_val_score(estimator, X, y, cv=cv, scoring=scoring).mean()``.
 
@@ -96,6 +98,8 @@ def expected_score(
         Admissible error of the closed forms.
     n_jobs : int, optional
         Threads of knnccv (default: all processors), or jobs of scikit-learn (default: its own).
+    progress : bool, default False
+        Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def expected_score(
     TypeError
         If an argument has a wrong type.
     ImportError
-        If scikit-learn is missing.
+        If scikit-learn is missing, or tqdm for `progress`.
 
     Warns
     -----
@@ -146,6 +150,7 @@ def expected_score(
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     n_draws = check_n_draws(n_draws)
     transductive = check_bool("transductive", transductive)
+    check_pool(None, None, progress)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
@@ -164,13 +169,14 @@ def expected_score(
     request = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
     runs = _Runs(n_repeats, random_state, n_draws)
     regression = is_regressor(estimator)
-    if scorings is None:
-        return _score(request, regression, method, runs)
-    runs = runs.shared()
-    return {
-        name: _score(replace(request, scoring=one), regression, method, runs, f" of {name!r}")
-        for name, one in scorings.items()
-    }
+    with one_bar(progress):
+        if scorings is None:
+            return _score(request, regression, method, runs)
+        runs = runs.shared()
+        return {
+            name: _score(replace(request, scoring=one), regression, method, runs, f" of {name!r}")
+            for name, one in scorings.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from .._parallel import counted
 from .._typing import Array
 from ..kernel import jit
 from ..neighbors import Neighbors
@@ -170,7 +171,8 @@ def _scores(
     while len(rows):
         near.prepare(depth)
         short: list[Array] = []
-        for start in range(0, len(rows), size):
+        starts = range(0, len(rows), size)
+        for start in counted(starts, len(starts)):
             block = rows[start : start + size]
             lists = near.search(block, depth)
             out = np.empty((len(block), len(train)))

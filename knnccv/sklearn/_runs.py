@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import counted, shared_bar
 from .._training_set_count import magnitude
 from .._typing import Array
 from ._estimators import InexactError, too_many
@@ -20,6 +21,9 @@ MAX_SPLITS = 20_000
 
 MAX_RUNS = 2_000
 """The largest number of splits of a random splitter for which scikit-learn runs one by one."""
+
+SPLITS_AT_ONCE = 50
+"""Splits that scikit-learn scores for one step of a progress bar."""
 
 
 def check_sizes(estimator: Any, splits: Sequence[Split]) -> None:
@@ -63,15 +67,21 @@ def run_splits(request: ScoreRequest, splits: Sequence[Split]) -> tuple[Array, A
 
     prepared, scoring = request.prepared, request.sklearn_scoring
     check_sizes(prepared.estimator, splits)
-    scores: Array = cross_val_score(
-        prepared.estimator,
-        prepared.X,
-        request.y,
-        cv=list(splits),
-        scoring=scoring,
-        n_jobs=request.n_jobs,
-        error_score="raise",
-    )
+    size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
+    starts = range(0, len(splits), size)
+    parts = [
+        cross_val_score(
+            prepared.estimator,
+            prepared.X,
+            request.y,
+            cv=list(splits[start : start + size]),
+            scoring=scoring,
+            n_jobs=request.n_jobs,
+            error_score="raise",
+        )
+        for start in counted(starts, len(starts))
+    ]
+    scores: Array = np.concatenate(parts)
     if not np.isfinite(scores).all():
         at = int(np.argmax(~np.isfinite(scores)))
         msg = f"scikit-learn's score of split {at} is {scores[at]}; is scoring={scoring!r} defined there?"
@@ -130,7 +140,7 @@ def sample(request: ScoreRequest, n_repeats: int, rng: np.random.Generator) -> t
     check_pooled(request)
     sums, sizes = np.empty((2, n_repeats))
     cv = request.cv if is_random(request.cv) else copy.deepcopy(request.cv)
-    for run in range(n_repeats):
+    for run in counted(range(n_repeats), n_repeats):
         other = reseeded(cv, int(rng.integers(2**31 - 1)))
         scores, weights = run_splits(
             request, list(other.split(request.prepared.X, request.y, request.groups))

@@ -321,7 +321,7 @@ def test_progress_goes_to_standard_error(run):
     status, out, err = run("score", *QUICK, "--progress", "--json")
     assert status == 0
     assert json.loads(out)
-    assert "item" in err
+    assert "step" in err
 
 
 def test_a_missing_extra_is_named(run, monkeypatch):

@@ -511,7 +511,7 @@ def bars(monkeypatch):
             super().__init__(*args, file=self.paper, **kwargs)
             shown.append(self)
 
-    monkeypatch.setattr(knnccv._parallel.pool, "_tqdm", lambda: Bar)
+    monkeypatch.setattr(knnccv._parallel.bars, "tqdm", lambda: Bar)
     return shown
 
 

@@ -1,0 +1,143 @@
+"""Progress bars of tqdm, on stderr: one for a stage, or one that all stages of a call share.
+
+A shared bar belongs to the thread that opened it. Stages that this thread begins add their tasks to it, so
+that no function has to pass it on; stages within a task are a part of the task, and are not counted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_here = threading.local()
+
+
+class Bar:
+    """A bar whose total grows when a stage begins.
+
+    Parameters
+    ----------
+    unit : str
+        The name of a task.
+    known : bool, default True
+        Whether stages know their number of tasks in advance; otherwise tasks are counted without a total.
+
+    Raises
+    ------
+    ImportError
+        If tqdm is missing.
+    """
+
+    def __init__(self, unit: str, known: bool = True) -> None:
+        self._unit, self._known = unit, known
+        self._tqdm = tqdm()
+        self._bar: Any = None
+        self._ahead = 0  # tasks in the total whose stage has not begun
+        self._lock = threading.Lock()
+
+    def expect(self, n_tasks: int) -> None:
+        """Add the tasks of stages that follow, so that the total does not grow when they begin."""
+        with self._lock:
+            self._grow(n_tasks)
+            self._ahead += n_tasks
+
+    def begin(self, n_tasks: int) -> None:
+        """Add the tasks of a stage, unless they were expected."""
+        with self._lock:
+            expected = min(n_tasks, self._ahead)
+            self._ahead -= expected
+            self._grow(n_tasks - expected)
+
+    def _grow(self, n_tasks: int) -> None:
+        if self._bar is None:
+            self._bar = self._tqdm(total=n_tasks if self._known else None, unit=self._unit)
+        elif self._known and n_tasks:
+            self._bar.total += n_tasks
+            if getattr(self._bar, "last_print_n", 0):  # one with a delay is not shown before its time
+                self._bar.refresh()
+
+    def update(self, n_tasks: int = 1) -> None:
+        """Count finished tasks of a stage that has begun."""
+        with self._lock:
+            self._bar.update(n_tasks)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def shared_bar() -> Bar | None:
+    """The bar that this thread's stages share; None if there is none."""
+    return getattr(_here, "bar", None)
+
+
+@contextmanager
+def one_bar(progress: bool, unit: str = "step", *, known: bool = True) -> Iterator[None]:
+    """One bar over all stages that this thread begins, if `progress`; see `Bar` for the other arguments.
+
+    Raises
+    ------
+    ImportError
+        If tqdm is missing.
+    """
+    if not progress:
+        yield
+        return
+    bar = Bar(unit, known)
+    try:
+        with sharing(bar):
+            yield
+    finally:
+        bar.close()
+
+
+@contextmanager
+def sharing(bar: Bar | None) -> Iterator[None]:
+    """Let this thread's stages share this bar, or none."""
+    before = shared_bar()
+    _here.bar = bar
+    try:
+        yield
+    finally:
+        _here.bar = before
+
+
+def expect(n_tasks: int) -> None:
+    """Announce the tasks of stages that follow to the shared bar, if there is one."""
+    bar = shared_bar()
+    if bar is not None:
+        bar.expect(n_tasks)
+
+
+def counted(tasks: Iterable[_T], n_tasks: int) -> Iterator[_T]:
+    """The tasks of a loop; if there is a shared bar, it counts each of them when it is done."""
+    bar = shared_bar()
+    if bar is None:
+        yield from tasks
+        return
+    bar.begin(n_tasks)
+    for task in tasks:
+        _here.bar = None
+        yield task  # after an error this generator ends at any time, and `sharing` has restored the bar
+        _here.bar = bar
+        bar.update()
+
+
+def progress_bar(total: int, unit: str) -> Any:
+    """A bar of tqdm, to be used in a ``with`` statement; ImportError if it is missing."""
+    return tqdm()(total=total, unit=unit)
+
+
+def tqdm() -> Callable[..., Any]:
+    """The class of tqdm's bars; ImportError with the command that installs it."""
+    try:
+        from tqdm.auto import tqdm as found
+    except ImportError as error:
+        msg = "progress=True needs tqdm: pip install 'knnccv[progress]'"
+        raise ImportError(msg) from error
+    bars: Callable[..., Any] = found
+    return bars
