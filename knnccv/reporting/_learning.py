@@ -48,6 +48,10 @@ def learning_section(study: Study) -> dict[str, Any]:
         )
     scores: list[float | None] = next(each["scores"] for each in curves if each["n_neighbors"] == best)
     known = [(size, score) for size, score in zip(sizes, scores, strict=True) if score is not None]
+    if sizes[0] > max(2, part.table.n_items // 40):
+        study.notes.append(
+            f"Learning curves start at {sizes[0]:,} training samples: smaller ones would take too long."
+        )
     points = np.array(known)
     extrapolation, reason = extrapolated(points[:, 0], points[:, 1], 2 * part.table.n_items)
     if extrapolation is None:

@@ -63,11 +63,12 @@ function neighborTable(item) {
     title([`sample ${item.index}`]), ...others.map((other) => title([`sample ${other.index}`])));
   const line = (name, cells) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  const whole = (label) => (report.task === "regression" ? label.replace(/\.0$/, "") : label);
   const cell = (value) => element("td", {}, text(value));
-  const labelCell = (value) => element("td", value === item.label ? {} : { class: "differs" }, text(value));
+  const labelCell = (value) => element("td", value === item.label ? {} : { class: "differs" }, text(whole(value)));
   const body = element("tbody", {},
     line(report.task === "regression" ? "target" : "label",
-      [cell(item.label), ...others.map((other) => labelCell(other.label))]),
+      [cell(whole(item.label)), ...others.map((other) => labelCell(other.label))]),
     line("distance", [element("td", {}, "–"), ...others.map((o) => element("td", {}, number(o.distance)))]));
   item.row.forEach((value, at) => {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
