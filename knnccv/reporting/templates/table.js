@@ -104,8 +104,11 @@ function compare(first, second) {
 // spreadsheet could take for a formula.
 function allIndices() {
   const reasons = new Map();
+  const duplicate = `duplicate with another ${report.task === "regression" ? "target" : "label"}`;
+  const words = { never_right: "never right", suspicious: "suspicious label",
+    conflicting_duplicates: duplicate, worst_residuals: "large expected error" };
   for (const [reason, indices] of Object.entries(report.items.indices)) {
-    for (const index of indices) reasons.set(index, [...(reasons.get(index) ?? []), reason]);
+    for (const index of indices) reasons.set(index, [...(reasons.get(index) ?? []), words[reason] ?? reason]);
   }
   const rows = [...reasons].sort(([first], [second]) => first - second);
   return ["index,reasons", ...rows.map(([index, why]) => `${index},${why.join("; ")}`)].join("\n") + "\n";
