@@ -89,8 +89,8 @@ def add_report(commands: Any) -> None:
         "--n-neighbors",
         type=counts,
         metavar="K",
-        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: 1 to 15, 21 and 31, as far as "
-        "they fit)",
+        help="the K to compare: 1,3,5 or ranges such as 1-30 (default: 1 to 15, and 21 and 31 "
+        "where they are at most a tenth of the training samples)",
     )
     asked.add_argument(
         "--max-items",

@@ -14,6 +14,9 @@ from ..kernel import Variant
 from .input_table import Table, read_table
 from .options import MIXED_METRICS
 
+MOST_CLASSES = 50
+"""Different numbers of a target up to which nothing is said; beyond them a report predicts a quantity."""
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -75,6 +78,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         categorical=args.categorical,
     )
     y = table.y
+    notes = (*table.notes, *_quantity_note(y, rule, table))
     if (
         rule.target == "values" and y.dtype.kind == "U"
     ):  # large numbers are text, so that labels do not merge
@@ -87,7 +91,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         table.source,
         X,
         y,
-        table.notes,
+        notes,
         table.groups,
         table.groups_name,
         scale,
@@ -95,6 +99,19 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         names,
         table.missing,
     )
+
+
+def _quantity_note(y: Array, rule: Variant, table: Table) -> list[str]:
+    """A note if a rule for classes is given a target that looks like a quantity."""
+    if rule.target == "values" or y.dtype.kind not in "iuf":
+        return []
+    n_distinct = len(np.unique(y))
+    if n_distinct <= MOST_CLASSES:
+        return []
+    return [
+        f"column {table.target_name!r} holds {n_distinct:,} different numbers, and each is a class; if "
+        "it is a quantity, --variant regression predicts it"
+    ]
 
 
 def _numbers(cells: Array, rule: Variant, table: Table) -> Array:

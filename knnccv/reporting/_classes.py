@@ -13,7 +13,7 @@ from ._cost import affordable_confusion, confusion_units
 from ._data import Cut
 from ._settings import part_of
 from ._text import quoted
-from ._wording import counted, finite
+from ._wording import counted, finite, percentage
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -119,7 +119,7 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
     same = len({per_class[at]["score"] for at in tested}) == 1
     missed = [at for at in tested if per_class[at]["score"] < RARELY]
     if same:
-        text = f"All classes are recognized equally often, in {score:.1%} of the cases"
+        text = f"All classes are recognized equally often, in {percentage(score)} of the cases"
     elif len(missed) > 1:
         worst = max(missed, key=lambda at: per_class[at]["n_items"])
         size = counted(per_class[worst]["n_items"], "sample")
@@ -129,12 +129,13 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
         )
     else:
         size = counted(per_class[worst]["n_items"], "sample")
-        text = f"Class {quoted(labels[worst])} ({size}) is recognized worst, in {score:.1%} of the cases"
+        how = f"recognized worst, in {percentage(score)} of the cases" if score > 0 else "never recognized"
+        text = f"Class {quoted(labels[worst])} ({size}) is {how}"
     off = np.nan_to_num(matrix[worst])
     off[worst] = 0.0
     taken = int(off.argmax())
     if off[taken] > SMALLEST_SHARE:
         whose = f" of class {quoted(labels[worst])}" if same or len(missed) > 1 else ""
-        text += f"; {off[taken]:.1%}{whose} are taken for class {quoted(labels[taken])}"
+        text += f"; {percentage(float(off[taken]))}{whose} are taken for class {quoted(labels[taken])}"
         text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
     return text + "."

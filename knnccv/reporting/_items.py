@@ -23,7 +23,7 @@ from ._reasons import (
     mark_labels,
     mark_targets,
 )
-from ._wording import finite
+from ._wording import at_most, finite
 
 if TYPE_CHECKING:
     from ..driver import Influence
@@ -183,12 +183,16 @@ def _conclusion(
         bound = thresholds[NEVER_RIGHT]
         parts.append(
             f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set "
-            f"(or a share of at most {bound:.0e})"
+            f"(or a share of at most {at_most(bound)})"
         )
     if counts.get(SUSPICIOUS):
         number = counts[SUSPICIOUS]
         why = f", and {'lowers' if number == 1 else 'lower'} the score" if with_influence else ""
-        parts.append(f"{_are(number)} taken for another class more often than for the labeled one{why}")
+        n_classes = round(1 / thresholds[SUSPICIOUS])
+        parts.append(
+            f"{_are(number)} classified correctly less often than by guessing one of the {n_classes} "
+            f"classes{why}"
+        )
     if counts[DUPLICATES]:
         what = "label" if task == "classification" else "target"
         number = counts[DUPLICATES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -48,8 +49,13 @@ def learning_section(study: Study) -> dict[str, Any]:
         )
     scores: list[float | None] = next(each["scores"] for each in curves if each["n_neighbors"] == best)
     known = [(size, score) for size, score in zip(sizes, scores, strict=True) if score is not None]
+    if sizes[0] > max(2, part.table.n_items // 40):
+        study.notes.append(
+            f"Learning curves start at {sizes[0]:,} training samples: smaller ones would take too long."
+        )
     points = np.array(known)
-    extrapolation, reason = extrapolated(points[:, 0], points[:, 1], 2 * part.table.n_items)
+    highest = 1.0 if study.task == "classification" else math.inf
+    extrapolation, reason = extrapolated(points[:, 0], points[:, 1], 2 * part.table.n_items, highest)
     if extrapolation is None:
         study.notes.append(f"The learning curve is not extrapolated: {reason}.")
     return {
@@ -94,10 +100,13 @@ def _cell(near: Neighbors, part: Study, k: int, size: int) -> tuple[float, float
     return found.score, found.error_bound
 
 
-def extrapolated(sizes: Array, scores: Array, at: int) -> tuple[dict[str, Any] | None, str]:
+def extrapolated(
+    sizes: Array, scores: Array, at: int, highest: float = math.inf
+) -> tuple[dict[str, Any] | None, str]:
     """A power law fitted to a learning curve, at a larger training size; or None and the reason.
 
-    The curve must approach a limit a from one side: a - b n^-c with c in (0, 2].
+    The curve must approach a limit a from one side: a - b n^-c with c in (0, 2]. Scores are from 0 to
+    `highest`.
     """
     from scipy.optimize import curve_fit
 
@@ -127,7 +136,11 @@ def extrapolated(sizes: Array, scores: Array, at: int) -> tuple[dict[str, Any] |
     gain = float(law(np.array(at / sizes[-1]), *found) - law(np.array(1.0), *found))
     if abs(gain) > spread:
         return None, "the fitted power law still changes too fast"
-    return {"train_size": at, "score": float(scores[-1]) + gain, "gain": gain, "model": MODEL}, ""
+    score = float(scores[-1]) + gain
+    if not 0 <= score <= highest:
+        where = "below 0" if score < 0 else "above 100%"
+        return None, f"the fitted power law goes {where}"
+    return {"train_size": at, "score": score, "gain": gain, "model": MODEL}, ""
 
 
 def _conclusion(

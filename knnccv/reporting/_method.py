@@ -15,6 +15,7 @@ from .._version import __version__
 from ._cost import MOST_HALVINGS
 from ._scores import number_of_training_sets
 from ._study import Study
+from ._wording import at_most
 
 GIVEN = "# X and y are the columns and the target that were given to report"
 _EXACT = 2**53  # larger whole numbers are not exact in float64
@@ -48,7 +49,7 @@ def method_section(
         "conclusion": (
             f"The score is the exact mean over all {number_of_training_sets(study.best)} training sets of "
             f"{study.train_size:,} of {study.table.n_items:,} samples, with an error of at most "
-            f"{bound:.1g}."
+            f"{at_most(bound)}."
         ),
     }
 

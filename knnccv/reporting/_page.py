@@ -13,7 +13,7 @@ from ._pictures import draw_pictures
 from ._reasons import MOST_INDICES
 from ._score_charts import MAX_MATRIX, MAX_NUMBERED
 from ._text import EMPTY, embedded_json, visible
-from ._wording import score_text
+from ._wording import at_most, interval_text, score_text
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
@@ -52,7 +52,7 @@ def render_page(answer: dict[str, Any]) -> str:
     values = {
         "pictures": pictures,
         "confusions": _confusions(answer["classes"]),
-        "settings_table": _settings_table(answer["settings"]["curves"]),
+        "settings_table": _settings_table(answer["settings"]["curves"], answer["task"]),
         "scripts": scripts,
         "hashes": [_hash(script) for script in scripts],
         "style": _template("style.css"),
@@ -103,9 +103,11 @@ def _render(name: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
-    environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "name": setting_name}
+    environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "pvalue": _pvalue}
+    environment.filters["name"] = setting_name
     task = values["answer"]["task"]
     environment.filters["score"] = lambda value: score_text(value, task)
+    environment.filters["interval"] = lambda value: interval_text(value["low"], value["high"], task)
     environment.globals |= {"LONG": LONG, "EMPTY": EMPTY, "zip": zip, "pair_name": pair_name}
     return environment.get_template(name).render(**values)
 
@@ -123,8 +125,13 @@ def _number(value: float | None) -> str:
 
 
 def _bound(value: float | None) -> str:
-    """Two significant digits, as bounds and p-values need no more."""
-    return "–" if value is None else f"{value:.2g}".replace("e-0", "e-")
+    """Two significant digits, rounded up."""
+    return "–" if value is None else at_most(value)
+
+
+def _pvalue(value: float) -> str:
+    """Two significant digits."""
+    return f"{value:.2g}".replace("e-0", "e-")
 
 
 def _percent(value: float | None) -> str:
@@ -150,12 +157,23 @@ def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
     return [(labels[i], labels[j], share) for share, i, j in found[:CONFUSIONS]]
 
 
-def _settings_table(curves: list[dict[str, Any]]) -> dict[str, Any]:
-    """A row of scores per number of neighbors, a column per curve, and the largest error."""
+def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
+    """A row of scores per number of neighbors, a column per curve, and how exact the scores are.
+
+    Squared errors can differ by powers of ten, so that the largest error is given as a share of the score,
+    unless a score is 0.
+    """
     columns = [dict(zip(curve["n_neighbors"], curve["scores"], strict=True)) for curve in curves]
-    bounds = [bound for curve in curves for bound in curve["error_bound"] if bound is not None]
+    pairs = [
+        (score, bound)
+        for curve in curves
+        for score, bound in zip(curve["scores"], curve["error_bound"], strict=True)
+        if bound is not None
+    ]
+    is_share = task == "regression" and all(score for score, _ in pairs)
+    bound = max((bound / score if is_share else bound for score, bound in pairs), default=None)
     rows = [(k, [column.get(k) for column in columns]) for k in sorted(set().union(*columns))]
-    return {"rows": rows, "bound": max(bounds, default=None)}
+    return {"rows": rows, "bound": bound, "is_share": is_share}
 
 
 def _with_items(answer: dict[str, Any], kept: int) -> dict[str, Any]:

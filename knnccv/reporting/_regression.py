@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..curves import loo_curve
-from ._wording import rounded
+from ._wording import percentage, rounded
 
 if TYPE_CHECKING:
     from ._study import Study
@@ -86,7 +86,7 @@ def _conclusion(
     if r2 > 0:
         start = (
             f"Predictions are off by about {rounded(rmse)} (the root of the mean squared error); the rule "
-            f"explains {r2:.1%} of the variance of the target"
+            f"explains {percentage(r2)} of the variance of the target"
         )
     else:
         start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"

@@ -15,6 +15,8 @@ MAX_MATRIX = 60
 POPULATION = "interval for the population (luck of the data)"
 SPLIT = "scatter of one random split, ±2 standard deviations (luck of the split)"
 LABEL_LENGTH = 24
+LETTER = 7
+"""Width of a letter of a label in pixels."""
 
 
 def scores_chart(answer: dict[str, Any]) -> Picture:
@@ -24,7 +26,8 @@ def scores_chart(answer: dict[str, Any]) -> Picture:
         score = scores[name]
         row = {"name": name, "setting": setting_name(score), "score": score["score"]}
         if score["interval"]:
-            row |= {"low": score["interval"]["low"], "high": score["interval"]["high"]}
+            low = score["interval"]["low"]  # no score is below 0
+            row |= {"low": max(low, 0.0), "high": score["interval"]["high"]}
         if score["split_std"] is not None:
             row |= dict(
                 zip(("split_low", "split_high"), split_range(score, scores["is_loss"]), strict=True)
@@ -117,6 +120,7 @@ def confusion_chart(answer: dict[str, Any]) -> Picture | None:
         if share is not None
     ]
     step = max(38, min(64, 420 // len(names))) if numbered else 16
+    upright = len(names) > 4 or max(map(len, names)) * LETTER > step
     order = list(range(len(names)))
     axis = {
         "labelExpr": "labels[datum.value]",
@@ -131,7 +135,7 @@ def confusion_chart(answer: dict[str, Any]) -> Picture | None:
             title="predicted",
             sort=order,
             scale=alt.Scale(domain=order),
-            axis=alt.Axis(**axis, labelAngle=-90 if len(names) > 4 else 0),
+            axis=alt.Axis(**axis, labelAngle=-90 if upright else 0),
         ),
         y=alt.Y(
             "true:O",

@@ -17,7 +17,7 @@ from ._regression import curve_numbers
 from ._settings import LEVEL
 from ._study import Setting, Study
 from ._text import quoted
-from ._wording import finite, score_text
+from ._wording import finite, interval_text, score_text
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -179,7 +179,8 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
     interval = ""
     if best["interval"]:
         low, high = best["interval"]["low"], best["interval"]["high"]
-        interval = f"; {LEVEL:.0%} interval for the population {said(low)} to {said(high)}"
+        ends = interval_text(low, high, study.task)
+        interval = f"; {LEVEL:.0%} interval for the population {ends}"
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
         f"{said(study.default.score)} with the default setting and {said(baselines[0]['score'])} by "

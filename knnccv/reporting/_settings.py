@@ -278,4 +278,7 @@ def at_the_edge(best: int, largest: int, most: int) -> str:
     """A remark if the best K is the largest that was compared, and larger ones are possible."""
     if best < largest or largest >= most or largest == 1:
         return ""
-    return f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors)"
+    return (
+        f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors, on the "
+        "command line --n-neighbors, compares others)"
+    )

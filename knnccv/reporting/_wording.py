@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Decimal
 
 
 def finite(value: float) -> float | None:
@@ -12,7 +13,32 @@ def finite(value: float) -> float | None:
 
 def score_text(value: float, task: str) -> str:
     """A score in a sentence: accuracies as percentages, errors with four digits."""
-    return f"{value:.1%}" if task == "classification" else rounded(value)
+    return percentage(value) if task == "classification" else rounded(value)
+
+
+def interval_text(low: float, high: float, task: str) -> str:
+    """The ends of an interval; without the lower one if it is below 0, where no score is."""
+    if low < 0:
+        return f"up to {score_text(high, task)}"
+    return f"{score_text(low, task)} to {score_text(high, task)}"
+
+
+def percentage(share: float) -> str:
+    """A share in percent, with one decimal; with up to four where it would read as 0 or 100 and is not."""
+    for decimals in (1, 2, 3, 4):
+        text = f"{share:.{decimals}%}"
+        if share in (0, 1) or float(text[:-1]) not in (0, 100):
+            return text
+    return f"{share:.1%}"
+
+
+def at_most(bound: float) -> str:
+    """Two significant digits of a bound of an error, rounded up, so that the bound stays true."""
+    if not (math.isfinite(bound) and bound):
+        return f"{bound:g}"
+    exact = Decimal(repr(float(bound)))
+    unit = Decimal(1).scaleb(exact.adjusted() - 1)
+    return f"{float(exact.quantize(unit, ROUND_CEILING)):.2g}".replace("e-0", "e-")
 
 
 def counted(number: int, noun: str) -> str:

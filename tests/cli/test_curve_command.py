@@ -59,6 +59,19 @@ def test_the_numbers_are_those_of_surface(run, write):
     equals(answer, knnccv.surface(X, LABEL, [1, 2], [4, 0.5, 8], ties="index"))
 
 
+def test_a_quantity_as_classes_is_noted(run, write):
+    rows = [f"{x},{x % 7},{3 * x}" for x in range(60)]
+    path = write("\n".join(["a,b,price", *rows]))
+    options = ("--n-neighbors", "1", "--train-sizes", "30", "--json")
+    status, _, err = run("curve", path, "--target", "price", "--drop", "a", *options)
+    assert (status, "note: column 'price' holds 60 different numbers" in err) == (0, True)
+    assert "--variant regression" in err
+    status, _, err = run(
+        "curve", path, "--target", "price", "--drop", "a", *options, "--variant", "regression"
+    )
+    assert (status, err) == (0, "")
+
+
 def test_the_bundled_data_and_the_default_points(run):
     wine = load_wine()
     answer = as_json(run, "--train-sizes", "0.1,0.5")

@@ -273,7 +273,11 @@ def _items(
     def label() -> str:
         return f"{rng.normal(150, 60):.0f}" if regression else labels[int(rng.integers(len(labels)))]
 
-    reasons = ["worst residual"] if regression else ["never right", "suspicious", "conflicting duplicate"]
+    reasons = (
+        ["large expected error"]
+        if regression
+        else ["never right", "suspicious label", "duplicate with another label"]
+    )
     listed = [
         {
             "index": int(index),

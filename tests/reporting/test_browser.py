@@ -171,8 +171,8 @@ def test_the_table_is_searched_filtered_and_exported(opened):
     assert found.inner_text() == f"{len(wanted)} of 12 samples shown"
     assert [int(text) for text in column(page, 1)] == wanted
     page.locator("#item-search").fill("")
-    page.locator("#item-reason").select_option("suspicious")
-    wanted = [item for item in answer if "suspicious" in item["reasons"]]
+    page.locator("#item-reason").select_option("suspicious label")
+    wanted = [item for item in answer if "suspicious label" in item["reasons"]]
     assert [int(text) for text in column(page, 1)] == [item["index"] for item in wanted]
     with page.expect_download() as download:
         page.locator("#items-json").click()
@@ -215,6 +215,24 @@ def test_an_item_shows_its_neighbors_beside_it(opened):
     ]
     page.keyboard.press("Enter")
     assert page.locator(".neighbors").count() == 0
+
+
+@pytest.mark.slow
+def test_targets_and_reasons_read_as_on_the_page(opened, monkeypatch):
+    answer = example.answer(regression=True)
+    answer["items"]["indices"] = {"worst_residuals": [4], "conflicting_duplicates": [4, 7]}
+    answer["items"]["items"][0]["label"] = "705958.0"
+    monkeypatch.setattr(example, "answer", lambda: answer)
+    page = opened()
+    with page.expect_download() as download:
+        page.locator("#items-all").click()
+    assert Path(download.value.path()).read_text(encoding="utf-8").splitlines() == [
+        "index,reasons",
+        "4,large expected error; duplicate with another target",
+        "7,duplicate with another target",
+    ]
+    page.locator("button.more").first.click()
+    assert page.locator(".neighbors tbody tr").first.locator("td").first.inner_text() == "705958"
 
 
 @pytest.mark.slow

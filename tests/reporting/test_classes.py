@@ -37,6 +37,14 @@ def check_classes(study):
     return found
 
 
+def test_a_class_of_one_sample_is_never_recognized():
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1, 2], [6, 5, 1])
+    found = classes_section(some_study(X, y))
+    assert found["conclusion"].startswith(
+        "Class 2 (1 sample) is never recognized; 100.0% are taken for class 1"
+    )
+
+
 def test_two_classes():
     X, y = clouds(30)
     found = check_classes(some_study(X, y, 3))

@@ -1,7 +1,10 @@
 """What is computed depends on sizes, and is affordable where it was measured to be."""
 
+import numpy as np
 import pytest
 
+import knnccv
+from knnccv.reporting import _cost
 from knnccv.reporting._cost import (
     CONFUSION_LIMIT,
     INFLUENCE_LIMIT,
@@ -63,3 +66,13 @@ def test_rows_of_a_report():
     rows, reason = affordable_rows(100_000, 20, mixed=False, ties=1_000.0)
     assert 2_000 <= rows < 100_000
     assert "equally far" in reason
+
+
+def test_learning_curves_that_start_late_say_so(monkeypatch):
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    words = "Learning curves start at 6 training samples: smaller ones would take too long."
+    assert words not in knnccv.report(X, y, n_neighbors=[1]).to_dict()["method"]["notes"]
+    monkeypatch.setattr(_cost, "LEARNING_WORK", 1.0)
+    found = knnccv.report(X, y, n_neighbors=[1]).to_dict()
+    assert found["learning"]["train_sizes"][0] == 6
+    assert words in found["method"]["notes"]

@@ -232,6 +232,18 @@ def test_worst_residuals_are_those_of_direct_calls():
         assert row["influence"] is None
 
 
+def test_suspicious_samples_are_described_as_they_are_chosen():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    study = some_study(X, y, 3)
+    found = items_section(study)
+    harmful = study.best.influence(n_jobs=1).total < 0
+    number = int(((study.best.per_item < 1 / 3) & harmful).sum())
+    assert number > 1
+    words = "are classified correctly less often than by guessing one of the 3 classes, and lower the score"
+    assert f"{number} {words}" in found["conclusion"]
+
+
 def test_no_residual_without_error():
     found = items_section(some_study(np.arange(6)[:, None], np.ones(6), task="regression"))
     assert found["of"] == 0

@@ -63,11 +63,12 @@ function neighborTable(item) {
     title([`sample ${item.index}`]), ...others.map((other) => title([`sample ${other.index}`])));
   const line = (name, cells) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  const whole = (label) => (report.task === "regression" ? label.replace(/\.0$/, "") : label);
   const cell = (value) => element("td", {}, text(value));
-  const labelCell = (value) => element("td", value === item.label ? {} : { class: "differs" }, text(value));
+  const labelCell = (value) => element("td", value === item.label ? {} : { class: "differs" }, text(whole(value)));
   const body = element("tbody", {},
     line(report.task === "regression" ? "target" : "label",
-      [cell(item.label), ...others.map((other) => labelCell(other.label))]),
+      [cell(whole(item.label)), ...others.map((other) => labelCell(other.label))]),
     line("distance", [element("td", {}, "–"), ...others.map((o) => element("td", {}, number(o.distance)))]));
   item.row.forEach((value, at) => {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
@@ -103,8 +104,11 @@ function compare(first, second) {
 // spreadsheet could take for a formula.
 function allIndices() {
   const reasons = new Map();
+  const duplicate = `duplicate with another ${report.task === "regression" ? "target" : "label"}`;
+  const words = { never_right: "never right", suspicious: "suspicious label",
+    conflicting_duplicates: duplicate, worst_residuals: "large expected error" };
   for (const [reason, indices] of Object.entries(report.items.indices)) {
-    for (const index of indices) reasons.set(index, [...(reasons.get(index) ?? []), reason]);
+    for (const index of indices) reasons.set(index, [...(reasons.get(index) ?? []), words[reason] ?? reason]);
   }
   const rows = [...reasons].sort(([first], [second]) => first - second);
   return ["index,reasons", ...rows.map(([index, why]) => `${index},${why.join("; ")}`)].join("\n") + "\n";

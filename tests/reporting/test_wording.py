@@ -1,0 +1,53 @@
+"""Numbers within the sentences of a report."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from knnccv.reporting._wording import at_most, interval_text, percentage, score_text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0.0%"),
+        (1, "100.0%"),
+        (0.5676, "56.8%"),
+        (0.99987, "99.99%"),
+        (0.9996, "99.96%"),
+        (0.00002, "0.002%"),
+        (1 - 1e-9, "100.0%"),
+        (-0.25, "-25.0%"),
+    ],
+)
+def test_shares_that_are_not_all_or_none_do_not_read_so(share, text):
+    assert percentage(share) == score_text(share, "classification") == text
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (0.022312, "0.023"),
+        (5.378e-13, "5.4e-13"),
+        (1e-12, "1e-12"),
+        (5e-7, "5e-7"),
+        (9.91e-7, "1e-6"),
+        (151_234.5, "1.6e+05"),
+        (0.0, "0"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_bounds_are_rounded_up(bound, text):
+    assert at_most(bound) == at_most(np.float64(bound)) == text
+
+
+def test_rounded_bounds_hold():
+    for bound in np.random.default_rng(0).lognormal(-20, 9, 500).tolist():
+        shown = Fraction(at_most(bound))
+        assert Fraction(str(bound)) <= shown <= Fraction(str(bound)) * Fraction(111, 100)
+
+
+def test_an_interval_below_0_has_an_upper_end_only():
+    assert interval_text(-5.0, 12_345.6, "regression") == "up to 12,350"
+    assert interval_text(0.0, 0.5, "classification") == "0.0% to 50.0%"
