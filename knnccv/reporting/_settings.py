@@ -137,11 +137,10 @@ def _best(found: Found) -> tuple[str, str, int]:
 def _not_worse(
     part: Study, found: Found, best: tuple[str, str], row: int
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The settings that are not significantly worse than the best, on the same random halves.
+    """The settings that are not significantly worse than the best, and whether all could be compared.
 
-    And whether all settings could be compared.
-
-    Where halves say nothing, only a setting with the same score, within the bounds, is not worse.
+    They are compared on the same random halves. Where halves say nothing, only a setting with the same
+    score, within the bounds, is not worse.
     """
     eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
     try:
@@ -248,13 +247,15 @@ def _conclusion(
     compared: bool,
     cut: dict[str, Any] | None,
 ) -> str:
-    n_settings = sum(len(each.n_neighbors) for each in found.values())
+    n_settings = sum(len(each.n_neighbors) for (_, metric), each in found.items() if metric != OPTIMISTIC)
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
     amount = score_text(score, study.task)
     if study.task == "regression":
         amount = f"a mean squared error of {amount}"
-    text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
-    if n_settings > 1:
+    if n_settings == 1:
+        text = f"The only setting is {study.best_setting}, with {amount}"
+    else:
+        text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
         text += f"; {_of_others(n_kept - 1, compared)}"
     text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
     largest = max(int(each.n_neighbors[-1]) for each in found.values())
@@ -267,11 +268,7 @@ def _of_others(n_kept: int, compared: bool) -> str:
         return "all others count as worse (see the notes)"
     if not n_kept:
         return "all others are significantly worse"
-    return (
-        "one other is not significantly worse"
-        if n_kept == 1
-        else (f"{n_kept} others are not significantly worse")
-    )
+    return f"{'one other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
 
 
 def at_the_edge(best: int, largest: int, most: int) -> str:
