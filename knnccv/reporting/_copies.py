@@ -67,7 +67,7 @@ def _one_to_one(values: Array, classes: Array) -> bool:
 
 
 def _is_multiple(column: Array, targets: Array) -> bool:
-    """Whether a column is a multiple of the targets plus a constant, and not for a few extreme rows only."""
+    """Whether a column is a multiple of the targets plus a constant, not for a few extreme rows only."""
     known = _known(column)
     if known is None:
         return False
