@@ -50,7 +50,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     study.ties = tie_size(study.X, study.random_state)
     largest_k = max([k for k in wanted if k <= study.train_size] or [study.train_size])
     study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
-    part, cut = part_of(study, study.effort.n_settings)
+    part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
     numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
     if cut is not None:
         _note_losses(study, part, wanted)
@@ -85,9 +85,12 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     }
 
 
-def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
-    """The study of a random part of the rows, with the same share of training samples."""
-    reason = f"comparing all settings on all {study.table.n_items:,} samples would take too long"
+def part_of(study: Study, n_items: int, work: str) -> tuple[Study, dict[str, Any] | None]:
+    """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
+
+    `work` is what would take too long with all samples, in words that end before their number.
+    """
+    reason = f"{work} all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
     if cut is None:
         return study, None
