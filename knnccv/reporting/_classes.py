@@ -84,12 +84,7 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
     rows = affordable_confusion(n_items, units)
     if rows == n_items:
         return study.best.confusion(normalize="true"), None
-    part, cut = part_of(study, rows)
-    assert cut is not None
-    cut["reason"] = (
-        f"the confusion matrix of all {n_items:,} samples needs a pass for each of {len(labels)} classes, "
-        "which would take too long"
-    )
+    part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
     found = part.score(replace(study.best_setting, n_neighbors=k))
     matrix = np.zeros((len(labels), len(labels)))

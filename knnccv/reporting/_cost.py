@@ -155,7 +155,8 @@ def confusion_units(n_items: int, n_classes: int, n_neighbors: int, ties: float)
 
     `ties` is the mean size of a tied group, 1 without ties. This and `influence_units` were fitted to
     20,000 samples of 20 columns, 2 to 10 classes and K from 1 to 50, and to 5,000 with tied groups of 40 to
-    140.
+    140. Labels of which the neighbors know nothing take 2 to 3 times as long, and well separated classes a
+    tenth.
     """
     if n_classes <= 2:
         return 0.0

@@ -28,9 +28,7 @@ LARGEST_MISFIT = 0.25
 
 def learning_section(study: Study) -> dict[str, Any]:
     """Return the section."""
-    part, cut = part_of(study, study.effort.learning)
-    if cut is not None:
-        cut["reason"] = f"learning curves of all {study.table.n_items:,} samples would take too long"
+    part, cut = part_of(study, study.effort.learning, "learning curves of")
     best = min(study.n_neighbors, part.train_size)
     numbers = sorted({1, best, min(5, part.train_size)})
     sizes = _sizes(part, max(numbers), study.ties)

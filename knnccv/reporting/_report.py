@@ -94,6 +94,8 @@ class Report:
     def indices(self, reason: str | None = None) -> list[int]:
         """Return the numbers of all samples to look at, in ascending order, counted from 0.
 
+        If more than 100,000 samples have the same reason, only the worst of them.
+
         Parameters
         ----------
         reason : str, optional

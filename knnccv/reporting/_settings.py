@@ -50,7 +50,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     study.ties = tie_size(study.X, study.random_state)
     largest_k = max([k for k in wanted if k <= study.train_size] or [study.train_size])
     study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
-    part, cut = part_of(study, study.effort.n_settings)
+    part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
     numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
     if cut is not None:
         _note_losses(study, part, wanted)
@@ -85,9 +85,12 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     }
 
 
-def part_of(study: Study, n_items: int) -> tuple[Study, dict[str, Any] | None]:
-    """The study of a random part of the rows, with the same share of training samples."""
-    reason = f"comparing all settings on all {study.table.n_items:,} samples would take too long"
+def part_of(study: Study, n_items: int, work: str) -> tuple[Study, dict[str, Any] | None]:
+    """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
+
+    `work` is what would take too long with all samples, in words that end before their number.
+    """
+    reason = f"{work} all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
     if cut is None:
         return study, None
@@ -137,11 +140,10 @@ def _best(found: Found) -> tuple[str, str, int]:
 def _not_worse(
     part: Study, found: Found, best: tuple[str, str], row: int
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The settings that are not significantly worse than the best, on the same random halves.
+    """The settings that are not significantly worse than the best, and whether all could be compared.
 
-    And whether all settings could be compared.
-
-    Where halves say nothing, only a setting with the same score, within the bounds, is not worse.
+    They are compared on the same random halves. Where halves say nothing, only a setting with the same
+    score, within the bounds, is not worse.
     """
     eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
     try:
@@ -248,13 +250,15 @@ def _conclusion(
     compared: bool,
     cut: dict[str, Any] | None,
 ) -> str:
-    n_settings = sum(len(each.n_neighbors) for each in found.values())
+    n_settings = sum(len(each.n_neighbors) for (_, metric), each in found.items() if metric != OPTIMISTIC)
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
     amount = score_text(score, study.task)
     if study.task == "regression":
         amount = f"a mean squared error of {amount}"
-    text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
-    if n_settings > 1:
+    if n_settings == 1:
+        text = f"The only setting is {study.best_setting}, with {amount}"
+    else:
+        text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
         text += f"; {_of_others(n_kept - 1, compared)}"
     text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
     largest = max(int(each.n_neighbors[-1]) for each in found.values())
@@ -267,11 +271,7 @@ def _of_others(n_kept: int, compared: bool) -> str:
         return "all others count as worse (see the notes)"
     if not n_kept:
         return "all others are significantly worse"
-    return (
-        "one other is not significantly worse"
-        if n_kept == 1
-        else (f"{n_kept} others are not significantly worse")
-    )
+    return f"{'one other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
 
 
 def at_the_edge(best: int, largest: int, most: int) -> str:

@@ -41,6 +41,34 @@ def test_of_a_regression():
     assert copies(1e300 * X, y) == ["x0", "x1", "x2"]
 
 
+def test_a_few_extreme_rows_make_no_multiple():
+    """The correlation of unrelated columns is nearly 1 where both have their extreme values in a row."""
+    x, y = RNG.normal(size=(2, 40))
+    x[3], y[3] = -3e6, 1e6
+    assert copies(np.column_stack([x, 0.1 * y]), y) == ["x1"]
+    x[7], y[7] = 6e6, -2e6
+    assert copies(np.column_stack([x, np.round(0.1 * y, 4)]), y) == ["x1"]
+
+
+def test_a_multiple_of_a_target_with_one_frequent_value():
+    y = np.where(np.arange(50) % 3, 0.5, RNG.lognormal(9, size=50))
+    rare = np.where(np.arange(50) == 7, 1.5, 0)
+    assert copies(np.column_stack([np.round(1.17 * y, 2), rare]), y) == ["x0"]
+    assert copies(np.column_stack([y, 2 - rare]), rare) == ["x1"]
+
+
+def test_sums_beyond_float64():
+    y = 1 + RNG.random(50)
+    assert copies(np.column_stack([8e307 * y, 1e-300 * y]), y) == ["x0", "x1"]
+
+
+def test_missing_at_the_beginning():
+    y = np.arange(4000) % 3
+    late = np.where(np.arange(4000) < 1500, np.nan, 2.0 * y)
+    wrong = np.where(np.arange(4000) == 3999, 9.0, y)
+    assert copies(np.column_stack([late, wrong]), y) == ["x0"]
+
+
 def test_all_values_differ():
     """A number of the sample says nothing about classes, even if each has one sample only."""
     assert copies(np.arange(6.0)[:, None], list("abcdef")) == []

@@ -280,3 +280,15 @@ def test_what_is_said_of_the_other_settings():
 )
 def test_words_for_the_other_settings(n_kept, compared, text):
     assert _of_others(n_kept, compared) == text
+
+
+def test_settings_that_are_never_chosen_are_not_counted():
+    """Nothing is said about HVDM in comparison with the best, and a single setting is the best of none."""
+    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4], ["c", 5], ["c", 6]] * 3, dtype=object)
+    settings = report(X, [0, 1, 0, 1, 1, 0] * 3, n_neighbors=[1, 3]).to_dict()["settings"]
+    assert [each["metric"] for each in settings["curves"]] == ["heom", "hvdm"]
+    assert settings["conclusion"].startswith("Of 2 settings the best is HEOM distance, K = ")
+    for options in ({}, {"task": "regression"}):
+        settings = report(X, [0, 1, 0, 1, 1, 0] * 3, n_neighbors=1, **options).to_dict()["settings"]
+        assert settings["conclusion"].startswith("The only setting is HEOM distance, K = 1, with ")
+        assert "other" not in settings["conclusion"]
