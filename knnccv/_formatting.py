@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -29,12 +30,20 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def rounded_up(bound: float) -> float:
+    """The smallest number of two significant digits that is not below a bound, so that it stays one."""
+    if not (math.isfinite(bound) and bound):
+        return float(bound)
+    exact = Decimal(repr(float(bound)))
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), ROUND_CEILING))
+
+
 def error_line(result: Any) -> str:
     """Return the error bound as text."""
     bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
     if result.certified:
-        return f"error at most {bound:.1e}"
-    return f"neighbors approximate: error unknown ({bound:.1e} if they are correct)"
+        return f"error at most {rounded_up(bound):.1e}"
+    return f"neighbors approximate: error unknown ({rounded_up(bound):.1e} if they are correct)"
 
 
 def uncertified(result: Result) -> Result:

@@ -142,8 +142,11 @@ class Answer:
         return lines
 
     def _score_line(self) -> tuple[str, str]:
+        from .._formatting import rounded_up
+
         found = self.complete
-        certified = f"off by at most {found.error_bound:.1e}" if found.exact is None else "rational"
+        bound = rounded_up(found.error_bound)
+        certified = f"off by at most {bound:.1e}" if found.exact is None else "rational"
         if self.sampled:
             certified = f"± {self.sampled.std_error:.1e}, the standard error of the draws"
         if is_accuracy(self.measure):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .._formatting import html_table
+from .._formatting import html_table, rounded_up
 from .._typing import Array
 
 
@@ -53,6 +53,6 @@ class TieReport:
             ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
             ("score", f"{self.score:.6g}"),
             ("range over orders of the ties", f"{self.lowest:.6g} to {self.highest:.6g} ({range_})"),
-            ("error", f"at most {self.error_bound:.1e}"),
+            ("error", f"at most {rounded_up(self.error_bound):.1e}"),
         ]
         return html_table(f"Ties: {self.measure}", rows)

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from .._formatting import rounded_up
 from ._charts import (
     DASHES,
     N_COLORS,
@@ -57,9 +58,7 @@ def settings_chart(answer: dict[str, Any]) -> Picture | None:
                 "score": score,
                 "bound": bound,
             }
-            for k, score, bound in zip(
-                curve["n_neighbors"], curve["scores"], curve["error_bound"], strict=True
-            )
+            for k, score, bound in zip(curve["n_neighbors"], curve["scores"], _bounds(curve), strict=True)
             if score is not None
         ]
         points = [{**point, "verdict": _verdict((*pair, point["k"]) in near)} for point in points]
@@ -117,7 +116,7 @@ def learning_chart(answer: dict[str, Any]) -> Picture | None:
         legend.append(Entry(name, at % N_COLORS, "line", DASHES[at // N_COLORS % len(DASHES)], series))
         rows += [
             {"series": series, "name": name, "size": size, "score": score, "bound": bound, "how": "exact"}
-            for size, score, bound in zip(sizes, curve["scores"], curve["error_bound"], strict=True)
+            for size, score, bound in zip(sizes, curve["scores"], _bounds(curve), strict=True)
             if score is not None
         ]
     if not rows:
@@ -216,3 +215,8 @@ def _verdict(near: bool) -> str:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+def _bounds(curve: dict[str, Any]) -> list[float | None]:
+    """The error bounds of a curve, rounded up as they are shown."""
+    return [None if bound is None else rounded_up(bound) for bound in curve["error_bound"]]

@@ -43,6 +43,10 @@ ORDER = (
 """Of the keys of `Report.to_dict`."""
 
 
+ENDINGS = (".html", ".htm", ".json")
+"""Of the files that `Report.save` writes."""
+
+
 class Report:
     """Everything that `report` found out, as a dictionary and as one page of HTML.
 
@@ -75,16 +79,21 @@ class Report:
         Parameters
         ----------
         path : path
-            The file; JSON is written where it ends in ``.json``.
+            The file. It ends in ``.html`` or ``.htm``, or in ``.json`` for `to_dict` as JSON.
 
         Raises
         ------
+        ValueError
+            If it has another ending.
         OSError
             If it cannot be written.
         ImportError
             As `to_html`.
         """
         target = Path(path)
+        if target.suffix.lower() not in ENDINGS:
+            msg = f"path must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {str(target)!r}"
+            raise ValueError(msg)
         as_json = target.suffix.lower() == ".json"
         text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
         with written_whole(target) as part:

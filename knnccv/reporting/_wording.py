@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Decimal
+
+from .._formatting import rounded_up
 
 
 def finite(value: float) -> float | None:
@@ -34,11 +35,7 @@ def percentage(share: float) -> str:
 
 def at_most(bound: float) -> str:
     """Two significant digits of a bound of an error, rounded up, so that the bound stays true."""
-    if not (math.isfinite(bound) and bound):
-        return f"{bound:g}"
-    exact = Decimal(repr(float(bound)))
-    unit = Decimal(1).scaleb(exact.adjusted() - 1)
-    return f"{float(exact.quantize(unit, ROUND_CEILING)):.2g}".replace("e-0", "e-")
+    return f"{rounded_up(bound):.2g}".replace("e-0", "e-")
 
 
 def counted(number: int, noun: str) -> str:

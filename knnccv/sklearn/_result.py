@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._formatting import rounded_up
 from .._validation import fixed_seed
 from ..inference import HalfScores, ScoredHalves, Terms
 from ._request import WeightedSum
@@ -75,12 +76,12 @@ class ExpectedScore(ScoredHalves):
         return format(self.score, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        if not self.exact:
+        if not self.exact or self.error_bound is None:
             error = f" ± {self.std_error:.2g} (standard error)"
         elif self.deterministic:
             error = " (deterministic)"
         else:
-            error = f" (error at most {self.error_bound:.1e})"
+            error = f" (error at most {rounded_up(self.error_bound):.1e})"
         return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
 
     @property

@@ -353,7 +353,7 @@ def test_the_tables_are_long_and_their_names_differ():
 def test_progress_needs_tqdm(function, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"progress=True needs tqdm: pip install 'knnccv\[progress\]'"):
+    with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install 'knnccv\[progress\]'"):
         function(cv=Subsample(6), progress=True)
 
 

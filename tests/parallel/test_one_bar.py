@@ -134,7 +134,7 @@ def test_progress_is_checked_before_any_work(name, monkeypatch):
     monkeypatch.setattr("knnccv._parallel.bars.Bar.begin", None)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"progress=True needs tqdm: pip install 'knnccv\[progress\]'"):
+    with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install 'knnccv\[progress\]'"):
         function(progress=True)
 
 

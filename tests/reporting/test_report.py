@@ -292,3 +292,10 @@ def test_settings_that_are_never_chosen_are_not_counted():
         settings = report(X, [0, 1, 0, 1, 1, 0] * 3, n_neighbors=1, **options).to_dict()["settings"]
         assert settings["conclusion"].startswith("The only setting is HEOM distance, K = 1, with ")
         assert "other" not in settings["conclusion"]
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.html.gz"])
+def test_files_with_other_endings_are_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"path must end in \.html, \.htm or \.json, got '.*page"):
+        Report({"name": "x"}).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())

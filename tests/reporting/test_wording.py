@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from knnccv._formatting import rounded_up
 from knnccv.reporting._wording import at_most, interval_text, percentage, score_text
 
 
@@ -51,3 +52,18 @@ def test_rounded_bounds_hold():
 def test_an_interval_below_0_has_an_upper_end_only():
     assert interval_text(-5.0, 12_345.6, "regression") == "up to 12,350"
     assert interval_text(0.0, 0.5, "classification") == "0.0% to 50.0%"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounded_bounds_are_bounds(seed):
+    rng = np.random.default_rng(seed)
+    for bound in (10 ** rng.uniform(-300, 300, 200)).tolist():
+        shown = f"{rounded_up(bound):.1e}"
+        assert bound <= float(shown) <= 1.11 * bound
+    for bound in (0.0, np.inf, 1e-12, 2.5e-3, 9.9e-7, 7.0, 5e-324):
+        assert rounded_up(bound) == bound
+    assert rounded_up(9.91e-7) == 1e-6
+
+
+def test_a_bound_that_is_no_number_is_no_number():
+    assert np.isnan(rounded_up(np.nan))
