@@ -6,6 +6,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
+from ..driver import TOLERANCE, depth_for_halves
 from ..neighbors import Neighbors
 from ..sampling import fixed_tail
 
@@ -22,6 +23,16 @@ def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = T
         return n_items - 1
     tail = fixed_tail(n_items - 2, train_size, n_neighbors)
     return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)
+
+
+def depth_of_halves(near: Neighbors, train_size: int, n_neighbors: int) -> int:
+    """The depth of the lists that the scores of random halves of the samples need.
+
+    Too small a depth costs a second search, and nothing else.
+    """
+    half, size = max(near.n_items // 2, 1), max(train_size // 2, 1)
+    enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
+    return depth_for_halves(2 * enough, near)
 
 
 def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> None:

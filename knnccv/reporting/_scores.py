@@ -12,7 +12,7 @@ from .._training_set_count import magnitude, magnitude_of_log10
 from ..driver import CompleteCV
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
-from ._lists import enough_depth, keep_lists
+from ._lists import depth_of_halves, enough_depth, keep_lists
 from ._regression import curve_numbers
 from ._settings import LEVEL
 from ._study import Setting, Study
@@ -28,9 +28,12 @@ def scores_section(study: Study) -> dict[str, Any]:
     depth = enough_depth(len(study.y), study.train_size, study.n_neighbors)
     if study.task == "regression":
         depth = max(depth, curve_numbers(study.n_neighbors, study.near.max_depth)[-1] + 1)
-    keep_lists(study.near, depth, study.n_jobs)
+    keep_lists(study.near, max(depth, _depth_of_halves(study, study.best_setting)), study.n_jobs)
     study.best = study.score(study.best_setting)
     same = study.best_setting == study.default_setting
+    if not same:
+        near = study.neighbors(study.default_setting.scaling, study.default_setting.metric)
+        keep_lists(near, _depth_of_halves(study, study.default_setting), study.n_jobs)
     study.default = study.best if same else study.score(study.default_setting)
     best = _score(study, study.best_setting, study.best)
     default = best if same else _score(study, study.default_setting, study.default)
@@ -46,6 +49,11 @@ def scores_section(study: Study) -> dict[str, Any]:
         "difference": difference,
         "conclusion": _conclusion(study, best, baselines),
     }
+
+
+def _depth_of_halves(study: Study, setting: Setting) -> int:
+    near = study.neighbors(setting.scaling, setting.metric)
+    return depth_of_halves(near, study.train_size, setting.n_neighbors)
 
 
 def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
