@@ -39,7 +39,7 @@ CHEAP_VOTE = 9.0
 """Microseconds for the votes of a sample in a half, up to which 20 halvings of all are affordable."""
 CONFUSION_LIMIT = 10.0
 """Units for the confusion matrix of all samples; beyond it that of a part is computed."""
-CONFUSION_OF_A_PART = 3.0
+CONFUSION_OF_A_PART = 2.0
 """Units for the confusion matrix of a part."""
 FEWEST_CONFUSED = 200
 """Samples of that part."""
@@ -94,7 +94,7 @@ def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: 
     n_settings = max(1000, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow)))
     if n_settings > NEARLY_ALL * n_items:
         n_settings = n_items
-    learning = max(2000, int(20_000 / slow))
+    learning = max(2000, int(20_000 / slow * min(1.0, 5 / n_classes)))
     fewest = 2 * FEWEST_HALVINGS if one_k <= CHEAP_VOTE else FEWEST_HALVINGS
     return Effort(
         n_settings=n_settings,

@@ -18,7 +18,8 @@ from ._settings import part_of
 from ._study import Study
 from ._wording import rounded, score_text
 
-N_SIZES = 12
+FEWEST_SIZES, MOST_SIZES = 7, 12
+SIZES_PER_DOUBLING = 3
 TOL = 1e-6
 MODEL = "a - b * n**-c"
 FEWEST_POINTS = 5
@@ -80,10 +81,12 @@ def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int
 
 
 def _sizes(part: Study, largest_k: int, ties: float) -> list[int]:
-    """About twelve training sizes, in equal ratios."""
+    """Seven to twelve training sizes, in equal ratios; fewer where they lie close together."""
     n_items = part.table.n_items
     first = smallest_training_size(n_items, largest_k, ties, part.n_classes)
-    return sorted({round(size) for size in np.geomspace(first, n_items - 1, N_SIZES).tolist()})
+    doublings = np.log2((n_items - 1) / first)
+    n_sizes = min(max(1 + int(SIZES_PER_DOUBLING * doublings), FEWEST_SIZES), MOST_SIZES)
+    return sorted({round(size) for size in np.geomspace(first, n_items - 1, n_sizes).tolist()})
 
 
 def _cell(near: Neighbors, part: Study, k: int, size: int) -> tuple[float, float] | None:
