@@ -23,7 +23,11 @@ OPTIONS = {
     "retrieval": ("people.npz", "--shots", "2", "--jackknife", "--repeats", "3"),
     "episodes": ("items.npz", "--n-way", "2", "--head", "prototype", "--n-query", "2", "--repeats", "5"),
 }
-each_command = pytest.mark.parametrize("command", OPTIONS)
+SLOW = ("retrieval", "episodes")  # compile large kernels
+each_command = pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in OPTIONS]
+)
+quick_for_each_command = pytest.mark.parametrize("command", OPTIONS)
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +78,7 @@ def test_by_default_a_bar_on_a_terminal(command, run, monkeypatch):
     assert "step" not in run(*asked, "--no-progress")[2]
 
 
-@each_command
+@quick_for_each_command
 def test_a_bar_without_tqdm_is_refused_before_anything_is_read(command, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     asked = [option if "." not in option else "missing.csv" for option in OPTIONS[command]]
