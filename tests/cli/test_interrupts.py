@@ -38,7 +38,7 @@ sys.exit(main(sys.argv[1:]))
 COMPUTING = {
     "score": "from knnccv._cli import score; score.compute = stop",
     "curve": "import knnccv.curves; knnccv.curves.surface = stop",
-    "report": "import knnccv.reporting; knnccv.reporting.report = stop",
+    "report": "import knnccv.reporting; knnccv.reporting.report_on = stop",
 }
 WRITING = "before_the_file_is_there(); a_short_reproduction()"
 POINTS = ("--n-neighbors", "1,2", "--train-sizes", "80")
