@@ -1,6 +1,5 @@
 """Who computes does not matter: threads, processes, dask; what travels; Ctrl-C; the progress bar."""
 
-import io
 import json
 import os
 import pickle
@@ -15,6 +14,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 import workers
+from recorded_bars import bars
 from threadpoolctl import threadpool_info
 
 import knnccv._parallel.dask_backend
@@ -498,21 +498,6 @@ def test_ctrl_c_leaves_the_process_healthy(how, where):
         "limits restored": True,
         "right": True,
     }
-
-
-def bars(monkeypatch):
-    """Records of the progress bars shown from now on."""
-    tqdm = pytest.importorskip("tqdm").tqdm
-    shown = []
-
-    class Bar(tqdm):
-        def __init__(self, *args, **kwargs):
-            self.paper = io.StringIO()
-            super().__init__(*args, file=self.paper, **kwargs)
-            shown.append(self)
-
-    monkeypatch.setattr(knnccv._parallel.bars, "tqdm", lambda: Bar)
-    return shown
 
 
 @pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 3}, {"executor": Remote()}])

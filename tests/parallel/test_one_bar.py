@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import threading
 from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
+from recorded_bars import bars
 from sklearn.model_selection import GroupShuffleSplit, KFold, LeaveOneOut
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
@@ -67,17 +67,7 @@ COUNTERS = {
 @pytest.fixture
 def shown(monkeypatch):
     """The bars shown from now on."""
-    tqdm = pytest.importorskip("tqdm").tqdm
-    found = []
-
-    class Bar(tqdm):
-        def __init__(self, *args, **kwargs):
-            self.paper = io.StringIO()
-            super().__init__(*args, file=self.paper, **kwargs)
-            found.append(self)
-
-    monkeypatch.setattr(knnccv._parallel.bars, "tqdm", lambda: Bar)
-    return found
+    return bars(monkeypatch)
 
 
 def same(a, b):
