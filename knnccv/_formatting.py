@@ -38,12 +38,24 @@ def rounded_up(bound: float) -> float:
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), ROUND_CEILING))
 
 
+def bound_text(bound: float) -> str:
+    """A bound with two significant digits, rounded up, as a power of ten."""
+    return f"{rounded_up(bound):.1e}"
+
+
 def error_line(result: Any) -> str:
     """Return the error bound as text."""
     bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
     if result.certified:
-        return f"error at most {rounded_up(bound):.1e}"
-    return f"neighbors approximate: error unknown ({rounded_up(bound):.1e} if they are correct)"
+        return f"error at most {bound_text(bound)}"
+    return f"neighbors approximate: error unknown ({bound_text(bound)} if they are correct)"
+
+
+def error_phrase(result: Any) -> str:
+    """Return the error bound as text, in a few words."""
+    return (
+        f"error at most {bound_text(result.error_bound)}" if result.certified else "neighbors approximate"
+    )
 
 
 def uncertified(result: Result) -> Result:

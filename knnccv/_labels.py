@@ -16,6 +16,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+MOST_CLASSES = 50
+"""Different numbers of a target beyond which it is likely to be a quantity."""
 LARGEST_TARGET = 1e140  # so that sums of squares do not overflow
 _PLAIN = (bool, int, float, complex, str, bytes)
 

@@ -232,19 +232,19 @@ def _as_text(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> st
     """The answer as lines of text."""
     import numpy as np
 
-    from .._formatting import rounded_up
+    from .._formatting import bound_text
 
     sizes = np.bincount(exact.labels)
     size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     ties = {"random": "averaged over all orders", "index": "in the order of the rows"}[exact.ties]
     sampled = runs is not None and runs.head != "nearest"
     whose = " for the nearest support, prototypes are below" if sampled else ""
-    bound = rounded_up(exact.error_bound)
+    bound = bound_text(exact.error_bound)
     lines = [
         f"{'Data':<11}{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {size}",
         f"{'Episodes':<11}{exact.episodes}, all of them; every class and sample is equally likely",
         f"{'Rule':<11}{exact.rule}, {exact.metric} distance, tied samples {ties}",
-        f"{'Accuracy':<11}{exact.score:.6f}  exact{whose}, error at most {bound:.1e}",
+        f"{'Accuracy':<11}{exact.score:.6f}  exact{whose}, error at most {bound}",
     ]
     if exact.score_without is not None:
         lines.append(f"{'':<11}standard error {exact.standard_error:.4f} for other classes (jackknife)")

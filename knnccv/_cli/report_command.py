@@ -29,7 +29,6 @@ NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
 BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
 """Python that reads the bundled data."""
-ENDINGS = (".html", ".htm", ".json")
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
 
@@ -153,12 +152,11 @@ def _out(args: argparse.Namespace) -> Path | None:
     """
     if args.out is None and args.json:
         return None
+    from ..reporting import check_ending
     from .output_file import output_path
 
     path = output_path("--out", DEFAULT_OUT if args.out is None else args.out, args.file)
-    if path.suffix.lower() not in ENDINGS:
-        msg = f"--out must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {str(path)!r}"
-        raise ValueError(msg)
+    check_ending("--out", path)
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing and path.suffix.lower() != ".json":
         msg = f"the page needs {', '.join(missing)}: pip install 'knnccv[report]'; --json needs none"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import rounded_up
+from .._formatting import bound_text
 from .._training_set_count import magnitude
 from .._version import __version__
 from .score_answer import SAFE_INTEGER
@@ -151,7 +151,7 @@ class Answer:
 
     def _score_lines(self, name: str) -> list[tuple[str, str]]:
         found = self.exact[name]
-        bound = f"error at most {rounded_up(found.error_bound):.1e}"
+        bound = f"error at most {bound_text(found.error_bound)}"
         if not found.certified:
             bound = "the lists are approximate: no bound of the error"
         if np.ndim(found.score) == 0:

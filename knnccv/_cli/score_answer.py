@@ -142,11 +142,10 @@ class Answer:
         return lines
 
     def _score_line(self) -> tuple[str, str]:
-        from .._formatting import rounded_up
+        from .._formatting import bound_text
 
         found = self.complete
-        bound = rounded_up(found.error_bound)
-        certified = f"off by at most {bound:.1e}" if found.exact is None else "rational"
+        certified = f"off by at most {bound_text(found.error_bound)}" if found.exact is None else "rational"
         if self.sampled:
             certified = f"± {self.sampled.std_error:.1e}, the standard error of the draws"
         if is_accuracy(self.measure):

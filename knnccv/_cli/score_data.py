@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._labels import MOST_CLASSES
 from .._scaling import standardized
 from .._typing import Array
 from ..kernel import Variant
 from .input_table import Table, read_table
 from .options import MIXED_METRICS
-
-MOST_CLASSES = 50
-"""Different numbers of a target up to which nothing is said; beyond them a report predicts a quantity."""
 
 
 @dataclass(frozen=True, eq=False)

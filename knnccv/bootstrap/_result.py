@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._formatting import _listed, data_frame, rounded_up
+from .._formatting import _listed, data_frame, error_phrase
 from .._typing import Array
 
 if TYPE_CHECKING:
@@ -144,11 +144,7 @@ class BootstrapScore:
         return frame
 
     def __repr__(self) -> str:
-        bound = (
-            f"error at most {rounded_up(self.error_bound):.1e}"
-            if self.certified
-            else "neighbors approximate"
-        )
+        bound = error_phrase(self)
         return (
             f"<BootstrapScore of {len(self.per_item)} samples, {self.n_draws} draws, {self.variant}"
             f"{_listed(self.parameters)}: {self.measure} out of bag {self.oob:.4g} ({bound}), apparent "

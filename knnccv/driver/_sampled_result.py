@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, rounded_up
+from .._formatting import _listed, bound_text
 from .._typing import Array
 from ._problem import ScoringProblem
 from ._result import CompleteCV, Evaluation
@@ -78,7 +78,7 @@ class SampledCV(CompleteCV):
     def __repr__(self) -> str:
         cut = ""
         if self.truncation_bound > NEGLIGIBLE:
-            cut = f", lists too short: off by up to {rounded_up(self.truncation_bound):.1e}"
+            cut = f", lists too short: off by up to {bound_text(self.truncation_bound)}"
         n_items = len(self.per_item)
         some = f"{n_items}" if self.n_sampled == n_items else f"{self.n_sampled} of {n_items}"
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .._formatting import html_table, rounded_up
+from .._formatting import bound_text, html_table
 from .._typing import Array
 
 
@@ -53,6 +53,6 @@ class TieReport:
             ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
             ("score", f"{self.score:.6g}"),
             ("range over orders of the ties", f"{self.lowest:.6g} to {self.highest:.6g} ({range_})"),
-            ("error", f"at most {rounded_up(self.error_bound):.1e}"),
+            ("error", f"at most {bound_text(self.error_bound)}"),
         ]
         return html_table(f"Ties: {self.measure}", rows)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import rounded_up
+from .._formatting import bound_text
 from .._labels import encode_labels
 from .._parallel import check_pool, counted, one_bar
 from .._typing import Array
@@ -54,7 +54,7 @@ class DescribedEpisodes:
     def __repr__(self) -> str:
         return (
             f"<DescribedEpisodes {self.score:.6g}: mean over {len(self.scores)} descriptions, standard "
-            f"error {self.standard_error:.2g}; each exact to {rounded_up(self.error_bound):.1e}>"
+            f"error {self.standard_error:.2g}; each exact to {bound_text(self.error_bound)}>"
         )
 
 

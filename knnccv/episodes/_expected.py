@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import rounded_up
+from .._formatting import bound_text
 from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_bar, one_blas_thread
 from .._typing import Array
@@ -156,7 +156,7 @@ def expected_episodes(
             why = "the rounding error of double precision"
             if left_open.any():
                 why = f"what samples beyond the lists of {neighbors!r} could add to the score"
-            msg = f"tol={tol:g} is below {why}, {rounded_up(bound):.1e}"
+            msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
             raise ValueError(msg)
         rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
     return EpisodeScore(

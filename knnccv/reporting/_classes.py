@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from ._cost import affordable_confusion, confusion_units
-from ._data import Cut
+from ._data import Cut, of_a_part
 from ._settings import part_of
 from ._text import quoted
 from ._wording import counted, finite, percentage
@@ -132,5 +132,5 @@ def _conclusion(per_class: list[dict[str, Any]], labels: list[str], matrix: Arra
     if off[taken] > SMALLEST_SHARE:
         whose = f" of class {quoted(labels[worst])}" if same or len(missed) > 1 else ""
         text += f"; {percentage(float(off[taken]))}{whose} are taken for class {quoted(labels[taken])}"
-        text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+        text += of_a_part(cut)
     return text + "."

@@ -33,7 +33,7 @@ def read_columns(X: Any, feature_names: Sequence[str] | None, categorical: Any) 
     ValueError, TypeError
         If it is no table, holds values that are neither numbers nor categories, or the names do not fit.
     """
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
+    if is_frame(X):
         given = tuple(X.iloc[:, j].to_numpy() for j in range(X.shape[1]))
         chosen = tuple(_is_category(X.dtypes.iloc[j]) for j in range(X.shape[1]))
         titles = [str(name) for name in X.columns]
@@ -59,6 +59,11 @@ def read_columns(X: Any, feature_names: Sequence[str] | None, categorical: Any) 
     mask |= np.array([is_text for _, is_text in values])
     numbers = np.ascontiguousarray(np.column_stack([found for found, _ in values]), dtype=np.float64)
     return Columns(numbers, names, mask, given)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether a table is a data frame of pandas."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def _is_category(dtype: Any) -> bool:

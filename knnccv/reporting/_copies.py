@@ -38,11 +38,13 @@ def copies_of_target(table: TableInput) -> list[str]:
 
 
 def copies_note(names: list[str]) -> str:
-    """What the page says about them."""
+    """What the page says about them, if there are any; starts with a space."""
+    if not names:
+        return ""
     listed = ", ".join(quoted(name) for name in names[:MOST_NAMED]) + (", …" if names[MOST_NAMED:] else "")
     if len(names) == 1:
-        return f"The column {listed} says the same as the target; if it is made from it, leave it out"
-    return f"The columns {listed} say the same as the target; if they are made from it, leave them out"
+        return f" The column {listed} says the same as the target; if it is made from it, leave it out."
+    return f" The columns {listed} say the same as the target; if they are made from it, leave them out."
 
 
 def _known(column: Array) -> Array | None:

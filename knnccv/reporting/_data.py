@@ -41,6 +41,11 @@ def subsampled(
     return table.take(np.sort(places)), cut
 
 
+def of_a_part(cut: Cut) -> str:
+    """What a sentence adds if its numbers come from a part of the samples; starts with a space."""
+    return f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+
+
 def studied(table: TableInput, max_items: int, random_state: int) -> tuple[TableInput, Cut]:
     """The rows that are studied: at most `max_items`, and no more than can be afforded."""
     most = check_integer("max_items", max_items, FEWEST_ROWS)
@@ -89,8 +94,7 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
         "classes": classes,
         "target": target,
         "subsample": cut,
-        "conclusion": _conclusion(study, classes, target, cut)
-        + (f" {copies_note(copies)}." if copies else ""),
+        "conclusion": _conclusion(study, classes, target, cut) + copies_note(copies),
     }
 
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_targets, encode_labels, is_missing
+from .._labels import MOST_CLASSES, as_targets, encode_labels, is_missing
 from .._typing import Array
 from .._validation import check_choice
 from ..hvdm import as_array
 from ._columns import read_columns
 
 TASKS = ("classification", "regression")
-MOST_CLASSES = 50
-"""Distinct whole numbers of a target beyond which it counts as a quantity."""
 FEWEST_ROWS = 5
 
 

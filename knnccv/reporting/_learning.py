@@ -13,6 +13,7 @@ from ..designs import Subsample
 from ..driver import complete_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._cost import smallest_training_size
+from ._data import Cut, of_a_part
 from ._lists import enough_depth, keep_lists
 from ._settings import part_of
 from ._study import Study
@@ -150,7 +151,7 @@ def _conclusion(
     known: list[tuple[int, float]],
     extrapolation: dict[str, Any] | None,
     reason: str,
-    cut: dict[str, Any] | None,
+    cut: Cut,
 ) -> str:
     classify = study.task == "classification"
 
@@ -163,8 +164,7 @@ def _conclusion(
         f"From {few:,} to {many:,} training samples the {measure} with K = {best} goes from {said(low)} to "
         f"{said(high)}"
     )
-    if cut is not None:
-        text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)"
+    text += of_a_part(cut)
     if extrapolation is None:
         return f"{text}; it is not extrapolated, since {reason}."
     gain = extrapolation["gain"]

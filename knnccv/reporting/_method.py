@@ -69,7 +69,6 @@ def _notes(study: Study) -> list[str]:
 
 def _versions() -> dict[str, str]:
     import numba
-    import numpy as np
     import scipy
 
     return {

@@ -11,6 +11,7 @@ from typing import Any
 from .._files import written_whole
 from .._version import __version__
 from ._classes import classes_section
+from ._columns import is_frame
 from ._data import data_section, studied
 from ._input import read_input
 from ._items import items_section
@@ -41,8 +42,6 @@ ORDER = (
     "method",
 )
 """Of the keys of `Report.to_dict`."""
-
-
 ENDINGS = (".html", ".htm", ".json")
 """Of the files that `Report.save` writes."""
 
@@ -91,9 +90,7 @@ class Report:
             As `to_html`.
         """
         target = Path(path)
-        if target.suffix.lower() not in ENDINGS:
-            msg = f"path must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {str(target)!r}"
-            raise ValueError(msg)
+        check_ending("path", target)
         as_json = target.suffix.lower() == ".json"
         text = json.dumps(self._content, indent=1, ensure_ascii=False) if as_json else self.to_html()
         with written_whole(target) as part:
@@ -141,6 +138,13 @@ class Report:
         found = [self._content[name] for name in sections]
         lines = [each["conclusion"] for each in found if each is not None]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
+
+
+def check_ending(name: str, path: Path) -> None:
+    """Raise ValueError unless a path, the argument `name`, ends as a page or its numbers do."""
+    if path.suffix.lower() not in ENDINGS:
+        msg = f"{name} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {str(path)!r}"
+        raise ValueError(msg)
 
 
 def report(
@@ -259,7 +263,7 @@ def report_on(
     size = checked_size(train_size, table.n_items)
     study = Study(table, size, n_jobs, random_state)
     wanted = checked_neighbors(n_neighbors, size)
-    labels = list(X.columns) if hasattr(X, "iloc") and hasattr(X, "columns") else None
+    labels = list(X.columns) if is_frame(X) else None
     content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}
 
     def put(section: str, function: Any, *arguments: Any) -> tuple[str, Any]:

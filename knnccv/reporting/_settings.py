@@ -12,7 +12,7 @@ from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
 from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
-from ._data import subsampled
+from ._data import Cut, of_a_part, subsampled
 from ._input import TableInput
 from ._scaling import SCALINGS
 from ._study import Setting, Study
@@ -85,7 +85,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     }
 
 
-def part_of(study: Study, n_items: int, work: str) -> tuple[Study, dict[str, Any] | None]:
+def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
 
     `work` is what would take too long with all samples, in words that end before their number.
@@ -248,7 +248,7 @@ def _conclusion(
     score: float,
     kept: list[dict[str, Any]],
     compared: bool,
-    cut: dict[str, Any] | None,
+    cut: Cut,
 ) -> str:
     n_settings = sum(len(each.n_neighbors) for (_, metric), each in found.items() if metric != OPTIMISTIC)
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
@@ -260,7 +260,7 @@ def _conclusion(
     else:
         text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
         text += f"; {_of_others(n_kept - 1, compared)}"
-    text += f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+    text += of_a_part(cut)
     largest = max(int(each.n_neighbors[-1]) for each in found.values())
     return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
 

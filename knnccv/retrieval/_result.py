@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, html_table, rounded_up
+from .._formatting import bound_text, data_frame, html_table
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
 from .._validation import check_integer
@@ -90,7 +90,7 @@ class RetrievalScore:
 
     def __repr__(self) -> str:
         shown = f"{100 * np.ravel(self.score)[0]:.2f} %" + (" at rank 1" if np.ndim(self.score) else "")
-        return f"<{self.name}: {shown}, error at most {rounded_up(self.error_bound):.1e}>"
+        return f"<{self.name}: {shown}, error at most {bound_text(self.error_bound)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -307,9 +307,7 @@ class Retrieval:
                 shown = ", ".join(f"rank-{r} {100 * found.score[r - 1]:.2f} %" for r in ranks)
             else:
                 shown = f"{100 * found.score:.2f} %"
-            lines.append(
-                f"  {name}: {shown} (error at most {rounded_up(found.error_bound):.1e}){_luck(found)}"
-            )
+            lines.append(f"  {name}: {shown} (error at most {bound_text(found.error_bound)}){_luck(found)}")
         groups = next(iter(self.scores.values())).groups
         if groups is not None:
             lines.append(f"  jackknife: {groups!r}")
@@ -323,9 +321,7 @@ class Retrieval:
             ranks = [r for r in SHOWN_RANKS if r <= len(values)] if np.ndim(found.score) else [1]
             for rank in ranks:
                 title = f"{name} at rank {rank}" if np.ndim(found.score) else name
-                rows.append(
-                    (title, f"{100 * values[rank - 1]:.2f} %", f"{rounded_up(found.error_bound):.1e}")
-                )
+                rows.append((title, f"{100 * values[rank - 1]:.2f} %", bound_text(found.error_bound)))
         queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
         return html_table(
             f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")

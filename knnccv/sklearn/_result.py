@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._formatting import rounded_up
+from .._formatting import bound_text
 from .._validation import fixed_seed
 from ..inference import HalfScores, ScoredHalves, Terms
 from ._request import WeightedSum
@@ -81,7 +81,7 @@ class ExpectedScore(ScoredHalves):
         elif self.deterministic:
             error = " (deterministic)"
         else:
-            error = f" (error at most {rounded_up(self.error_bound):.1e})"
+            error = f" (error at most {bound_text(self.error_bound)})"
         return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
 
     @property

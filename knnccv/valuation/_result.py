@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, rounded_up
+from .._formatting import data_frame, error_phrase
 from .._typing import Array
 from .._validation import lowest
 
@@ -82,12 +82,7 @@ class ItemValues:
 
     def __repr__(self) -> str:
         worst = int(self.least_valuable(1)[0])
-        bound = (
-            f"error at most {rounded_up(self.error_bound):.1e}"
-            if self.certified
-            else "neighbors approximate"
-        )
         return (
             f"<ItemValues of {len(self)} samples ({self.method}, {self.rule}): from "
-            f"{self.values.min():.3g} (sample {worst}) to {self.values.max():.3g}, {bound}>"
+            f"{self.values.min():.3g} (sample {worst}) to {self.values.max():.3g}, {error_phrase(self)}>"
         )
