@@ -14,7 +14,7 @@ from ._typing import Array
 from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
 from .designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
-from .driver import complete_cv, score_rows
+from .driver import complete_cv
 from .episodes import Episodes, expected_episodes, sampled_episodes
 from .kernel import compile_kernel
 from .montecarlo import monte_carlo_cv, screened_cv
@@ -175,12 +175,6 @@ def _warm_sources() -> None:
         ),
     ):
         complete_cv(given, np.arange(40) % 2, "nn", KFold(4))
-
-
-def kept_in() -> str:
-    """The folder in which Numba caches the compiled driver; kernels have caches beside their sources."""
-    stats = getattr(score_rows, "stats", None)  # missing while NUMBA_DISABLE_JIT is set
-    return getattr(stats, "cache_path", None) or "the memory of this process only"
 
 
 def _warm_gallery(gallery: Gallery) -> None:

@@ -199,8 +199,8 @@ def add_warm(commands: Commands) -> None:
         "warm",
         help="compile all kernels ahead of the first use",
         description="Compile the kernels of all built-in variants and engines, once per installation. It "
-        "takes minutes, and later first calls need no compilation. The kernels are cached in the package's "
-        "folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
+        "takes minutes, and later first calls need no compilation. The kernels are kept in the "
+        "user's cache folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
     )
     add_progress(parser)
     parser.set_defaults(run=run_warm)
@@ -289,16 +289,16 @@ def run_reproduce(args: argparse.Namespace) -> int:
 
 def run_warm(args: argparse.Namespace) -> int:
     """Compile all kernels, and print the folder of the cache."""
-    from .._warmup import kept_in, warm
-    from .compiling import Compiling
+    from .._warmup import warm
+    from ..kernel import Compiling, cache_folder
 
     shown = shows_progress(args.progress)
-    with Compiling("knnccv: compiling once (about 2 minutes of processor time)") as compiling:
+    with Compiling("knnccv: compiling once all kernels (about 3 minutes of processor time)") as compiling:
         warm(progress=shown)
     if compiling.functions:
         plural = "" if compiling.functions == 1 else "s"
         print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
     else:
         print("nothing to compile: all kernels are in the cache")
-    print(f"kept in {kept_in()}")
+    print(f"kept in {cache_folder()}")
     return 0

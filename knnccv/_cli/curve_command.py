@@ -173,8 +173,8 @@ def _compute(args: argparse.Namespace, data: Data, rule: Variant, given: dict[st
     from .._parallel import one_bar
     from ..curves import surface
     from ..inference import InferenceWarning
+    from ..kernel import Compiling
     from ..neighbors import SupervisedDistanceWarning
-    from .compiling import Compiling
     from .curve_answer import CurveAnswer
     from .score import COMPILES_ONCE, neighbors_or_features
 

@@ -108,7 +108,7 @@ def run_episodes(args: argparse.Namespace) -> int:
     """Print the exact score of the nearest support, and sampled episodes if they are wanted."""
     from .._parallel import one_bar
     from ..episodes import Episodes, expected_episodes, sampled_episodes
-    from .compiling import Compiling
+    from ..kernel import Compiling
 
     episodes = Episodes(args.n_way, args.n_shot)
     prototypes = args.head == "prototype"
@@ -125,7 +125,7 @@ def run_episodes(args: argparse.Namespace) -> int:
     shown = shows_progress(args.progress)
     name, X, y = _data(args)
     runs = None
-    with Compiling("knnccv: compiling once (about 20 s)"), one_bar(shown):
+    with Compiling("knnccv: compiling once the kernels of episodes (about 20 s)"), one_bar(shown):
         exact = expected_episodes(
             X,
             y,

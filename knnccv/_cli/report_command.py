@@ -166,8 +166,8 @@ def _out(args: argparse.Namespace) -> Path | None:
 
 def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
     """The report, and notes on the table and on the computation."""
+    from ..kernel import Compiling
     from ..reporting import report_on
-    from .compiling import Compiling
 
     how: dict[str, Any]
     if args.file is None:
@@ -188,7 +188,7 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
         how = {"feature_names": table.feature_names, "categorical": categorical, "name": name}
     print_notes(notes)
     with (
-        Compiling("knnccv: compiling once (about a minute)"),
+        Compiling("knnccv: compiling once the kernels of this page (about a minute)"),
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")

@@ -186,8 +186,8 @@ def run_retrieval(args: argparse.Namespace) -> int:
     args.progress = shows_progress(args.progress)
     from .._parallel import one_bar
     from ..inference import InferenceWarning
+    from ..kernel import Compiling
     from ..retrieval import sampled_retrieval
-    from .compiling import Compiling
     from .retrieval_answer import Answer
     from .retrieval_data import other_question, read_question
 
@@ -198,7 +198,7 @@ def run_retrieval(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     with (
         _in_options(),
-        Compiling("knnccv: compiling once (about a minute)") as compiling,
+        Compiling("knnccv: compiling once the kernels of retrieval (about a minute)") as compiling,
         warnings.catch_warnings(record=True) as warned,
         one_bar(args.progress),
     ):

@@ -24,17 +24,18 @@ from ..designs import (
 )
 from ..driver import CompleteCV, complete_cv
 from ..inference import InferenceWarning
-from ..kernel import Variant
+from ..kernel import Compiling, Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..variants import get_variant
 from .certainty import Certainty
-from .compiling import Compiling
 from .options import MIXED_METRICS
 from .score_answer import Answer
 from .score_data import Data
 
-COMPILES_ONCE = "knnccv: compiling once (about 10 s, or 30 s if different labels tie)"
+COMPILES_ONCE = (
+    "knnccv: compiling once the kernels of this rule (about 10 s, or 30 s if different labels tie)"
+)
 """The message when a kernel is not in the cache; the seconds are those of a machine with two processors."""
 
 

@@ -13,6 +13,7 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_variant` defines `Variant`, the base class of every rule.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets.
 - `_compile` compiles kernels and drivers, and runs the same source on Fractions.
+- `_cache` keeps the compiled code on disk, and `_compiling` says that compiling takes time.
 
 The driver takes kernels as first-class functions of one type (`KERNEL`), so that the compiled driver is
 the same for every variant, built in or third-party, and is compiled and cached once. The indirect call
@@ -25,6 +26,7 @@ from .._typing import Array as Array
 from .._typing import Kernel as Kernel
 from .._validation import check_choice as check_choice
 from .._validation import check_integer as check_integer
+from ._cache import cache_folder as cache_folder
 from ._compile import FALSE as FALSE
 from ._compile import TRUE as TRUE
 from ._compile import ZERO as ZERO
@@ -34,6 +36,7 @@ from ._compile import compile_distance_kernel as compile_distance_kernel
 from ._compile import compile_driver as compile_driver
 from ._compile import compile_joint_kernel as compile_joint_kernel
 from ._compile import compile_removal_kernel as compile_removal_kernel
+from ._compiling import Compiling as Compiling
 from ._read_as import read_as
 from ._signature import ARGUMENTS as ARGUMENTS
 from ._signature import CONSTRAINTS as CONSTRAINTS

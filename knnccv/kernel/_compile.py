@@ -12,6 +12,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
+from ._cache import KernelCache
+from ._compiling import note_long_compiling
 from ._signature import (
     ARGUMENTS,
     DECIDE_ARGUMENTS,
@@ -30,17 +32,18 @@ TRUE: Any = np.bool_(True)
 FALSE: Any = np.bool_(False)
 """Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
 _compiling = threading.Lock()
+note_long_compiling()
 
 
 def jit(function: Kernel) -> Kernel:
     """Compile a kernel or its helper: serial, without the GIL, cached, strict IEEE arithmetic.
 
-    Numba cannot cache a function without a source file, such as one typed into a session.
+    The cache knows everything that the function contains (`_cache`); Numba's own knows its file only.
     """
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True)(function)
+    compiled: Kernel = numba.njit(nogil=True)(function)
+    if isinstance(compiled, Dispatcher):  # not while NUMBA_DISABLE_JIT is set
+        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+    return compiled
 
 
 def as_python(function: Kernel) -> Kernel:

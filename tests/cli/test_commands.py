@@ -26,6 +26,7 @@ from knnccv import (
 from knnccv.__main__ import main
 from knnccv._cli import commands, score
 from knnccv.datasets import uci_names
+from knnccv.kernel import cache_folder
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_first_score_says_that_it_compiles_and_a_second_one_does_not(capsys, m
     monkeypatch.setattr(score, "_compile", compile_something)
     assert main(["score", *QUICK, "--json"]) == 0
     found = capsys.readouterr()
-    assert re.fullmatch(r"knnccv: compiling once \(about \d+ s.*\)\n", found.err)
+    assert re.fullmatch(r"knnccv: compiling once the kernels of this rule \(about \d+ s.*\)\n", found.err)
     assert json.loads(found.out)["variant"] == "nn"
 
 
@@ -114,7 +115,7 @@ def test_warm_says_what_it_did_and_where_it_is(run, monkeypatch, compiles):
         r"1 function compiled in \d+ s" if compiles else "nothing to compile: all kernels are in the cache"
     )
     assert re.match(said, out)
-    assert out.endswith(f"kept in {_warmup.kept_in()}\n")
+    assert out.endswith(f"kept in {cache_folder()}\n")
 
 
 def test_an_interrupted_command(run, monkeypatch):

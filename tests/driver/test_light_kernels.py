@@ -16,11 +16,10 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv._cli.compiling import Compiling
 from knnccv.driver import _kind_scorer, _trials
 from knnccv.driver._light_kernels import light_kernels
 from knnccv.driver._problem import validate_problem
-from knnccv.kernel import compile_kernel, jit
+from knnccv.kernel import Compiling, compile_kernel, jit
 from knnccv_variants.votes import KNN
 
 needs_compiler = pytest.mark.skipif(

@@ -392,7 +392,7 @@ def test_warm_compiles_everything():
         "cold = [kernel.__name__ for kernel in kernels if not kernel.signatures]\n"
         "assert not cold, cold\n"
         "import numpy as np\n"
-        "from knnccv._cli.compiling import Compiling\n"
+        "from knnccv.kernel import Compiling\n"
         "from knnccv import KFold, StratifiedKFold, complete_cv, monte_carlo_cv, surface\n"
         "rng = np.random.default_rng(0)\n"
         "with Compiling('compiled after all') as compiling:\n"
