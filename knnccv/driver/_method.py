@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .._typing import Array, Kernel
 from ..designs import GroupTrainingSets
 from ..kernel import Task, Variant
+from ..neighbors import Neighbors
 from ._problem import ScoringProblem
 from ._sampling import Sampling
 
@@ -46,6 +47,21 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
                 f"has as many samples as decide, got {most} with a training set of {least}"
             )
             raise ValueError(msg)
+
+
+def check_distances(problem: ScoringProblem, neighbors: Neighbors, method: str) -> None:
+    """Raise ValueError if the rule would get distances by this method, and only the order is known."""
+    rule = problem.variant
+    blind = not sees_distances(problem) if is_exact(problem, method) else rule.decision() is None
+    if neighbors.measured or blind or not rule.needs_distances(**problem.parameters):
+        return
+    weights = problem.parameters.get("weights")
+    which = "" if weights is None else f" with weights={weights!r}"
+    msg = (
+        f"pass Neighbors.from_lists(indices, distances): variant {rule.name!r}{which} needs distances, but "
+        f"{neighbors!r} hold only the order of the neighbors; rules of the order, such as 'knn', need none"
+    )
+    raise ValueError(msg)
 
 
 def of_groups(problem: ScoringProblem) -> bool:

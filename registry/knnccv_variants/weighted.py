@@ -15,7 +15,7 @@ from knnccv.kernel import Tables, Task, Variant, jit, read_as
 from ._cells import cells_by_class, classes_of
 from ._loss import check_loss, largest_loss, loss_table, score_of
 from ._outcomes import MARGIN, Rule, next_cells, reach_of, reach_of_ranks, vote_outcome
-from ._weight_functions import FUNCTION, RANKS, SOFTMAX, depends_on_pair, fill_weights, pair_weight
+from ._weight_functions import FUNCTION, RANKS, SOFTMAX, UNIFORM, depends_on_pair, fill_weights, pair_weight
 from ._weight_parameters import (
     MAX_EXPONENT,
     MAX_STEPS,
@@ -229,6 +229,10 @@ class Weighted(Variant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
+
+    def needs_distances(self, **parameters: Any) -> bool:
+        """True for all weights but those of the ranks, and equal ones."""
+        return settled_form(parameters) not in (RANKS, UNIFORM)
 
     def prepares_distances(self, **parameters: Any) -> bool:
         """True for a function, and where distances below 0 have no meaning."""

@@ -225,6 +225,10 @@ class WeightedRegression(Variant):
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
 
+    def needs_distances(self, **parameters: Any) -> bool:
+        """True for all weights but those of the ranks, and equal ones."""
+        return settled_form(parameters) not in (RANKS, UNIFORM)
+
     def prepares_distances(self, **parameters: Any) -> bool:
         """True for a function, and where distances below 0 have no meaning."""
         return callable(parameters["weights"]) or not is_signed(parameters)
