@@ -164,7 +164,7 @@ class WeightedRegression(Variant):
     normalize : bool
         True: the weights are divided by their sum. False: by K, for weights that depend on a sample's own
         distance alone and are bounded: "uniform", "softmax" exp((1 - d) / temperature), and kernels with a
-        bandwidth.
+        bandwidth; where all K weights are 0 the prediction is 0.
     max_steps : int
         A sample whose score takes more steps is not computed exactly but sampled. Weights of ranks, and
         weights that are not normalized, take no such steps.

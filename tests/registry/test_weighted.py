@@ -1,5 +1,7 @@
 """Weighted votes and weighted regression against the enumeration of all training sets, and scikit-learn."""
 
+from pathlib import Path
+
 import naive
 import naive_weighted
 import numpy as np
@@ -124,6 +126,21 @@ def test_errors_equal_the_enumeration(seed, form):
         )  # fmt: skip
         expected = naive_weighted.mean_score(distances, [0] * len(y), listed, score, needed, ties, "pooled")
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["triangular", "epanechnikov", "biweight", "triweight", "cosine"])
+def test_neighbors_beyond_the_bandwidth(kernel):
+    """On the page and in the rule: all count alike, and where weights are not normalized none counts."""
+    X, y = np.array([[0.0], [3.0], [7.0]]), np.array([5.0, 1.0, 2.0])
+    asked = {"cv": LeaveOut(1), "n_neighbors": 2, "weights": kernel, "bandwidth": 2.0, "n_draws": 2}
+    for method in ("exact", "sampled"):
+        alike = complete_cv(X, y, "weighted_regression", method=method, **asked)
+        assert alike.per_item == pytest.approx([3.5**2, 2.5**2, 1])
+        none = complete_cv(X, y, "weighted_regression", method=method, normalize=False, **asked)
+        assert none.per_item.tolist() == [25, 1, 4]
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "rules.md").read_text(encoding="utf-8")
+    said = "Where all K weights are 0, all K count alike; with `normalize=False` the prediction is then 0"
+    assert said in " ".join(page.split())
 
 
 def by_scikit_learn(estimator, X, y, training, x):
