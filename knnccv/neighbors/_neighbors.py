@@ -241,6 +241,7 @@ class Neighbors(FromPairs):
         -------
         indices : int32 ndarray of shape (n_items, n_neighbors)
         distances : float64 ndarray of shape (n_items, n_neighbors)
+            For lists without distances their positions 0, 1, …
 
         Raises
         ------
