@@ -151,6 +151,7 @@ def bootstrap_score(
         labels=problem.targets,
         certified=not near.approximate,
         seconds=time.perf_counter() - started,
+        _slack=known,
     )
 
 

@@ -83,6 +83,7 @@ class BootstrapScore:
     labels: Array
     certified: bool
     seconds: float
+    _slack: float  # as `resubstitution_error_bound`, finite for approximate neighbors as well
 
     @property
     def score_632(self) -> float:
@@ -94,13 +95,15 @@ class BootstrapScore:
         """The relative overfitting rate R, from 0 to 1 (Efron & Tibshirani 1997, eq. 28, clipped as in 31).
 
         The share of the way from the apparent error to the error without information that the out-of-bag
-        error is. 0 if the out-of-bag error, or the one without information, is not the larger one.
+        error is. 0 if the out-of-bag error is not the larger one, or the one without information is not by
+        more than the error bounds of both.
         """
         apparent, left_out, uninformed = map(
             self._error, (self.resubstitution, self.oob, self.no_information)
         )
-        left_out = min(left_out, uninformed)
-        return (left_out - apparent) / (uninformed - apparent) if left_out > apparent else 0.0
+        if left_out <= apparent or uninformed - apparent <= 2 * self._slack:
+            return 0.0
+        return (min(left_out, uninformed) - apparent) / (uninformed - apparent)
 
     @property
     def score_632_plus(self) -> float:

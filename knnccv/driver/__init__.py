@@ -49,6 +49,7 @@ from ._halves import (
 )
 from ._influence_result import Influence
 from ._kind_scorer import known_set_scorer
+from ._method import InexactError
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
@@ -73,6 +74,7 @@ __all__ = [
     "BlockScorer",
     "CompleteCV",
     "HalvesRequest",
+    "InexactError",
     "Influence",
     "RemovalKernels",
     "SampledCV",

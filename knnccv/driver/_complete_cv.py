@@ -12,7 +12,7 @@ from .._validation import check_bool, check_tol
 from ..kernel import Variant
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._evaluation import NeighborEvaluation
-from ._method import check_method
+from ._method import check_distances, check_method
 from ._problem import validate_problem
 from ._result import CompleteCV
 from ._sampling import check_sampling
@@ -131,6 +131,7 @@ def complete_cv(
         y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method
     )
     check_method(problem, sampling.method, exact)
+    check_distances(problem, neighbors, sampling.method)
     warn_label_leakage(neighbors, problem.smallest_train)
     if exact and neighbors.approximate:
         msg = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,13 @@ from .._typing import Array
 from ..designs import GroupTrainingSets
 from ..inference import HalfScores
 from ..kernel import Variant
-from ..neighbors import Neighbors
 from ._confusion import expected_confusion
 from ._decoupled import sampled_scores
 from ._exact import exact_scores
 from ._halves import check_request, halves_of
 from ._influence import influence
 from ._influence_result import Influence
-from ._method import is_exact, may_be_sampled, sees_distances, tested_scores
-from ._problem import ScoringProblem
+from ._method import Computation, is_exact, sees_distances, tested_scores
 from ._result import CompleteCV
 from ._sampled_result import summarize_sampled
 from ._sampling import Sampling
@@ -36,16 +33,8 @@ from ._tie_report import TieReport
 
 
 @dataclass(frozen=True)
-class NeighborEvaluation:
-    """A problem, the neighbors that it is solved with, and the options of the computation."""
-
-    problem: ScoringProblem
-    neighbors: Neighbors
-    tol: float
-    exact: bool
-    n_jobs: int | None
-    tie_order: int = 0
-    sampling: Sampling | None = None
+class NeighborEvaluation(Computation):
+    """A computation that can be repeated with other parameters."""
 
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters; the neighbors keep their lists."""
@@ -80,7 +69,6 @@ class NeighborEvaluation:
         rows = np.arange(self.neighbors.n_items)
         if known is not None:
             rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]
-            sampling = may_be_sampled(self.problem, sampling, rows)
         assert sampling is not None
         drawn = sampled_scores(
             self.problem,
@@ -156,16 +144,8 @@ class NeighborEvaluation:
         )
 
     def _scores(self, keep: bool, executor: ExecutorLike | None, progress: bool = False) -> Scores:
-        floating = partial(
-            float_scores,
-            self.problem,
-            self.neighbors,
-            self.tol,
-            n_jobs=self.n_jobs,
-            tie_order=self.tie_order,
-        )
         if not self.exact:
-            return floating(keep=keep, executor=executor, progress=progress)
+            return float_scores(self, keep=keep, executor=executor, progress=progress)
         # Ties are counted in the lists of the floating-point mode, so that both modes agree.
         found = exact_scores(self.problem, self.neighbors)
-        return replace(found, tied=floating(kernel=no_score).tied)
+        return replace(found, tied=float_scores(self, kernel=no_score).tied)

@@ -28,8 +28,9 @@ class FurtherResults:
         Raises
         ------
         ValueError
-            If the design or the rule is impossible without some sample, several groups are left out, the
-            score is no mean (regression's variance), or the result was pickled or copied.
+            If the design or the rule is impossible without some sample, or a class with target priors is
+            then not tested; if several groups are left out, the score is no mean (regression's variance),
+            or the result was pickled or copied.
 
         Examples
         --------

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from .._typing import Array, Kernel
 from ..designs import GroupTrainingSets
 from ..kernel import Task, Variant
+from ..neighbors import Neighbors
 from ._problem import ScoringProblem
 from ._sampling import Sampling
 
 SINGLE_SETS = (None, "error", "prediction")
 """Parts of a regression whose value over all training sets is the mean over single ones."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A problem, the neighbors that it is solved with, and the options of the computation."""
+
+    problem: ScoringProblem
+    neighbors: Neighbors
+    tol: float
+    exact: bool
+    n_jobs: int | None
+    tie_order: int = 0
+    sampling: Sampling | None = None
+
+
+class InexactError(ValueError):
+    """There is no exact score; the message says why."""
 
 
 def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
@@ -48,6 +69,21 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
             raise ValueError(msg)
 
 
+def check_distances(problem: ScoringProblem, neighbors: Neighbors, method: str) -> None:
+    """Raise ValueError if the rule would get distances by this method, and only the order is known."""
+    rule = problem.variant
+    blind = not sees_distances(problem) if is_exact(problem, method) else rule.decision() is None
+    if neighbors.measured or blind or not rule.needs_distances(**problem.parameters):
+        return
+    weights = problem.parameters.get("weights")
+    which = "" if weights is None else f" with weights={weights!r}"
+    msg = (
+        f"pass Neighbors.from_lists(indices, distances): variant {rule.name!r}{which} needs distances, but "
+        f"{neighbors!r} hold only the order of the neighbors; rules of the order, such as 'knn', need none"
+    )
+    raise ValueError(msg)
+
+
 def of_groups(problem: ScoringProblem) -> bool:
     """Return True if whole groups are left out."""
     return isinstance(problem.training_sets[0], GroupTrainingSets)
@@ -75,26 +111,27 @@ def tested_scores(problem: ScoringProblem) -> Array:
     return tested
 
 
-def may_be_sampled(problem: ScoringProblem, sampling: Sampling | None, rows: Array) -> Sampling:
-    """The arguments of the sampling of samples that the kernel has left out.
+def needs_all(given: Computation) -> bool:
+    """Return True if the kernel may leave samples out, and these may not be sampled."""
+    allowed = given.sampling is not None and given.sampling.method != "exact"
+    return sees_distances(given.problem) and not (allowed and given.problem.variant.decision() is not None)
 
-    Raises
-    ------
-    ValueError
-        If they may not be sampled, or the rule has no function `decide`.
-    """
-    name, some = problem.variant.name, f"{len(rows)} of {len(problem.labels.codes)} samples"
-    left = (
-        f"variant {name!r} cannot score {some} exactly (the first is sample {rows[0]}): its "
-        "kernel does not serve these parameters, or would take too long"
+
+def check_complete(given: Computation, rows: Array, scores: Array) -> None:
+    """Raise InexactError if the kernel has left one of these samples out; `scores` (n_kinds, n_rows)."""
+    problem, sampling = given.problem, given.sampling
+    left = np.flatnonzero((np.isnan(scores) & tested_scores(problem)[:, rows]).any(axis=0))
+    if not len(left):
+        return
+    msg = (
+        f"variant {problem.variant.name!r} cannot score sample {rows[left[0]]} exactly: its kernel does "
+        "not serve these parameters, or would take too long"
     )
     if sampling is None or sampling.method == "exact":
-        msg = f"{left}; method='auto' estimates these scores from random training sets"
-        raise ValueError(msg)
-    if problem.variant.decision() is None:
-        msg = f"{left}, and it has no function decide to estimate these scores"
-        raise ValueError(msg)
-    return sampling
+        msg += "; method='auto' estimates such scores from random training sets"
+    else:
+        msg += ", and it has no function decide to estimate the score"
+    raise InexactError(msg)
 
 
 def kernels_of(rule: Variant, tasks: Sequence[Task]) -> tuple[list[Kernel], bool]:

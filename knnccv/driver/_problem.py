@@ -195,7 +195,7 @@ def validate_problem(
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
     weights = design.item_weights(labels, average) or weights_of(training_sets, labels, average)
-    _check_tested(average, weights, labels, design)
+    check_tested(average, weights, labels, design)
     problem = ScoringProblem(
         rule,
         settings,
@@ -230,7 +230,7 @@ def _has_other_way(rule: Variant, task: Task, method: str | None) -> bool:
     return False
 
 
-def _check_tested(average: Any, weights: Any, labels: EncodedLabels, design: Design) -> None:
+def check_tested(average: Any, weights: Any, labels: EncodedLabels, design: Design) -> None:
     """Raise ValueError if a class is never tested and so cannot have its share."""
     if not isinstance(average, Mapping):
         return

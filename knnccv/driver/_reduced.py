@@ -11,7 +11,8 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._typing import Array
 from ..designs import LeaveGroupsOut, TrainingSets
-from ._problem import ScoringProblem, weights_of
+from ._priors import check_labels_of
+from ._problem import ScoringProblem, check_tested, weights_of
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,10 @@ def _split(
         if too_many or kind.n_test <= 0:
             msg = f"{design!r} leaves none of {len(labels.codes)} samples to test"
             raise ValueError(msg)
-    given = design.item_weights(labels, problem.average)
-    return kinds, given or weights_of(kinds, labels, problem.average)
+    check_labels_of(problem.average, labels, True, problem.variant.name)
+    weights = design.item_weights(labels, problem.average) or weights_of(kinds, labels, problem.average)
+    check_tested(problem.average, weights, labels, design)
+    return kinds, weights
 
 
 def labels_without(labels: EncodedLabels, item: int) -> EncodedLabels:

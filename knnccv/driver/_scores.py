@@ -22,7 +22,7 @@ from ._joint_scorer import JointScorer, joint_scorer
 from ._kind_scorer import KindScorer
 from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
 from ._light_kernels import compile_first, light_kernels
-from ._method import kernels_of
+from ._method import Computation, check_complete, kernels_of, needs_all
 from ._problem import ScoringProblem
 from ._rows import (
     SCORE_ROWS,
@@ -155,12 +155,8 @@ class BlockScorer:
 
 
 def float_scores(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    tol: float,
+    given: Computation,
     *,
-    n_jobs: int | None,
-    tie_order: int,
     keep: bool = False,
     executor: ExecutorLike | None = None,
     progress: bool = False,
@@ -169,7 +165,15 @@ def float_scores(
     """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
 
     The variant's kernels are used unless another `kernel` is given.
+
+    Raises
+    ------
+    InexactError
+        At the first sample that the kernel leaves out and that may not be sampled.
     """
+    problem, neighbors, tol = given.problem, given.neighbors, given.tol
+    n_jobs, tie_order = given.n_jobs, given.tie_order
+    complete = kernel is None and needs_all(given)
     scorer: Any
     if isinstance(problem.design, LeaveGroupsOut):
         scorer = group_scorer(problem, neighbors, tol, kernel=kernel)
@@ -214,6 +218,9 @@ def float_scores(
                 near, neighbors.rows_at_once(depth), depth, cache is not None
             ):
                 scores[:, block], tails[:, block], tied[block] = found
+                if complete:
+                    last = (tails[:, block] <= tol / 2) | (depth >= neighbors.max_depth)
+                    check_complete(given, block, np.where(last, found[0], 0.0))
                 if cache is not None and lists is not None:
                     cache.put(block, lists)
             if cache is not None:

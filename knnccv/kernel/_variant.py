@@ -235,6 +235,13 @@ class Variant(ABC):
         """The function `decide` itself, or None."""
         return _unbound(type(self), "decide")
 
+    def needs_distances(self, **parameters: Any) -> bool:
+        """Return True if a function that gets distances reads them, as it is assumed by default.
+
+        Then neighbor lists without distances are refused.
+        """
+        return True
+
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
         """Turn the distances of drawn training samples into what `decide` gets in their place.
 

@@ -162,7 +162,7 @@ class Neighbors(FromPairs):
             use.
         distances : array or dask array of shape (n_items, depth), optional
             Their distances, small = near; equal distances are ties. Without them the order of `indices` is
-            kept, and no samples tie.
+            kept, no samples tie, and rules that weigh by distance are refused.
         approximate : bool, default False
             Whether nearer samples may be missing in the lists, as in those of faiss, hnswlib, pynndescent
             or cuVS. Results are then marked: ``certified`` is False, and ``error_bound`` infinite. See
@@ -241,6 +241,7 @@ class Neighbors(FromPairs):
         -------
         indices : int32 ndarray of shape (n_items, n_neighbors)
         distances : float64 ndarray of shape (n_items, n_neighbors)
+            For lists without distances their positions 0, 1, …
 
         Raises
         ------

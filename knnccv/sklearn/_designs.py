@@ -15,7 +15,7 @@ from .._labels import EncodedLabels, labels_of
 from .._training_set_count import magnitude
 from .._typing import Array
 from ..designs import Design, KFold, StratifiedKFold, TrainingSets, merge_folds, n_train_in_half
-from ._estimators import InexactError
+from ..driver import InexactError
 
 MAX_PATTERNS = 1_000
 """The largest number of patterns of class counts that are evaluated one by one."""

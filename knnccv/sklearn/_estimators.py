@@ -11,6 +11,7 @@ import numpy as np
 from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
+from ..driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
 from ._weights import weights_of
 
@@ -18,10 +19,6 @@ _KNOWN = set(NAMES) | set(ALIASES)
 # Without one of these parameters, scikit-learn estimates it from the compared samples.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
 _MAX_ITEMS = 20_000  # for which all distances are held in memory
-
-
-class InexactError(ValueError):
-    """The expectation has no closed form in knnccv; the message says why."""
 
 
 def needs_sklearn() -> None:

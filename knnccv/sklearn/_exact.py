@@ -11,10 +11,10 @@ import numpy as np
 from .._labels import EncodedLabels, encode_labels
 from .._training_set_count import magnitude
 from ..designs import Design, LeaveGroupsOut
-from ..driver import CompleteCV, complete_cv
+from ..driver import CompleteCV, InexactError, complete_cv
 from ._class_counts import MAX_COUNTS, ByClassCounts, n_class_counts
 from ._designs import Folds, StratifiedShuffle
-from ._estimators import InexactError, Rule
+from ._estimators import Rule
 from ._groups import Target, score_splits
 from ._request import Expectation, ScoreRequest, WeightedSum
 from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed

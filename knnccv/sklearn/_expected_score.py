@@ -10,9 +10,9 @@ import numpy as np
 from .._parallel import check_pool, one_bar
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
-from ..driver import check_n_draws
+from ..driver import InexactError, check_n_draws
 from ._draws import Draws, as_generator
-from ._estimators import InexactError, as_target, needs_sklearn
+from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, Expectation, ScoreRequest
 from ._result import ExpectedScore

@@ -10,9 +10,10 @@ import numpy as np
 
 from .._parallel import counted
 from .._typing import Array
+from ..driver import InexactError
 from ..kernel import jit
 from ..neighbors import Neighbors
-from ._estimators import InexactError, Rule
+from ._estimators import Rule
 from ._scoring import Measure
 from ._splitters import GroupLaw
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ._estimators import InexactError, length_of
+from ..driver import InexactError
+from ._estimators import length_of
 
 SINGLE_ROWS = 64
 """The number of rows that are transformed one by one."""

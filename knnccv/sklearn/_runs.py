@@ -11,7 +11,8 @@ import numpy as np
 from .._parallel import counted, shared_bar
 from .._training_set_count import magnitude
 from .._typing import Array
-from ._estimators import InexactError, too_many
+from ..driver import InexactError
+from ._estimators import too_many
 from ._request import Expectation, ScoreRequest
 from ._scoring import read_scoring
 from ._splitters import GroupLaw, ListedLaw, Split, is_random, listed, reseeded

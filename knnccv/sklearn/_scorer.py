@@ -12,9 +12,9 @@ import numpy as np
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
-from ..driver import TIES, check_n_draws
+from ..driver import TIES, InexactError, check_n_draws
 from ._draws import Draws
-from ._estimators import InexactError, as_target, length_of, needs_sklearn
+from ._estimators import as_target, length_of, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, ScoreRequest
 from ._scoring import is_costs, several

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import as_reals
-from ._estimators import InexactError
+from ..driver import InexactError
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "

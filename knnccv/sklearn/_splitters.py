@@ -19,8 +19,8 @@ import numpy as np
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
 from ..designs import Design
+from ..driver import InexactError
 from ._designs import Folds, Shares, StratifiedShuffle, as_ints
-from ._estimators import InexactError
 
 Split = tuple[Array, Array]
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import WRONG_WAY
+from ..driver import InexactError
 from ..neighbors import SupervisedDistanceWarning
-from ._estimators import InexactError, Rule, length_of, read_rule
+from ._estimators import Rule, length_of, read_rule
 from ._probes import agree, fit_transform, ignores_seed, transform_rows, uses_labels
 
 _HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_score, instead of folds"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from .._typing import Array
 from ..designs import Design
-from ..driver import CompleteCV, SampledCV, complete_cv
+from ..driver import CompleteCV, InexactError, SampledCV, complete_cv
 from ._draws import Draws
-from ._estimators import InexactError, Rule
+from ._estimators import Rule
 from ._scoring import Measure
 
 
@@ -31,26 +32,27 @@ def weighted_scores(
     options |= {"n_neighbors": rule.n_neighbors, "weights": rule.weights}
     found = []
     for number, column in enumerate(columns):
-        drawn: dict[str, Any] = {"n_draws": 2}  # they tell whether any sample needs draws
+        score = partial(complete_cv, rule.neighbors, column, variant, design, **options)
         if draws is not None:
-            drawn = {"n_draws": draws.n_draws, "random_state": draws.seed(number)}
-        result = complete_cv(rule.neighbors, column, variant, design, method="auto", **drawn, **options)
-        if draws is None and isinstance(result, SampledCV):
-            raise InexactError(_why_inexact(rule, result))
-        found.append(result)
+            found.append(score(n_draws=draws.n_draws, random_state=draws.seed(number)))
+            continue
+        try:
+            found.append(score(method="exact"))
+        except InexactError as error:
+            score(method="sampled", n_draws=2)  # an error if these weights are not allowed
+            raise InexactError(_why_inexact(rule)) from error
     return tuple(found)
 
 
-def _why_inexact(rule: Rule, result: SampledCV) -> str:
-    some = f"{result.n_sampled} of {len(result.per_item)} samples"
+def _why_inexact(rule: Rule) -> str:
     if callable(rule.weights):
-        reason = f"is a function, which the exact computation cannot call for {some}"
+        reason = "is a function, which the exact computation cannot call"
     else:
         reason = (
             f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training samples "
-            f"can be counted, but {some} have too many of them"
+            "can be counted, but some samples have too many of them"
         )
-    return f"{rule.weights_in_words} {reason}; method='auto' draws training sets for each of these samples"
+    return f"{rule.weights_in_words} {reason}; method='auto' draws training sets for these samples"
 
 
 def std_error_of(results: Sequence[CompleteCV], weights: Sequence[float]) -> tuple[float, int]:

@@ -224,9 +224,16 @@ def next_cells(cells, n_classes):
 @jit
 def reach_of(cells, following, pair_weights, factors, n_votes):
     """``reach[j, r]``: the votes of the r nearest samples of cell j's class, from cell j on."""
-    n_cells = len(cells.kind)
-    reach = np.zeros((n_cells, n_votes + 1))
-    for j in range(n_cells - 1, -1, -1):
+    reach = np.zeros((len(cells.kind), n_votes + 1))
+    fill_reach(cells, following, pair_weights, factors, 0, reach)
+    return reach
+
+
+@jit
+def fill_reach(cells, following, pair_weights, factors, start, reach):
+    """Fill `reach_of` from the cell `start` on."""
+    n_cells, n_votes = len(cells.kind), reach.shape[1] - 1
+    for j in range(n_cells - 1, start - 1, -1):
         c, count = cells.kind[j], cells.size[j]
         one = pair_weights[j] * factors[c]
         after = following[c, j + 1]
@@ -234,7 +241,6 @@ def reach_of(cells, following, pair_weights, factors, n_votes):
             reach[j, r] = one * min(r, count)
             if r > count and after < n_cells:
                 reach[j, r] += reach[after, r - count]
-    return reach
 
 
 @jit

@@ -27,6 +27,12 @@ FORMS = {
 
 SIGNED = (UNIFORM, SOFTMAX, DUDANI, RANKS, FUNCTION)
 """The weights that have a meaning for negative distances."""
+MAX_EXPONENT = 600.0
+"""Of softmax weights that are relative to the nearest of the list; of longer lists, to that of the set."""
+TINY = 2.0**-600
+"""Inverses of smaller distances are scaled, so that no sum of K of them and no product overflows."""
+SCALED_BASE = 2.0**-474
+"""By this power of 2, which changes no digit."""
 
 
 @jit
@@ -49,18 +55,29 @@ def kernel_value(form, u):
 
 
 @jit
-def pair_weight(form, distance, nearest, scale):
+def base_of(form, distances, n):
+    """The distance that has the weight 1 in `pair_weight`, for the `n` first of ascending distances."""
+    if form != INVERSE:
+        return distances[0]
+    for t in range(n):
+        if distances[t] > 0:
+            return 1.0 if distances[t] >= TINY else SCALED_BASE
+    return 1.0
+
+
+@jit
+def pair_weight(form, distance, base, scale):
     """The weight of a sample where it depends on its own distance alone, up to a common factor.
 
-    `nearest` is the distance that has the softmax weight 1. The inverse of 0 is infinity. `scale` is the
-    temperature or the bandwidth.
+    `base` is the distance that has the weight 1, for "softmax" and "inverse". The inverse of 0 is infinity.
+    `scale` is the temperature or the bandwidth.
     """
     if form == UNIFORM:
         return 1.0
     if form == INVERSE:
-        return np.inf if distance == 0 else 1 / distance
+        return np.inf if distance == 0 else base / distance
     if form == SOFTMAX:
-        return math.exp((nearest - distance) / scale)
+        return math.exp((base - distance) / scale)
     return kernel_value(form, distance / scale)
 
 
@@ -86,8 +103,9 @@ def fill_weights(form, distances, n, scale, ranks, weights):
         for t in range(n):
             weights[t] = distances[n - 1] - distances[t]
     elif depends_on_pair(form, scale):
+        base = base_of(form, distances, n)
         for t in range(n):
-            weights[t] = pair_weight(form, distances[t], distances[0], scale)
+            weights[t] = pair_weight(form, distances[t], base, scale)
     else:
         bandwidth = distances[n]
         for t in range(n):

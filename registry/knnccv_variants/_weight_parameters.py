@@ -18,8 +18,6 @@ TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
 MAX_STEPS = 200_000
 """The default of `max_steps`: a few milliseconds."""
-MAX_EXPONENT = 600.0
-"""Of softmax weights, relative to the nearest sample's."""
 LARGEST = 1e100  # so that no sum or product of weights overflows
 SHOWN = "'" + "', '".join(FORMS) + "'"
 

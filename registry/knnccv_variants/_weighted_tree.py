@@ -17,15 +17,17 @@ from knnccv.kernel import jit
 from knnccv.sampling import fill_hypergeometric
 
 from ._outcomes import (
+    MARGIN,
     UNSETTLED,
     fill_near,
+    fill_reach,
     outcome_of,
     score_near,
     settled_order,
     settled_votes,
     squared_error,
 )
-from ._weight_functions import RANKS
+from ._weight_functions import MAX_EXPONENT, RANKS, SOFTMAX, pair_weight
 
 NEGLIGIBLE = 1e-14
 """The total probability of the branches that a walk leaves out. `rounding_allowance` covers it: for two
@@ -72,6 +74,9 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     numbers of samples and of training samples. Branches with many of the nearest samples come first. They
     have large probabilities and few branches of their own, so that the share that is done bounds the time
     that is needed, roughly: hopeless walks end early.
+
+    Softmax weights that would be 0 for lack of smaller numbers are relative to the nearest sample of the
+    training set: they change whenever the path starts at another cell.
     """
     n_cells = len(cells.kind)
     walk = new_walk(n_cells)
@@ -90,6 +95,10 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     following, reach, margin = rule.following, rule.reach, rule.margin
     by_bound = by_pair or form == RANKS
     for_votes = len(scores) > 0
+    base = 0  # the cell that has the weight 1
+    far = form == SOFTMAX and not cells.distance[n_cells - 1] - cells.distance[0] <= MAX_EXPONENT * scale
+    if far:
+        margin = MARGIN
     least = np.zeros(n_cells, np.int64)
     drawn = np.zeros(len(n_train), np.int64)
     start_of_law = np.zeros(n_cells + 1, np.int64)
@@ -199,9 +208,22 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
         if taken[j] > 0:
             path[on_path[j]] = j
             on_path[j + 1] += 1
+            if far and on_path[j] == 0 and j > base:
+                base = j
+                steps += n_cells - j
+                _weigh_again(cells, rule, base)
         chosen[j + 1] = chosen[j] + taken[j]
         probability[j + 1] = probability[j] * laws[start_of_law[j] + taken[j]]
         j += 1
+
+
+@jit
+def _weigh_again(cells, rule, base):
+    """Make the weights of the cells from `base` on relative to this cell."""
+    for j in range(base, len(cells.kind)):
+        rule.pair_weights[j] = pair_weight(rule.form, cells.distance[j], cells.distance[base], rule.scale)
+    if len(rule.scores) > 0:
+        fill_reach(cells, rule.following, rule.pair_weights, rule.factors, base, rule.reach)
 
 
 @jit

@@ -15,9 +15,8 @@ from knnccv.kernel import Tables, Task, Variant, jit, read_as
 from ._cells import cells_by_class, classes_of
 from ._loss import check_loss, largest_loss, loss_table, score_of
 from ._outcomes import MARGIN, Rule, next_cells, reach_of, reach_of_ranks, vote_outcome
-from ._weight_functions import FUNCTION, RANKS, SOFTMAX, depends_on_pair, fill_weights, pair_weight
+from ._weight_functions import FUNCTION, RANKS, UNIFORM, base_of, depends_on_pair, fill_weights, pair_weight
 from ._weight_parameters import (
-    MAX_EXPONENT,
     MAX_STEPS,
     TEMPERATURE,
     check_weights,
@@ -68,12 +67,7 @@ def _score(order, distances, labels, target, constraints, stratified):
     if len(classes) == 1:
         return score_of(constraints.table, own_class, classes[0], 1.0)
     scale = constraints.numbers[0]
-    deepest = distances[len(distances) - 1] - distances[0]
-    if (
-        form == FUNCTION
-        or (distances[0] < 0 and fields.signed == 0)
-        or (form == SOFTMAX and not deepest <= MAX_EXPONENT * scale)
-    ):
+    if form == FUNCTION or (distances[0] < 0 and fields.signed == 0):
         return np.nan
     n_listed = len(classes)
     cells = cells_by_class(order, distances, labels, places, n_listed, stratified)
@@ -96,8 +90,9 @@ def _score(order, distances, labels, target, constraints, stratified):
     following = next_cells(cells, n_listed)
     pair_weights = np.zeros(n_cells)
     if by_pair:
+        base = base_of(form, cells.distance, n_cells)
         for j in range(n_cells):
-            pair_weights[j] = pair_weight(form, cells.distance[j], cells.distance[0], scale)
+            pair_weights[j] = pair_weight(form, cells.distance[j], base, scale)
         reach = reach_of(cells, following, pair_weights, factors, k)
     elif form == RANKS:
         if _order_matters(cells):
@@ -165,7 +160,7 @@ class Weighted(Variant):
 
         - "uniform": 1.
         - "inverse": 1 / d_i; samples at distance 0 have the weight 1 and then the others none. This is
-          scikit-learn's ``weights="distance"``.
+          scikit-learn's ``weights="distance"``, which takes distances below 6e-309 for 0.
         - "dudani": (d_K - d_i) / (d_K - d_1), and 1 if all are equal (Dudani 1976, eq. 1).
         - "softmax": exp((1 - d_i) / temperature), where 1 - d_i is the similarity under
           ``metric="cosine"`` (Wu et al. 2018, section 3.4; Caron et al. 2021, DINO).
@@ -229,6 +224,10 @@ class Weighted(Variant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
+
+    def needs_distances(self, **parameters: Any) -> bool:
+        """True for all weights but those of the ranks, and equal ones."""
+        return settled_form(parameters) not in (RANKS, UNIFORM)
 
     def prepares_distances(self, **parameters: Any) -> bool:
         """True for a function, and where distances below 0 have no meaning."""

@@ -20,13 +20,13 @@ from ._weight_functions import (
     RANKS,
     SOFTMAX,
     UNIFORM,
+    base_of,
     depends_on_pair,
     fill_weights,
     kernel_value,
     pair_weight,
 )
 from ._weight_parameters import (
-    MAX_EXPONENT,
     MAX_STEPS,
     TEMPERATURE,
     check_weights,
@@ -68,14 +68,13 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
     values = labels.values
     if form in (RANKS, UNIFORM) or k == 1 or fields.normalize == 0:
         return _chain(order, distances, values, target, constraints, form, k, scale, fields.normalize)
-    if form == SOFTMAX and not distances[depth - 1] - distances[0] <= MAX_EXPONENT * scale:
-        return np.nan
     cells = cells_of_samples(order, distances)
     by_pair = depends_on_pair(form, scale)
     pair_weights = np.zeros(depth)
     if by_pair:
+        base = base_of(form, distances, depth)
         for j in range(depth):
-            pair_weights[j] = pair_weight(form, distances[j], distances[0], scale)
+            pair_weights[j] = pair_weight(form, distances[j], base, scale)
     none, no_table = np.empty(0), np.empty((0, 0))
     rule = Rule(
         form, scale, none, by_pair, pair_weights, k,
@@ -164,7 +163,7 @@ class WeightedRegression(Variant):
     normalize : bool
         True: the weights are divided by their sum. False: by K, for weights that depend on a sample's own
         distance alone and are bounded: "uniform", "softmax" exp((1 - d) / temperature), and kernels with a
-        bandwidth.
+        bandwidth; where all K weights are 0 the prediction is 0.
     max_steps : int
         A sample whose score takes more steps is not computed exactly but sampled. Weights of ranks, and
         weights that are not normalized, take no such steps.
@@ -224,6 +223,10 @@ class WeightedRegression(Variant):
             largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
+
+    def needs_distances(self, **parameters: Any) -> bool:
+        """True for all weights but those of the ranks, and equal ones."""
+        return settled_form(parameters) not in (RANKS, UNIFORM)
 
     def prepares_distances(self, **parameters: Any) -> bool:
         """True for a function, and where distances below 0 have no meaning."""

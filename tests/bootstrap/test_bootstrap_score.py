@@ -89,6 +89,22 @@ def test_the_rate_is_clipped():
     assert better.score_632_plus == better.score_632 == pytest.approx(1)
 
 
+@pytest.mark.parametrize("average", ["pooled", "class", {0: 0.7, 1: 0.2, 2: 0.1}])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rate_is_0_where_the_prediction_is_the_same_for_all(seed, average):
+    """A vote of all others has one answer: its apparent error is the one without information."""
+    n_items = 9 + seed % 5
+    y = np.random.default_rng(seed).permutation([1, 1, 2] + [0] * (n_items - 3))
+    X = np.random.default_rng([seed, 1]).normal(size=(n_items, 2))
+    lists = Neighbors.from_data(X).kneighbors(n_items - 1)
+    for loss in (None, [[0, 1, 2], [1, 0, 0.7], [0.1, 1 / 3, 0]]):
+        for near in (X, Neighbors.from_lists(*lists, approximate=True)):
+            found = bootstrap_score(near, y, n_neighbors=n_items - 1, loss=loss, average=average)
+            assert found.no_information == pytest.approx(found.resubstitution, abs=1e-15)
+            assert found.overfitting_rate == 0
+            assert found.score_632_plus == found.score_632
+
+
 @pytest.mark.slow
 def test_the_full_kernel_of_the_rule_is_not_compiled_where_the_light_one_serves():
     code = (

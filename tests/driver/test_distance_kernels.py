@@ -148,9 +148,9 @@ def test_processes_change_no_bit():
         (
             Sometimes,
             {"method": "exact"},
-            r"cannot score 20 of 40 samples exactly \(the first is sample 1\): .*; method='auto'",
+            r"cannot score sample \d?[13579] exactly: .*; method='auto'",
         ),
-        (Never, {}, "cannot score 20 of 40 samples exactly .*, and it has no function decide"),
+        (Never, {}, r"cannot score sample \d?[13579] exactly: .*, and it has no function decide"),
         (Closeness, {"exact": True}, "no kernel that scores these training sets without distances"),
         (Closeness, {"method": "sampled"}, "has no function decide to estimate"),
         (Closeness, {"cv": LeaveGroupsOut(np.arange(40) % 4)}, "no exact kernel for cv=LeaveGroupsOut"),

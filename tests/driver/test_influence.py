@@ -495,3 +495,31 @@ def test_what_is_impossible_without_a_sample_is_an_error():
         complete_cv(X, y, "knn", LeaveGroupsOut(groups), n_neighbors=9).influence()
     with pytest.raises(ValueError, match="a mean over the training sets"):
         complete_cv(X, X[:, 0], "regression", KFold(4), part="variance").influence()
+
+
+@pytest.mark.parametrize(
+    ("design", "last", "message"),
+    [
+        (Subsample(3), 1, r"without sample 7 .*: average must name every class and no other"),
+        (
+            StratifiedSubsample(per_class={0: 2, 1: 1, 2: 1}),
+            2,
+            r"without sample 7 .*: average gives class 2 a share, but .* never tests a sample",
+        ),
+    ],
+)
+def test_priors_of_a_class_that_goes_with_its_sample_are_an_error(design, last, message):
+    """As in `complete_cv` of the other samples; one sample more, and every influence exists."""
+    asked = {"average": {0: 0.5, 1: 0.3, 2: 0.2}}
+    for n_last in (last, last + 1):
+        y = np.array([0] * 4 + [1] * 3 + [2] * n_last)
+        X = np.random.default_rng(1).normal(size=(len(y), 2))
+        result = complete_cv(X, y, "nn", design, **asked)
+        if n_last == last:
+            with pytest.raises(ValueError, match=message):
+                result.influence()
+            with pytest.raises(ValueError, match=message.split(": ")[1]):
+                without_each(X, y, "nn", design, [7], **asked)
+        else:
+            expected = without_each(X, y, "nn", design, **asked)
+            np.testing.assert_allclose(result.score - result.influence().total, expected, atol=1e-14)

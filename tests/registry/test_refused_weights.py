@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+from decide_rules import Nearness, Prepared, falling
 from sklearn.model_selection import KFold as ShuffledFolds
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import KFold, StratifiedKFold, complete_cv
+from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv
+from knnccv.kernel import jit
 from knnccv.sklearn import ccv_scorer, expected_score
 
 X = np.random.default_rng(0).normal(size=(12, 2))
@@ -129,3 +131,63 @@ def test_numbers_of_draws_of_estimators(n_draws, error, message):
         expected_score(estimator, X, CLASSES, method="auto", n_draws=n_draws)
     with pytest.raises(error, match=message):
         ccv_scorer(method="auto", n_draws=n_draws)
+
+
+@jit
+def order_decide(items, distances, labels, target, constraints):  # noqa: ARG001
+    """1 if the nearest has the own class."""
+    return 1.0 if labels.classes[items[0]] == labels.classes[target] else 0.0
+
+
+def lists_without_distances(how, folder):
+    """Neighbor lists of X, and the same with distances."""
+    indices, distances = Neighbors.from_data(X).kneighbors(11)
+    if how == "mapped":
+        for name, array in (("indices", indices), ("distances", distances)):
+            np.save(folder / f"{name}.npy", array)
+        indices, distances = (
+            np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("indices", "distances")
+        )
+    if how == "dask":
+        da = pytest.importorskip("dask.array")
+        indices, distances = (da.from_array(each, chunks=(5, -1)) for each in (indices, distances))
+    return Neighbors.from_lists(indices), Neighbors.from_lists(indices, distances)
+
+
+@pytest.mark.parametrize("how", ["array", "mapped", "dask"])
+def test_lists_without_distances(how, tmp_path):
+    bare, full = lists_without_distances(how, tmp_path)
+    message = r"^pass Neighbors.from_lists\(indices, distances\): .* only the order of the neighbors"
+    for weights in ("inverse", "dudani", "softmax", "gaussian", falling):
+        given = {"cv": KFold(4), "n_neighbors": 3, "weights": weights, "n_draws": 8}
+        for name, y in (("weighted", CLASSES), ("weighted_regression", TARGETS)):
+            for method in ("auto", "sampled"):
+                with pytest.raises(ValueError, match=message):
+                    complete_cv(bare, y, name, method=method, **given)
+    for rule, given in ((Nearness, {}), (Prepared, {"weights": falling})):
+        with pytest.raises(ValueError, match=message):
+            complete_cv(bare, CLASSES, rule, KFold(4), **given)
+    for weights in ("uniform", [3, 2, 1], [1, 1, 1]):
+        given = {"cv": KFold(4), "n_neighbors": 3, "weights": weights, "n_draws": 8}
+        for name, y in (("weighted", CLASSES), ("weighted_regression", TARGETS)):
+            for method in ("exact", "sampled"):
+                found = [complete_cv(near, y, name, method=method, **given) for near in (bare, full)]
+                assert found[0].per_item.tolist() == found[1].per_item.tolist()
+    assert complete_cv(bare, CLASSES, "knn", KFold(4), method="sampled", n_draws=8).score > 0
+
+
+class OfTheOrder(Nearness):
+    """A rule that gets distances and does not read them."""
+
+    name = "of-the-order"
+    decide = order_decide
+
+    def needs_distances(self, **parameters):  # noqa: ARG002
+        """False."""
+        return False
+
+
+def test_a_rule_that_reads_no_distances_takes_lists_without_them(tmp_path):
+    bare, full = lists_without_distances("array", tmp_path)
+    found = [complete_cv(near, CLASSES, OfTheOrder, KFold(4), n_draws=8) for near in (bare, full)]
+    assert found[0].per_item.tolist() == found[1].per_item.tolist()

@@ -1,5 +1,8 @@
 """Weighted votes and weighted regression against the enumeration of all training sets, and scikit-learn."""
 
+from fractions import Fraction
+from pathlib import Path
+
 import naive
 import naive_weighted
 import numpy as np
@@ -87,6 +90,54 @@ def test_votes_equal_the_enumeration(seed, form):
             assert abs(found.score - expected) <= found.error_bound + 1e-14
 
 
+def inverse_of_small(distances):
+    """In fractions, times a power of 2, so that sums are rounded as those of 1 / d."""
+    if 0 in distances:
+        return [float(d == 0) for d in distances]
+    return [float(Fraction(2) ** -1000 / Fraction(d)) for d in distances]
+
+
+EXTREMES = [("inverse", factor) for factor in (2.0**-1074, 3e-322, 1e-310, 2e-309, 2.0**-1022)]
+EXTREMES += [("softmax", factor) for factor in (1e3, 1e6, 1e-9, 1e300)]
+
+
+@pytest.mark.parametrize(("form", "factor"), EXTREMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_extreme_distances_equal_the_enumeration(seed, form, factor):
+    """Inverses that would overflow, and softmax weights that would all be 0 beside the nearest sample's."""
+    case, rng = problems.problem(seed), np.random.default_rng(seed)
+    n_items = len(case.y)
+    k = min(2 + seed % 2, n_items - 2)
+    given = {"weights": form}
+    if form == "softmax":
+        given["temperature"] = min(factor, 1.0)
+        apart = case.distances * max(factor, 1.0) - seed % 2 * 5.0
+    else:
+        usual = rng.random(case.distances.shape) < seed % 2 / 2
+        apart = np.where(usual, case.distances, case.distances * factor)
+    distances, listed = apart.tolist(), naive.subsample(n_items, n_items - 2)
+    labels, y = np.unique(case.y, return_inverse=True)
+    targets = rng.integers(-5, 9, (n_items, 1))
+
+    def weigh(x, order):
+        near = [distances[x][j] for j in order]
+        return inverse_of_small(near) if form == "inverse" else naive_weighted.weights_of(near, k, **given)
+
+    def votes(x, order):
+        return naive_weighted.score_votes(weigh(x, order), [y[j] for j in order], y[x], len(labels))
+
+    def error(x, order):
+        return naive_weighted.squared_error(weigh(x, order), targets[order].tolist(), targets[x].tolist())
+
+    for name, values, score in (("weighted", y, votes), ("weighted_regression", targets, error)):
+        expected = naive_weighted.mean_score(distances, y.tolist(), listed, score, k, "random", "pooled")
+        asked = {"cv": Subsample(n_items - 2), "metric": "precomputed", "n_neighbors": k, **given}
+        found = complete_cv(apart, values, name, method="exact", **asked)
+        assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-13)
+        drawn = complete_cv(apart, values, name, method="sampled", **asked)
+        assert abs(drawn.score - expected) <= 5 * drawn.std_error + 1e-12
+
+
 @pytest.mark.parametrize("form", [*WEIGHTS, "pairs"])
 @pytest.mark.parametrize("seed", range(16))
 def test_errors_equal_the_enumeration(seed, form):
@@ -124,6 +175,21 @@ def test_errors_equal_the_enumeration(seed, form):
         )  # fmt: skip
         expected = naive_weighted.mean_score(distances, [0] * len(y), listed, score, needed, ties, "pooled")
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["triangular", "epanechnikov", "biweight", "triweight", "cosine"])
+def test_neighbors_beyond_the_bandwidth(kernel):
+    """On the page and in the rule: all count alike, and where weights are not normalized none counts."""
+    X, y = np.array([[0.0], [3.0], [7.0]]), np.array([5.0, 1.0, 2.0])
+    asked = {"cv": LeaveOut(1), "n_neighbors": 2, "weights": kernel, "bandwidth": 2.0, "n_draws": 2}
+    for method in ("exact", "sampled"):
+        alike = complete_cv(X, y, "weighted_regression", method=method, **asked)
+        assert alike.per_item == pytest.approx([3.5**2, 2.5**2, 1])
+        none = complete_cv(X, y, "weighted_regression", method=method, normalize=False, **asked)
+        assert none.per_item.tolist() == [25, 1, 4]
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "rules.md").read_text(encoding="utf-8")
+    said = "Where all K weights are 0, all K count alike; with `normalize=False` the prediction is then 0"
+    assert said in " ".join(page.split())
 
 
 def by_scikit_learn(estimator, X, y, training, x):
@@ -187,7 +253,7 @@ def test_a_walk_that_takes_too_long_is_sampled():
     assert 0 < exact.sum() < 40
     np.testing.assert_array_equal(short.per_item[exact], full.per_item[exact])
     assert abs(short.score - full.score) < 5 * short.std_error
-    with pytest.raises(ValueError, match=r"of 40 samples exactly .* take too long; method='auto'"):
+    with pytest.raises(ValueError, match=r"cannot score sample \d+ exactly: .*; method='auto'"):
         complete_cv(X, y, "weighted", Subsample(20), n_neighbors=3, max_steps=3000, method="exact")
 
 

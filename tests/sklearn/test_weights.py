@@ -20,8 +20,11 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from knnccv import KFold as AllFolds
 from knnccv import StratifiedSubsample, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
+from knnccv.driver import _kind_scorer
+from knnccv.driver._rows import score_rows_by_distance
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 
 
@@ -175,7 +178,7 @@ def test_sampled_scores_agree_with_splits():
     near = plain.Sorted.from_data(wine.X)
     cv = RepeatedStratifiedKFold(n_splits=4, n_repeats=150, random_state=1)
     estimator = KNeighborsClassifier(15, weights=fading)
-    with pytest.raises(ValueError, match=r"no exact expected score: .* 171 of 178 samples; .*'auto' draws"):
+    with pytest.raises(ValueError, match=r"no exact expected score: .* is a function, .*'auto' draws"):
         expected_score(estimator, wine.X, wine.y, cv=cv)
     asked = {"cv": cv, "method": "auto", "n_draws": 50}
     found = expected_score(estimator, wine.X, wine.y, **asked, random_state=0)
@@ -238,20 +241,37 @@ def test_groups_fall_back_to_scikit_learn():
     assert "scikit-learn's own scores of all 15 splits" in found.explanation
 
 
-def test_the_refusal_counts_the_samples_without_an_exact_score():
-    """Also those whose few draws agree, so that their standard error is 0."""
+def test_the_refusal_comes_before_the_work(monkeypatch):
+    """At the first sample that has too many sets, whatever the number of threads."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(531, 8)), rng.integers(0, 2, 531)
+    scored = []
+
+    def counted(*arguments):
+        scored.append(len(arguments[5]))
+        score_rows_by_distance(*arguments)
+
+    monkeypatch.setattr(_kind_scorer, "score_rows_by_distance", counted)
+    estimator, cv = KNeighborsClassifier(5, weights="distance"), KFold(5, shuffle=True)
+    with pytest.raises(ValueError, match=r"weights='distance' with n_neighbors=5 .* have too many of them"):
+        expected_score(estimator, X, y, cv=cv, n_jobs=1)
+    assert sum(scored) < 100
+    refusals = set()
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"cannot score sample \d+ exactly") as refused:
+            complete_cv(X, y, "weighted", AllFolds(5), method="exact", n_jobs=n_jobs)
+        refusals.add(str(refused.value))
+    assert len(refusals) == 1
+
+
+@pytest.mark.parametrize("weights", ["distance", fading])
+def test_samples_without_an_exact_score_are_refused_although_draws_agree(weights):
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 60)
     X = np.column_stack([rng.normal(size=60), 30.0 * y])  # the vote of a sample is nearly always right
     X[:2, 1] = 15.0
-    cv = ShuffleSplit(2, train_size=30)
-    wanted = {"distance": "{} of 60 samples have too many", fading: "cannot call for {} of 60"}
-    for weights, message in wanted.items():
-        same = {"n_neighbors": 25, "weights": "inverse" if weights == "distance" else weights}
-        drawn = complete_cv(X, y, "weighted", Subsample(30), n_draws=2, **same)
-        assert (drawn.per_item_std_error > 0).sum() < drawn.n_sampled
-        with pytest.raises(ValueError, match=message.format(drawn.n_sampled)):
-            expected_score(KNeighborsClassifier(25, weights=weights), X, y, cv=cv)
+    with pytest.raises(ValueError, match=r"have too many of them|is a function, which"):
+        expected_score(KNeighborsClassifier(25, weights=weights), X, y, cv=ShuffleSplit(2, train_size=30))
 
 
 def test_pipelines_that_learn_nothing():
