@@ -99,6 +99,7 @@ class SurfaceEvaluation:
 
     def halves(self, scores: Array, request: HalvesRequest) -> HalfSurface:
         """Score random halves in all cells, on the same halves; `scores` are those of all samples."""
+        self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
         kind = profile_kind(self.problem, self.grid)
         if kind is None:

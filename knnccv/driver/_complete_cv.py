@@ -44,7 +44,10 @@ def complete_cv(
     ----------
     X : array or sparse matrix of shape (n_items, n_features), or Neighbors
         The samples. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested sample.
-        Distances must not depend on the split: scale or transform before, or not at all.
+        Distances must not depend on the split: scale or transform before, or not at all. C-contiguous
+        float64 data are not copied. Methods of the result search X again, such as ``confusion``,
+        ``influence`` and ``standard_error``. They refuse X that was changed in place, as far as a checksum
+        shows it: of more than 64 columns it reads a part of every row and column.
     y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
         Class labels; for "regression" real targets.
     variant : str, Variant or subclass of it, default "knn"

@@ -39,7 +39,7 @@ class NeighborEvaluation(Computation):
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters; the neighbors keep their lists."""
         problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
-        return replace(self, problem=problem).result(keep=True)
+        return replace(self._unchanged(), problem=problem).result(keep=True)
 
     def result(
         self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
@@ -90,7 +90,12 @@ class NeighborEvaluation(Computation):
 
     def with_tie_order(self, order: int) -> CompleteCV:
         """Return the result with tied samples ordered by their single scores, in floating point."""
-        return replace(self, exact=False, tie_order=order).result(keep=True)
+        return replace(self._unchanged(), exact=False, tie_order=order).result(keep=True)
+
+    def _unchanged(self) -> NeighborEvaluation:
+        """Return this evaluation for a further question; ValueError if X was changed after the score."""
+        self.neighbors.check_unchanged()
+        return self
 
     def confusion(self, result: CompleteCV) -> Array:
         """Return the matrix of `CompleteCV.confusion`, not normalized."""
@@ -106,15 +111,14 @@ class NeighborEvaluation(Computation):
         """Return the spread of `CompleteCV.split_std`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        return split_spread(
-            self.problem, self.neighbors, result, self.tol, method, n_repeats, random_state, n_jobs
-        )
+        near = self._unchanged().neighbors
+        return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
 
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""
         check_finite(result)
         jobs = self.n_jobs if n_jobs is None else n_jobs
-        return influence(result, self.problem, self.neighbors, self.tol, jobs)
+        return influence(result, self.problem, self._unchanged().neighbors, self.tol, jobs)
 
     def halves_request(
         self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any
@@ -125,7 +129,7 @@ class NeighborEvaluation(Computation):
 
     def half_scores(self, result: CompleteCV, request: HalvesRequest) -> HalfScores:
         """Return the scores of random halves."""
-        return halves_of(self.problem, self.neighbors, result, request, self.n_jobs)
+        return halves_of(self.problem, self._unchanged().neighbors, result, request, self.n_jobs)
 
     def _over_kinds(self, scores: Array, executor: ExecutorLike | None) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""

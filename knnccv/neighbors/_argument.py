@@ -15,6 +15,7 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
         if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
             msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
             raise ValueError(msg)
+        X.check_unchanged()
         return X
     if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
         msg = f"X is {X!r}, a distance; pass the neighbors of its fitted samples, {type(X).__name__}(...)"

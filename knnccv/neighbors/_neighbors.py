@@ -73,6 +73,7 @@ class Neighbors(FromPairs):
         self._source = source
         self._engines = tuple(source.engines())
         self._stored: StoredLists | None = None
+        self._checksum = source.checksum()
 
     @classmethod
     def from_data(
@@ -91,8 +92,9 @@ class Neighbors(FromPairs):
         ----------
         X : array or scipy sparse matrix of shape (n_items, n_features)
             Finite real numbers. C-contiguous float64 data are not copied: do not change them while the
-            neighbors are in use. Sparse data are never made dense as a whole. They serve "euclidean",
-            "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto", with the same lists.
+            neighbors are in use. Later calls refuse data whose checksum has changed. Sparse data are
+            never made dense as a whole. They serve "euclidean", "sqeuclidean", "manhattan", "cosine",
+            "jaccard" and "tanimoto", with the same lists.
         metric : str or callable, default "euclidean"
             A name from the table in the notes, or ``metric(tested, other)`` → float, which need be
             neither symmetric nor a metric.
@@ -159,7 +161,7 @@ class Neighbors(FromPairs):
             Neighbors of every sample, without the sample itself unless `drop_self` is set. With
             `approximate`, -1 (as unsigned integers: their largest value) marks the end of a shorter list.
             C-contiguous int32 indices alone are not copied: do not change them while the neighbors are in
-            use.
+            use. Later calls refuse indices whose checksum has changed.
         distances : array or dask array of shape (n_items, depth), optional
             Their distances, small = near; equal distances are ties. Without them the order of `indices` is
             kept, no samples tie, and rules that weigh by distance are refused.
@@ -266,6 +268,15 @@ class Neighbors(FromPairs):
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
         for_each(fill, blocks, n_jobs)
         return items, values
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError if the data have been changed in place since these neighbors were made."""
+        if self._source.checksum() != self._checksum:
+            msg = (
+                "compute the score (or the Neighbors) again, from X.copy() if X is to change once more: "
+                f"X was changed in place since {self!r} was made"
+            )
+            raise ValueError(msg)
 
     def _engine(self, depth: int, *, prepare: bool = False, stored: bool = True) -> Engine:
         """The first engine that serves lists of this depth; the last engine serves every depth."""

@@ -6,6 +6,7 @@ Mixed tables have a source of their own in `knnccv.hvdm`.
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -27,6 +28,9 @@ ALGORITHMS = ("auto", "brute", "tree")
 FEWEST_ITEMS = 1000
 # Measured on two cores: in more dimensions the tree visits most of its leaves, and brute force is faster.
 MOST_FEATURES = 9
+WINDOW = 32  # values of every row that a checksum of wide data covers
+WIDE = 2 * WINDOW
+PIECE = 4096  # rows
 
 
 def longest_short_list(n_items: int) -> int:
@@ -76,6 +80,10 @@ class Source(ABC):
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return None
+
+    def checksum(self) -> int:
+        """A number that changes with the data in memory that the caller may still hold; 0 for a copy."""
+        return 0
 
     def parts(self) -> Parts | None:
         """The data in parts that travel with the tasks of a cluster, or None."""
@@ -173,6 +181,10 @@ class FeatureTable(Source):
             return None
         return distinct_rows(self.metric.data)
 
+    def checksum(self) -> int:
+        """Of the prepared data, which are the caller's own array if nothing had to be converted."""
+        return 0 if self.metric.kind == "sparse" else checksum_of(self.metric.data)
+
 
 class DistanceMatrix(Source):
     """A square matrix of dissimilarities, from `as_matrix`."""
@@ -191,6 +203,10 @@ class DistanceMatrix(Source):
     def compare(self, rows: Array) -> Array:
         """The distances from some rows, float64 (n_rows, n_items)."""
         return np.array(self.matrix[rows], dtype=np.float64, order="C")
+
+    def checksum(self) -> int:
+        """Of the matrix, which is the caller's."""
+        return checksum_of(self.matrix)
 
 
 class GivenLists(Source):
@@ -217,6 +233,10 @@ class GivenLists(Source):
     def engines(self) -> Sequence[Engine]:
         """The lists themselves at every depth."""
         return (StoredLists(self.lists, self.n_items),)
+
+    def checksum(self) -> int:
+        """Of the indices, which may be the caller's; distances are copies."""
+        return checksum_of(self.lists.items)
 
 
 class ListsInParts(Source):
@@ -252,6 +272,26 @@ class ListsInParts(Source):
     def check_sendable(self) -> None:
         """Raise TypeError if the dask arrays are held by a cluster."""
         self._reader.check_sendable()
+
+
+def checksum_of(table: Array) -> int:
+    """A CRC of all values of a table; of a wide one, of some in every row and in every column.
+
+    Of more than `WIDE` columns, at least `WINDOW` values of each row are read, at places that move on from
+    row to row, so that a checksum costs little beside a score. A change of single values between them stays
+    unnoticed, a change of a whole row or column does not.
+    """
+    if not table.flags.c_contiguous and table.flags.f_contiguous:
+        table = table.T
+    n_rows, n_columns = table.shape
+    crc = zlib.crc32(np.ascontiguousarray(table[-1]))  # windows may end before the last row
+    window = max(WINDOW, -(-n_columns // n_rows))
+    if n_columns > max(WIDE, 2 * window) and table.flags.c_contiguous:
+        step = n_columns - window
+        table = table.reshape(-1)[: table.size // step * step].reshape(-1, step)[:, :window]
+    for start in range(0, len(table), PIECE):
+        crc = zlib.crc32(np.ascontiguousarray(table[start : start + PIECE]), crc)
+    return crc
 
 
 def check_comparison(values: Array, rows: Array, metric: str) -> None:

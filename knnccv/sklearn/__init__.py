@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ._expected_score import expected_score
 from ._result import ExpectedScore
-from ._scorer import WholeData, ccv_scorer
+from ._scorer import ccv_scorer
+from ._whole_data import WholeData
 
 __all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]

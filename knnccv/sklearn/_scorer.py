@@ -1,20 +1,16 @@
-"""`ccv_scorer` and `WholeData`, for complete cross-validation in scikit-learn's searches."""
+"""`ccv_scorer`, for complete cross-validation in scikit-learn's searches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
 from ._draws import Draws
-from ._estimators import as_target, length_of, needs_sklearn
+from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, ScoreRequest
 from ._scoring import is_costs, several
@@ -200,29 +196,3 @@ class _CCVScorer:
             msg = f"ccv_scorer has no exact score: {error}"
             raise ValueError(msg) from error
         return -score if is_costs(self.scoring) else score
-
-
-class WholeData:
-    """A splitter that trains on all samples and tests on all samples, for scorers that split the data.
-
-    Use it with `ccv_scorer` only. An ordinary scorer, such as ``scoring="accuracy"``, reports training
-    scores: every sample is then one of its own neighbors, and a single neighbor is always correct.
-
-    Examples
-    --------
-    >>> from knnccv.sklearn import WholeData
-    >>> list(WholeData().split([[0.0], [1.0]]))
-    [(array([0, 1]), array([0, 1]))]
-    """
-
-    def __repr__(self) -> str:
-        return "WholeData()"
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
-        """Yield one split: all samples for training and for testing."""
-        rows = np.arange(length_of(X))
-        yield rows, rows.copy()
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Return 1."""
-        return 1

@@ -21,6 +21,7 @@ from .._typing import Array
 from ..designs import Design
 from ..driver import InexactError
 from ._designs import Folds, Shares, StratifiedShuffle, as_ints
+from ._whole_data import WholeData
 
 Split = tuple[Array, Array]
 
@@ -130,10 +131,13 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     Raises
     ------
     ValueError
-        If the splitter raises it for these data.
+        If the splitter raises it for these data, or is `WholeData`.
     """
     from sklearn import model_selection as ms
 
+    if isinstance(cv, WholeData):
+        msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
+        raise ValueError(msg)
     kind, n_items = type(cv), len(y)
     if not is_random(cv) and kind not in (
         ms.LeaveOneOut,

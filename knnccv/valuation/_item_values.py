@@ -115,7 +115,7 @@ def item_values(
     return ItemValues(
         found.values,
         method,
-        np.asarray(y),
+        labels.classes[labels.codes],
         f"K = {k}, every sample tested on all others",
         np.inf if near.approximate else found.error_bound,
         not near.approximate,
@@ -164,7 +164,7 @@ def _of_tests(
     targets = _codes_of(encode_labels(y_test, len(first)), labels)
     found = shapley_values_of_tests(near, labels, targets, k, ties, n_jobs)
     rule = f"K = {k}, {len(first)} other samples tested"
-    return ItemValues(found.values, "shapley", np.asarray(y), rule, found.error_bound)
+    return ItemValues(found.values, "shapley", labels.classes[labels.codes], rule, found.error_bound)
 
 
 def _codes_of(tests: EncodedLabels, labels: EncodedLabels) -> Array:

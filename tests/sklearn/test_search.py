@@ -5,14 +5,20 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SelectKBest, SequentialFeatureSelector
+from sklearn.metrics import balanced_accuracy_score, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    HalvingGridSearchCV,
     KFold,
     ShuffleSplit,
     StratifiedKFold,
+    cross_val_predict,
     cross_val_score,
+    cross_validate,
+    learning_curve,
     permutation_test_score,
     validation_curve,
 )
@@ -185,6 +191,55 @@ def test_scorers_are_pickled_and_have_a_repr(n_jobs):
     search = clone(GridSearchCV(model, {}, scoring=scorer, cv=WholeData()))
     assert repr(search.cv) == "WholeData()"
     assert pickle.loads(pickle.dumps(WholeData())).get_n_splits() == 1
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        pytest.param(cross_val_score, id="cross_val_score"),
+        pytest.param(cross_validate, id="cross_validate"),
+        pytest.param(cross_val_predict, id="cross_val_predict"),
+        pytest.param(learning_curve, id="learning_curve"),
+        pytest.param(permutation_test_score, id="permutation_test_score"),
+        pytest.param(
+            lambda model, X, y, **how: validation_curve(
+                model, X, y, param_name="n_neighbors", param_range=[1], **how
+            ),
+            id="validation_curve",
+        ),
+        pytest.param(
+            lambda model, X, y, **how: GridSearchCV(model, {"n_neighbors": [1]}, **how).fit(X, y),
+            id="search",
+        ),
+        pytest.param(
+            lambda model, X, y, **how: HalvingGridSearchCV(model, {"n_neighbors": [1]}, **how).fit(X, y),
+            id="halving",
+        ),
+        pytest.param(
+            lambda model, X, y, **how: SequentialFeatureSelector(model, **how).fit(X, y), id="selector"
+        ),
+        pytest.param(expected_score, id="expected_score"),
+    ],
+)
+def test_training_scores_are_refused(score):
+    with pytest.raises(ValueError, match="WholeData"):
+        score(KNeighborsClassifier(1), X, y, cv=WholeData())
+
+
+def test_only_ordinary_scorers_are_refused():
+    model, mine = KNeighborsClassifier(3), ccv_scorer(Subsample(0.8))
+    wanted = exact(3, Subsample(0.8))
+    for scoring in ("accuracy", make_scorer(balanced_accuracy_score), {"mine": mine, "other": "accuracy"}):
+        with pytest.raises(ValueError, match=r"^pass scoring=ccv_scorer\(\.\.\.\) with cv=WholeData\(\)"):
+            cross_validate(model, X, y, cv=WholeData(), scoring=scoring)
+    found = cross_validate(
+        model, X, y, cv=WholeData(), scoring={"one": mine, "two": ccv_scorer(3)}, n_jobs=2
+    )
+    assert found["test_one"] == [wanted]
+    assert cross_val_score(model, X, y, cv=WholeData(), scoring=lambda *args: mine(*args)) == [wanted]
+    # The outer folds have an ordinary scorer; that of the search within them counts.
+    search = GridSearchCV(model, {"n_neighbors": [1, 3]}, scoring=mine, cv=WholeData())
+    assert len(cross_val_score(search, X, y, cv=3, scoring="accuracy", error_score="raise")) == 3
 
 
 def test_other_samples_than_the_fitted_ones_are_refused():
