@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from .notes import add_progress, print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
+    counts,
     level,
     natural,
     parameters,
@@ -102,19 +102,6 @@ def add_curve(commands: Any) -> None:
     add_progress(answer)
     answer.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_curve)
-
-
-def counts(text: str) -> list[int]:
-    """The numbers of ``1,3,5``, ``1-30`` or both, ascending, each once."""
-    found: set[int] = set()
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", part)
-        first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
-        if not 1 <= first <= last or last - first >= 10_000:
-            msg = f"must be numbers of at least 1, such as 1,3,5 or 1-30, got {text!r}"
-            raise argparse.ArgumentTypeError(msg)
-        found.update(range(first, last + 1))
-    return sorted(found)
 
 
 def sizes(text: str) -> list[int | float]:

@@ -12,9 +12,8 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .curve_command import counts
 from .notes import add_progress, print_notes, shows_progress
-from .options import check_file_options, natural, size
+from .options import check_file_options, counts, natural, size
 from .table_options import add_table
 
 if TYPE_CHECKING:

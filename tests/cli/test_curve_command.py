@@ -13,7 +13,8 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused, scaled
 import knnccv
 from knnccv.__main__ import main
 from knnccv._cli import terminal_plot
-from knnccv._cli.curve_command import _tenths, counts
+from knnccv._cli.curve_command import _tenths
+from knnccv._cli.options import counts
 from knnccv.datasets import load_wine
 
 pytest.importorskip("plotext")
