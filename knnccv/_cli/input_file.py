@@ -7,19 +7,13 @@ pandas reads parquet and Excel (extra ``[cli]``).
 
 from __future__ import annotations
 
-import bz2
 import csv
 import datetime
-import gzip
 import importlib
 import io
-import lzma
 import math
-import re
 import sys
 import warnings
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .cells import Cells, looks_numeric
+from .file_bounds import (
+    Bound,
+    RefusedFileError,
+    bounded_rows,
+    check_members,
+    check_parquet,
+    damage_reported,
+    decompressed,
+    is_zip,
+)
 from .table_columns import Columns
 
 if TYPE_CHECKING:
@@ -142,7 +146,8 @@ def read_records(
     """
     blob = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "standard input" if source == "-" else source
-    blob, compression = _decompressed(name, blob)
+    bound = Bound(name, len(blob))
+    blob, compression = decompressed(bound, blob)
     form = _format_of(name, blob)
     unsuited = {
         "--delimiter": delimiter is not None and form != "text",
@@ -154,43 +159,16 @@ def read_records(
             msg = f"{option} is not for {form} such as {name}"
             raise ValueError(msg)
     if form == "parquet":
-        return replace(_read_parquet(name, blob), compression=compression)
+        return replace(_read_parquet(bound, blob), compression=compression)
     if form == "Excel":
-        return replace(_read_excel(name, blob, header, sheet), compression=compression)
+        return replace(_read_excel(bound, blob, header, sheet), compression=compression)
     return replace(_read_text(name, blob, delimiter, header), compression=compression)
-
-
-def _decompressed(name: str, blob: bytes) -> tuple[bytes, str]:
-    """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is.
-
-    And the compression, in the words of pandas.
-    """
-    try:
-        if blob.startswith(b"\x1f\x8b"):
-            return gzip.decompress(blob), "gzip"
-        if re.match(rb"BZh[1-9]1AY&SY", blob):
-            return bz2.decompress(blob), "bz2"
-        if blob.startswith(b"\xfd7zXZ\x00"):
-            return lzma.decompress(blob), "xz"
-        if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
-            with zipfile.ZipFile(io.BytesIO(blob)) as archive:
-                members = [member for member in archive.namelist() if not member.endswith("/")]
-                if "xl/workbook.xml" in members:
-                    return blob, ""
-                if len(members) != 1:
-                    msg = f"{name} is a zip archive of {len(members)} files; it must hold a single table"
-                    raise ValueError(msg)
-                return archive.read(members[0]), "zip"
-    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        msg = f"{name} cannot be decompressed: {error}"
-        raise ValueError(msg) from None
-    return blob, ""
 
 
 def _format_of(name: str, blob: bytes) -> str:
     if blob.startswith(b"PAR1") and blob.endswith(b"PAR1"):
         return "parquet"
-    if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
+    if is_zip(blob):
         return "Excel"
     if blob.startswith(_OLD_EXCEL):
         msg = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
@@ -298,13 +276,12 @@ def _import_pandas(name: str, form: str, package: str) -> Any:
         raise ImportError(msg) from error
 
 
-def _read_parquet(name: str, blob: bytes) -> TypedColumns:
+def _read_parquet(bound: Bound, blob: bytes) -> TypedColumns:
+    name = bound.name
     pandas = _import_pandas(name, "parquet", "pyarrow")
-    try:
+    with damage_reported(name, "read as parquet"):
+        check_parquet(bound, importlib.import_module("pyarrow.parquet").read_metadata(io.BytesIO(blob)))
         frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
-    except (OSError, ValueError) as error:
-        msg = f"{name} cannot be read as parquet: {error}"
-        raise ValueError(msg) from None
     if frame.empty:
         msg = f"{name} is empty"
         raise ValueError(msg)
@@ -341,18 +318,20 @@ def _kind(values: Iterable[object]) -> str:
     return DATES if types and all(issubclass(one, dates) for one in types) else ""
 
 
-def _read_excel(name: str, blob: bytes, header: bool | None, sheet: str | None) -> Rows:
+def _read_excel(bound: Bound, blob: bytes, header: bool | None, sheet: str | None) -> Rows:
+    name = bound.name
     pandas = _import_pandas(name, "Excel", "openpyxl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
-        try:
+        with damage_reported(name, "read as Excel"):
+            check_members(bound, blob)
             book = pandas.ExcelFile(io.BytesIO(blob), engine="openpyxl")
             chosen = _sheet(name, book.sheet_names, sheet)
+            cells = book.book[chosen]
+            every_row = cells.iter_rows
+            cells.iter_rows = lambda: bounded_rows(bound, every_row())  # which pandas calls
             # Every cell as it is: which row is the header is decided as for text.
             frame = book.parse(chosen, header=None, dtype=object, keep_default_na=False)
-        except (KeyError, OSError, zipfile.BadZipFile) as error:
-            msg = f"{name} cannot be read as Excel: {error}"
-            raise ValueError(msg) from None
     missing = (frame.isna() | (frame == "")).to_numpy()
     if missing.all():
         msg = f"{name}: sheet {chosen!r} is empty"
@@ -380,5 +359,5 @@ def _sheet(name: str, sheets: Sequence[str], wanted: str | None) -> str:
         return sheets[0]
     if wanted not in sheets:
         msg = f"{name} has no sheet {wanted!r}; it has: {', '.join(map(repr, sheets))}"
-        raise ValueError(msg)
+        raise RefusedFileError(msg)
     return wanted

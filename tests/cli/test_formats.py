@@ -18,6 +18,7 @@ import pytest
 from command_line import PLAIN, QUICK, ROWS, refused, stdin
 
 from knnccv import complete_cv
+from knnccv._cli import file_bounds
 from knnccv._cli.input_table import read_table
 
 X, Y = np.array([row[:2] for row in ROWS]), [row[2] for row in ROWS]
@@ -31,7 +32,7 @@ needs_excel = pytest.mark.skipif(
 
 def zipped(**members):
     blob = io.BytesIO()
-    with zipfile.ZipFile(blob, "w") as archive:
+    with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return blob.getvalue()
@@ -193,6 +194,76 @@ def test_broken_files(run, write, blob, parts):
     path = write(blob)
     said = refused(run, "score", path, "--target", "label")
     for part in (str(path), *parts):
+        assert part in said
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+@needs_excel
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        (SHEET, b"</row>", b"</wor>"),
+        (SHEET, b'r="B2"', b'r="2"'),
+        (SHEET, b'<v>0</v></c><c r="C2"', b'<v>999</v></c><c t="s" r="C2"'),
+        (SHEET, b'<row r="2"', b'<row r="x"'),
+        ("xl/workbook.xml", b"<sheets>", b"<sheet>"),
+        ("xl/styles.xml", b"<", b""),
+        ("xl/_rels/workbook.xml.rels", b"worksheets", b"elsewhere"),
+    ],
+)
+def test_mangled_workbooks(run, write, part, old, new):
+    with zipfile.ZipFile(io.BytesIO(as_excel())) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    assert old in parts[part]
+    parts[part] = parts[part].replace(old, new)
+    path = write(zipped(**parts))
+    said = refused(run, "score", path, "--target", "label")
+    assert f"save or download {path} again: it cannot be read as Excel (" in said
+
+
+def far_apart(name):
+    """A workbook of two cells, `name` being the last."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active[name] = "x", 1
+    blob = io.BytesIO()
+    book.save(blob)
+    return blob.getvalue()
+
+
+def repeated(n_rows):
+    pandas = pytest.importorskip("pandas")
+    return parquet(pandas.DataFrame({"x": np.zeros(n_rows, np.int8), "c": 1}))
+
+
+ZEROS = bytes(2**23)
+
+
+@pytest.mark.parametrize(
+    ("bomb", "n_bytes"),
+    [
+        (lambda: gzip.compress(ZEROS), "2,097,152"),
+        (lambda: bz2.compress(ZEROS), "2,097,152"),
+        (lambda: lzma.compress(ZEROS), "2,097,152"),
+        (lambda: zipped(table=ZEROS), "2,097,152"),
+        pytest.param(lambda: far_apart("ZZ50000"), "140,400,000", marks=needs_excel),
+        pytest.param(lambda: gzip.compress(far_apart("ZZ50000")), "140,400,000", marks=needs_excel),
+        pytest.param(
+            lambda: zipped(**{"xl/workbook.xml": "", "x": ZEROS}), f"{len(ZEROS):,}", marks=needs_excel
+        ),
+        pytest.param(lambda: repeated(10**6), "2,000,000", marks=needs_parquet),
+    ],
+    ids=["gzip", "bzip2", "xz", "zip", "far apart", "far apart in gzip", "Excel", "parquet"],
+)
+def test_files_that_unpack_to_too_much(run, write, monkeypatch, bomb, n_bytes):
+    monkeypatch.setattr(file_bounds, "ALWAYS", 2**20)
+    blob = bomb()
+    path = write(blob)
+    said = refused(run, "score", path, "--target", "0")
+    unpacks = f"its {len(blob):,} bytes unpack to {n_bytes} or more"
+    for part in (f"save {path} as CSV", unpacks, f"at most {2**20:,} are allowed"):
         assert part in said
 
 
