@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,26 @@ Cells = Any
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
+
+_TIME = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d\d:?\d\d))?"
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_PART = r"(0?[1-9]|[12]\d|3[01])"  # a month or a day
+_DAY = "|".join(
+    [
+        rf"\d{{4}}(?P<mark>[-/]){_PART}(?P=mark){_PART}",  # 2020-01-31
+        rf"{_PART}(?P<sign>[-/.]){_PART}(?P=sign)\d{{4}}",  # 31.01.2020, 1/31/2020
+        rf"{_PART}/{_PART}/\d\d",  # 1/31/20
+        rf"{_PART}[- .]*{_MONTH}[- .,]*\d\d(\d\d)?",  # 31-Jan-20
+        rf"{_MONTH}[ .]*{_PART}, *\d{{4}}",  # January 31, 2020
+    ]
+)
+_DATE = re.compile(rf"({_DAY})([t ] ?{_TIME})?|\d{{1,2}}:\d\d:\d\d([.,]\d+)?", re.IGNORECASE | re.ASCII)
+"""Dates and times that cannot be taken for anything else; so not 1-2, 1.2, 2020, 2020-1 and 12:30."""
+
+
+def is_date(cell: str) -> bool:
+    """Return True if the cell is a date, a date with a time, or a time with seconds."""
+    return _DATE.fullmatch(cell) is not None
 
 
 def is_missing(cell: object) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from . import cells as cell_values
-from .cells import Cells, is_missing, looks_numeric, number
+from .cells import Cells, is_date, is_missing, looks_numeric, number
 from .input_file import DATES, TEXT, Rows, TypedColumns, read_records
 from .table_columns import Columns, feature_notes, header_note
 
@@ -242,11 +242,12 @@ class _Reader:
 
     def _is_categorical(self, index: int, named: Collection[int]) -> bool:
         """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
+        if index in named:
+            return True
         cells = self.cells[index]
         kind = self.records.kinds.get(index)
-        if index in named or kind == TEXT:
-            return True
-        if kind == DATES:
+        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
+        if kind == DATES or (known and all(map(is_date, known))):
             option = self.columns.option(index)
             msg = (
                 f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
@@ -254,8 +255,7 @@ class _Reader:
                 f"values as categories with --categorical {option}"
             )
             raise ValueError(msg)
-        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
-        return bool(known) and not any(map(looks_numeric, known))
+        return kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
@@ -304,6 +304,8 @@ class _Reader:
             hint = "; write a decimal point instead of the comma"
         elif is_header:
             hint = "; --header if the first line names the columns"
+        elif is_date(cell):
+            hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
             hint = f", but other cells of the column are numbers{hint}"
         return f"{where}: {cell!r} is not a number{hint}"
