@@ -127,12 +127,14 @@ def run_curve(args: argparse.Namespace) -> int:
         if name in given:
             msg = f"--parameter {name} is given by --n-neighbors"
             raise ValueError(msg)
-    rule = score.rule_for(args.variant, given)
+    rule = score.rule_for(args.variant or "knn", given)
     if args.n_neighbors is not None and not {"n_neighbors", "rank"} & set(rule.parameters):
         msg = f"variant {rule.name!r} has no number of neighbors to choose; omit --n-neighbors"
         raise ValueError(msg)
     data = read_data(args, rule)
     print_notes(data.notes)
+    if data.is_quantity:
+        rule = score.rule_for("regression", given)
     answer = _compute(args, data, rule, {k: v for k, (_, v) in given.items()})
     print_notes(answer.notes)
     if out is not None:

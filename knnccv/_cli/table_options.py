@@ -52,9 +52,9 @@ def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:
     rule = parser.add_argument_group("the rule")
     rule.add_argument(
         "--variant",
-        default="knn",
         metavar="NAME",
-        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
+        help="nn, knn, rank, confidence, regression, or a registered one (default: knn, and regression "
+        "if the target holds numbers that are not whole, or more than 50 different numbers)",
     )
     if numbers:
         rule.add_argument(
