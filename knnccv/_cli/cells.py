@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .._typing import Array
@@ -52,8 +54,56 @@ def number(cell: str) -> float | None:
 
 
 def looks_numeric(cell: str) -> bool:
-    """Return True if the cell is a number, possibly with a decimal comma, which a message then reports."""
-    return number(cell.replace(",", ".", 1)) is not None
+    """Return True if the cell is a number, or would be one with other marks, as a message then says."""
+    return number(cell.replace(",", ".", 1)) is not None or bool(readings(cell))
+
+
+class Marks(NamedTuple):
+    """How numbers are written: the decimal mark, and the mark between thousands if there is one."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    def __str__(self) -> str:
+        """The options that set the marks; empty for those of Python."""
+        decimal = f"--decimal {shlex.quote(self.decimal)}" if self.decimal != "." else ""
+        thousands = f"--thousands {shlex.quote(self.thousands)}" if self.thousands else ""
+        return f"{decimal} {thousands}".strip()
+
+    def plain(self, cell: str) -> str | None:
+        """The number in the cell as Python writes it; None if there is none in these marks.
+
+        pandas also accepts groups of other than three digits, so that 1,5 would be 15.
+        """
+        if _number_in(self).fullmatch(cell) is None:
+            return None
+        return cell.replace(self.thousands or "", "").replace(self.decimal, ".")
+
+
+PYTHON = Marks()
+_FIRST = frozenset("+-.,0123456789")
+
+
+@cache
+def _number_in(marks: Marks) -> re.Pattern[str]:
+    """Matches a number that is written with these marks."""
+    decimal, between = re.escape(marks.decimal), re.escape(marks.thousands or "")
+    whole = rf"\d+|\d{{1,3}}({between}\d{{3}})+" if between else r"\d+"
+    return re.compile(
+        rf"[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII
+    )
+
+
+def readings(cell: str) -> dict[str, Marks]:
+    """The numbers that a cell may mean, as Python writes them, each with the fewest marks that say so."""
+    found: dict[str, Marks] = {}
+    if cell[:1] not in _FIRST:  # most texts
+        return found
+    for marks in (PYTHON, Marks(","), Marks(".", ","), Marks(",", ".")):
+        text = marks.plain(cell)
+        if text is not None:
+            found.setdefault(text, marks)
+    return found
 
 
 def numbers(cells: Cells) -> Array:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .cells import Cells, looks_numeric
+from .cells import PYTHON, Cells, Marks, looks_numeric
 from .file_bounds import (
     Bound,
     RefusedFileError,
@@ -45,6 +45,50 @@ TEXT, DATES = "text", "dates"
 _SNIFFED = 200  # rows that are split to find the delimiter
 _EXACT = 2**53  # larger whole numbers stay text, since they may be names that float64 would merge
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+
+
+class FileFormat(NamedTuple):
+    """How a file is to be read.
+
+    Attributes
+    ----------
+    delimiter : str, optional
+        Of text: one character, or "comma", "semicolon", "tab", "space". Default: the one of these four
+        that splits the rows most evenly into most numbers.
+    header : bool, optional
+        Whether the first row names the columns. Default: it does if none of its cells is a number.
+    sheet : str, optional
+        The sheet of an Excel file. Default: the first.
+    decimal : str, optional
+        The decimal mark of numbers in text. Default: a point.
+    thousands : str, optional
+        The mark between thousands of such numbers. Default: none.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of numbers; ValueError if one is not allowed."""
+        marks = Marks(self.decimal or ".", self.thousands)
+        for option, mark in zip(("--decimal", "--thousands"), marks, strict=True):
+            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
+                msg = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
+                raise ValueError(msg)
+        if marks.decimal == marks.thousands:
+            other = "." if marks.decimal == "," else ","
+            msg = (
+                f"--thousands {marks.thousands} needs another --decimal, such as {other}: both are the same"
+            )
+            raise ValueError(msg)
+        return marks
+
+
+ANY = FileFormat()
 
 
 class Row(NamedTuple):
@@ -72,6 +116,8 @@ class Rows:
         Remarks for the user.
     compression : str
         How the file is compressed: "gzip", "bz2", "xz", "zip", or empty.
+    marks : Marks
+        How numbers are written.
     """
 
     columns: Columns
@@ -80,6 +126,7 @@ class Rows:
     kinds: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     compression: str = ""
+    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -113,6 +160,7 @@ class TypedColumns:
     kinds: Mapping[int, str]
     notes: tuple[str, ...] = ()
     compression: str = ""
+    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.cells[0])
@@ -130,10 +178,8 @@ class TypedColumns:
         return self.cells
 
 
-def read_records(
-    source: str, delimiter: str | None = None, header: bool | None = None, sheet: str | None = None
-) -> Rows | TypedColumns:
-    """Read a file, or standard input for ``"-"``; see `read_table` for the arguments.
+def read_records(source: str, how: FileFormat) -> Rows | TypedColumns:
+    """Read a file, or standard input for ``"-"``.
 
     Raises
     ------
@@ -150,9 +196,11 @@ def read_records(
     blob, compression = decompressed(bound, blob)
     form = _format_of(name, blob)
     unsuited = {
-        "--delimiter": delimiter is not None and form != "text",
-        "--header/--no-header": header is not None and form == "parquet",
-        "--sheet": sheet is not None and form != "Excel",
+        "--delimiter": how.delimiter is not None and form != "text",
+        "--header/--no-header": how.header is not None and form == "parquet",
+        "--sheet": how.sheet is not None and form != "Excel",
+        "--decimal": how.decimal is not None and form == "parquet",
+        "--thousands": how.thousands is not None and form == "parquet",
     }
     for option, is_unsuited in unsuited.items():
         if is_unsuited:
@@ -161,8 +209,8 @@ def read_records(
     if form == "parquet":
         return replace(_read_parquet(bound, blob), compression=compression)
     if form == "Excel":
-        return replace(_read_excel(bound, blob, header, sheet), compression=compression)
-    return replace(_read_text(name, blob, delimiter, header), compression=compression)
+        return replace(_read_excel(bound, blob, how), compression=compression)
+    return replace(_read_text(name, blob, how), compression=compression)
 
 
 def _format_of(name: str, blob: bytes) -> str:
@@ -176,7 +224,7 @@ def _format_of(name: str, blob: bytes) -> str:
     return "text"
 
 
-def _read_text(name: str, blob: bytes, delimiter: str | None, header: bool | None) -> Rows:
+def _read_text(name: str, blob: bytes, how: FileFormat) -> Rows:
     try:
         text = blob.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -186,14 +234,14 @@ def _read_text(name: str, blob: bytes, delimiter: str | None, header: bool | Non
     if not text.strip():
         msg = f"{name} is empty"
         raise ValueError(msg)
-    mark = _sniff(text, name) if delimiter is None else _delimiter(delimiter)
+    mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     try:
         rows = _split(text, mark)
     except csv.Error as error:
         msg = f"{name} cannot be split at {_called(mark)}: {error}"
         raise ValueError(msg) from None
-    columns, below = _take_header(rows, name, header)
-    return Rows(columns, below, mark)
+    columns, below = _take_header(rows, name, how.header)
+    return Rows(columns, below, mark, marks=how.marks)
 
 
 def _delimiter(given: str) -> str:
@@ -318,7 +366,7 @@ def _kind(values: Iterable[object]) -> str:
     return DATES if types and all(issubclass(one, dates) for one in types) else ""
 
 
-def _read_excel(bound: Bound, blob: bytes, header: bool | None, sheet: str | None) -> Rows:
+def _read_excel(bound: Bound, blob: bytes, how: FileFormat) -> Rows:
     name = bound.name
     pandas = _import_pandas(name, "Excel", "openpyxl")
     with warnings.catch_warnings():
@@ -326,7 +374,7 @@ def _read_excel(bound: Bound, blob: bytes, header: bool | None, sheet: str | Non
         with damage_reported(name, "read as Excel"):
             check_members(bound, blob)
             book = pandas.ExcelFile(io.BytesIO(blob), engine="openpyxl")
-            chosen = _sheet(name, book.sheet_names, sheet)
+            chosen = _sheet(name, book.sheet_names, how.sheet)
             cells = book.book[chosen]
             every_row = cells.iter_rows
             cells.iter_rows = lambda: bounded_rows(bound, every_row())  # which pandas calls
@@ -340,18 +388,24 @@ def _read_excel(bound: Bound, blob: bytes, header: bool | None, sheet: str | Non
     values = frame.to_numpy()[full][:, ~missing.all(axis=0)]
     missing = missing[full][:, ~missing.all(axis=0)]
     texts = [
-        ["" if gap else str(value).strip() for value, gap in zip(*row, strict=True)]
+        ["" if gap else _as_typed(value, how.marks) for value, gap in zip(*row, strict=True)]
         for row in zip(values, missing, strict=True)
     ]
     rows = [Row(int(at) + 1, cells) for at, cells in zip(full.nonzero()[0], texts, strict=True)]
-    columns, below = _take_header(rows, name, header)
+    columns, below = _take_header(rows, name, how.header)
     start = len(rows) - len(below)
-    kinds = {
-        i: kind for i in range(columns.width) if (kind := _kind(values[start:, i][~missing[start:, i]]))
-    }
-    several = len(book.sheet_names) > 1 and sheet is None
+    kinds = {i: _kind(values[start:, i][~missing[start:, i]]) for i in range(columns.width)}
+    if how.marks != PYTHON:  # texts may be numbers, as in text files
+        kinds = {i: kind for i, kind in kinds.items() if kind != TEXT}
+    several = len(book.sheet_names) > 1 and how.sheet is None
     note = f"{name} has {len(book.sheet_names)} sheets; {chosen!r} is read; --sheet NAME selects another"
-    return Rows(columns, below, "", kinds, (note,) if several else ())
+    return Rows(columns, below, "", kinds, (note,) if several else (), marks=how.marks)
+
+
+def _as_typed(value: object, marks: Marks) -> str:
+    """A cell of a sheet as one would type it: a number with the decimal mark that its texts have."""
+    text = str(value).strip()
+    return text.replace(".", marks.decimal) if isinstance(value, float) else text
 
 
 def _sheet(name: str, sheets: Sequence[str], wanted: str | None) -> str:

@@ -107,6 +107,8 @@ def check_file_options(args: argparse.Namespace) -> None:
         "--header/--no-header": args.header is not None,
         "--groups": args.groups is not None,
         "--sheet": args.sheet is not None,
+        "--decimal": args.decimal is not None,
+        "--thousands": args.thousands is not None,
         "--categorical": bool(args.categorical),
     }
     for option, present in needless.items():

@@ -14,6 +14,7 @@ from .._typing import Array
 from ..kernel import Variant
 from .input_table import Table, read_table
 from .options import MIXED_METRICS
+from .table_options import file_format
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,9 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     table = read_table(
         args.file,
         args.target,
-        delimiter=args.delimiter,
-        header=args.header,
+        file_format(args),
         drop=args.drop,
         groups=args.groups,
-        sheet=args.sheet,
         mixed=is_mixed,
         categorical=args.categorical,
     )

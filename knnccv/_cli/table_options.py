@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .input_file import FileFormat
 
 CATEGORICAL = "with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)"
 
@@ -31,6 +34,10 @@ def add_table(
     data.add_argument(
         "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
     )
+    data.add_argument(
+        "--decimal", metavar="CHAR", help="decimal mark of numbers in text and sheets (default: a point)"
+    )
+    data.add_argument("--thousands", metavar="CHAR", help="mark between their thousands (default: none)")
     data.add_argument("--sheet", metavar="NAME", help="sheet of an Excel file (default: the first)")
     data.add_argument("--categorical", metavar="COLUMN", action="append", default=[], help=categorical)
     data.add_argument(
@@ -45,6 +52,13 @@ def add_table(
             help="scale every feature to zero mean and unit standard deviation over all samples; constant "
             "ones are 0 (default: only the bundled data)",
         )
+
+
+def file_format(args: argparse.Namespace) -> FileFormat:
+    """How the options say that the file is to be read."""
+    from .input_file import FileFormat
+
+    return FileFormat(args.delimiter, args.header, args.sheet, args.decimal, args.thousands)
 
 
 def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:

@@ -274,6 +274,8 @@ def test_files_that_unpack_to_too_much(run, write, monkeypatch, bomb, n_bytes):
         (as_parquet, ("--no-header",), "--header/--no-header is not for parquet"),
         (as_parquet, ("--sheet", "Data"), "--sheet is not for parquet"),
         (as_excel, ("--delimiter", ","), "--delimiter is not for Excel"),
+        (as_parquet, ("--decimal", ","), "--decimal is not for parquet"),
+        (as_parquet, ("--thousands", ","), "--thousands is not for parquet"),
         (lambda: PLAIN, ("--sheet", "Data"), "--sheet is not for text"),
     ],
 )
@@ -290,6 +292,10 @@ def test_options_for_another_format(run, write, form, option, part):
         ([(1, 2, "a"), (3, None, "b")], "row 1 (from 0), column 'y': the value is missing"),
         ([(1, 2, "a"), (3, 4, None)], "row 1 (from 0), column 'label': the target is missing"),
         ([(1, 2, "a"), (3, np.inf, "b")], "column 'y': inf is not finite"),
+        (
+            [("1,000", 2, "a"), ("2", 2, "b")],
+            "row 0 (from 0), column 'x': '1,000' is not a number; write 1.000 or 1000",
+        ),
         ([("1", 2, "a"), ("2 m", 2, "b")], "row 1 (from 0), column 'x': '2 m' is not a number; --drop x"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),
         ([], "is empty"),
@@ -307,7 +313,7 @@ def test_parquet_files_that_cannot_be_used(run, write, rows, part):
         ([(1, 2, "a"), (3, "NA", "b")], "row 3, column 'y': the value is missing (NA)"),
         ([(1, 2, "a"), (3, True, "b")], "row 3, column 'y': 'True' is not a number"),
         ([(1, datetime.date(2020, 1, 2), "a"), (3, 4, "b")], "row 2, column 'y': '2020-01-02"),
-        ([(1, 2, "a"), (3, "4,5", "b")], "write a decimal point instead of the comma"),
+        ([(1, 2, "a"), (3, "4,5", "b")], "'4,5' is not a number; --decimal , if it means 4.5"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),
     ],
 )

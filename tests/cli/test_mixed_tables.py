@@ -161,7 +161,12 @@ def test_names_of_the_samples_are_pointed_out(run, write):
     ("content", "options", "parts"),
     [
         ("x,c\n1,a\n2 m,b\n", (), ("line 3", "'2 m' is not a number", "other cells", "--categorical x")),
-        ('x,c\n"1,5",a\n"2,5",b\n', (), ("line 2", "write a decimal point instead of the comma")),
+        (
+            'x,c\n"1,5",a\n"2,5",b\n',
+            (),
+            ("line 2", "--decimal , if it means 1.5, --categorical x if it is a category"),
+        ),
+        ('x,c\n"1,234,567",a\n"2,500,000",b\n', (), ("line 2", "--thousands , if it means 1234567")),
         ("x,c\n1,a\ninf,b\n", (), ("line 3, column 'x': inf is not finite",)),
         ("x,y,c\n1,,a\n2,,b\n", (), ("column 'y' has no value at all; --drop y",)),
         ("x,c\n1,a\n2,\n", (), ("line 3, column 'c': the target is missing",)),
