@@ -75,6 +75,32 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
     )
 
 
+def task_of(labels: Array) -> tuple[str, str]:
+    """The task that a target suggests, "classification" or "regression", and why."""
+    if labels.dtype.kind not in "iuf":
+        return "classification", "the target holds names"
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        return "regression", "the target holds numbers that are not whole"
+    n_distinct = len(np.unique(labels))
+    if n_distinct > MOST_CLASSES:
+        return "regression", f"the target holds {n_distinct} different numbers, more than {MOST_CLASSES}"
+    return "classification", f"the target holds {n_distinct} different whole numbers"
+
+
+def majority_class(labels: Array, weights: Array | None = None) -> tuple[Any, float]:
+    """The label of the most samples, or of the greatest weight, and its share.
+
+    The share is the accuracy of always answering this label, if a score gives the samples these weights. Of
+    classes with equal weights that of the most samples is taken.
+    """
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    # Relative to the largest, so that equal weights are 1 and their sums exact.
+    sums = counts if weights is None else np.bincount(codes, weights / weights.max(), len(classes))
+    shares = sums / sums.sum()
+    top = max(range(len(classes)), key=lambda code: (round(shares[code], 12), counts[code]))
+    return classes[top], float(shares[top])
+
+
 def labels_of(labels: EncodedLabels, rows: Array) -> EncodedLabels:
     """Return the labels of some samples; the classes and their codes stay, and may have no sample."""
     codes = labels.codes[rows]

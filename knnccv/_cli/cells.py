@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .._typing import Array
@@ -14,6 +17,26 @@ Cells = Any
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
+
+_TIME = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d\d:?\d\d))?"
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_PART = r"(0?[1-9]|[12]\d|3[01])"  # a month or a day
+_DAY = "|".join(
+    [
+        rf"\d{{4}}(?P<mark>[-/]){_PART}(?P=mark){_PART}",  # 2020-01-31
+        rf"{_PART}(?P<sign>[-/.]){_PART}(?P=sign)\d{{4}}",  # 31.01.2020, 1/31/2020
+        rf"{_PART}/{_PART}/\d\d",  # 1/31/20
+        rf"{_PART}[- .]*{_MONTH}[- .,]*\d\d(\d\d)?",  # 31-Jan-20
+        rf"{_MONTH}[ .]*{_PART}, *\d{{4}}",  # January 31, 2020
+    ]
+)
+_DATE = re.compile(rf"({_DAY})([t ] ?{_TIME})?|\d{{1,2}}:\d\d:\d\d([.,]\d+)?", re.IGNORECASE | re.ASCII)
+"""Dates and times that cannot be taken for anything else; so not 1-2, 1.2, 2020, 2020-1 and 12:30."""
+
+
+def is_date(cell: str) -> bool:
+    """Return True if the cell is a date, a date with a time, or a time with seconds."""
+    return _DATE.fullmatch(cell) is not None
 
 
 def is_missing(cell: object) -> bool:
@@ -31,8 +54,56 @@ def number(cell: str) -> float | None:
 
 
 def looks_numeric(cell: str) -> bool:
-    """Return True if the cell is a number, possibly with a decimal comma, which a message then reports."""
-    return number(cell.replace(",", ".", 1)) is not None
+    """Return True if the cell is a number, or would be one with other marks, as a message then says."""
+    return number(cell.replace(",", ".", 1)) is not None or bool(readings(cell))
+
+
+class Marks(NamedTuple):
+    """How numbers are written: the decimal mark, and the mark between thousands if there is one."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    def __str__(self) -> str:
+        """The options that set the marks; empty for those of Python."""
+        decimal = f"--decimal {shlex.quote(self.decimal)}" if self.decimal != "." else ""
+        thousands = f"--thousands {shlex.quote(self.thousands)}" if self.thousands else ""
+        return f"{decimal} {thousands}".strip()
+
+    def plain(self, cell: str) -> str | None:
+        """The number in the cell as Python writes it; None if there is none in these marks.
+
+        pandas also accepts groups of other than three digits, so that 1,5 would be 15.
+        """
+        if _number_in(self).fullmatch(cell) is None:
+            return None
+        return cell.replace(self.thousands or "", "").replace(self.decimal, ".")
+
+
+PYTHON = Marks()
+_FIRST = frozenset("+-.,0123456789")
+
+
+@cache
+def _number_in(marks: Marks) -> re.Pattern[str]:
+    """Matches a number that is written with these marks."""
+    decimal, between = re.escape(marks.decimal), re.escape(marks.thousands or "")
+    whole = rf"\d+|\d{{1,3}}({between}\d{{3}})+" if between else r"\d+"
+    return re.compile(
+        rf"[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII
+    )
+
+
+def readings(cell: str) -> dict[str, Marks]:
+    """The numbers that a cell may mean, as Python writes them, each with the fewest marks that say so."""
+    found: dict[str, Marks] = {}
+    if cell[:1] not in _FIRST:  # most texts
+        return found
+    for marks in (PYTHON, Marks(","), Marks(".", ","), Marks(",", ".")):
+        text = marks.plain(cell)
+        if text is not None:
+            found.setdefault(text, marks)
+    return found
 
 
 def numbers(cells: Cells) -> Array:

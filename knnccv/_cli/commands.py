@@ -63,7 +63,8 @@ examples:
 EPILOG_JSON = """\
 n_train_sets in JSON is a number up to 2**53, and a string such as "3.2e+6018" beyond; log10_n_train_sets is
 its decimal logarithm. exact (with --exact) is a string "numerator/denominator". confusion has the classes,
-and a matrix whose rows, the true classes, sum to 1. Values that are not defined (the deviation of a single
+and a matrix whose rows, the true classes, sum to 1. baseline is the accuracy of always giving the same
+answer, the best one, under the same design. Values that are not defined (the deviation of a single
 run) or were not requested are null. std_error is the luck of the draws of a score that is estimated from
 drawn training sets, whose error_bound is null. standard_error and interval are the luck of the data,
 split_std is the luck of the split (all three with --interval)."""
@@ -231,7 +232,7 @@ def run_score(args: argparse.Namespace) -> int:
     from .score_data import read_data
 
     given = parameters(args)
-    rule = score.rule_for(args.variant, given)
+    rule = score.rule_for(args.variant or "knn", given)
     if args.confusion:
         score_details.check_confusion(rule)
     against = None
@@ -241,6 +242,10 @@ def run_score(args: argparse.Namespace) -> int:
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
     data = read_data(args, rule)
     print_notes(data.notes)
+    if data.is_quantity:
+        rule = score.rule_for("regression", given)
+        if args.confusion:
+            score_details.check_confusion(rule)
     answer = score.compute(args, data, rule, {k: v for k, (_, v) in given.items()}, cv, against)
     print_notes(answer.notes)
     if items is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from .notes import add_progress, print_notes, shows_progress
 from .options import (
     check_file_options,
     check_metric_options,
+    counts,
     level,
     natural,
     parameters,
@@ -104,19 +104,6 @@ def add_curve(commands: Any) -> None:
     parser.set_defaults(run=run_curve)
 
 
-def counts(text: str) -> list[int]:
-    """The numbers of ``1,3,5``, ``1-30`` or both, ascending, each once."""
-    found: set[int] = set()
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", part)
-        first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
-        if not 1 <= first <= last or last - first >= 10_000:
-            msg = f"must be numbers of at least 1, such as 1,3,5 or 1-30, got {text!r}"
-            raise argparse.ArgumentTypeError(msg)
-        found.update(range(first, last + 1))
-    return sorted(found)
-
-
 def sizes(text: str) -> list[int | float]:
     """The training sizes of ``0.1,0.5,100``."""
     return [size(part.strip()) for part in text.split(",")]
@@ -140,12 +127,14 @@ def run_curve(args: argparse.Namespace) -> int:
         if name in given:
             msg = f"--parameter {name} is given by --n-neighbors"
             raise ValueError(msg)
-    rule = score.rule_for(args.variant, given)
+    rule = score.rule_for(args.variant or "knn", given)
     if args.n_neighbors is not None and not {"n_neighbors", "rank"} & set(rule.parameters):
         msg = f"variant {rule.name!r} has no number of neighbors to choose; omit --n-neighbors"
         raise ValueError(msg)
     data = read_data(args, rule)
     print_notes(data.notes)
+    if data.is_quantity:
+        rule = score.rule_for("regression", given)
     answer = _compute(args, data, rule, {k: v for k, (_, v) in given.items()})
     print_notes(answer.notes)
     if out is not None:

@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .notes import add_progress, shows_progress
-from .options import natural
+from .options import counts, natural
 
 if TYPE_CHECKING:
     from .._typing import Array
@@ -43,10 +43,10 @@ def add_episodes(commands: Any) -> None:
     parser.add_argument("--features", default="X", metavar="NAME", help="array of the samples (default: X)")
     parser.add_argument("--labels", default="y", metavar="NAME", help="array of the labels (default: y)")
     parser.add_argument(
-        "--n-way", type=_numbers, default=5, metavar="N", help="classes: 5, 2-10 or 5,10,20 (default: 5)"
+        "--n-way", type=counts, default=5, metavar="N", help="classes: 5, 2-10 or 5,10,20 (default: 5)"
     )
     parser.add_argument(
-        "--n-shot", type=_numbers, default=1, metavar="K", help="supports of a class (default: 1)"
+        "--n-shot", type=counts, default=1, metavar="K", help="supports of a class (default: 1)"
     )
     parser.add_argument(
         "--n-neighbors",
@@ -89,19 +89,6 @@ def add_episodes(commands: Any) -> None:
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.set_defaults(run=run_episodes)
-
-
-def _numbers(text: str) -> Any:
-    """The number or numbers of ``5``, ``2-10`` or ``1,5``."""
-    try:
-        if "-" in text[1:]:
-            first, last = text.split("-")
-            return range(int(first), int(last) + 1)
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        msg = f"must be a number, a range such as 2-10, or numbers such as 1,5, got {text!r}"
-        raise argparse.ArgumentTypeError(msg) from None
-    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def run_episodes(args: argparse.Namespace) -> int:

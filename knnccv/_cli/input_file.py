@@ -7,26 +7,30 @@ pandas reads parquet and Excel (extra ``[cli]``).
 
 from __future__ import annotations
 
-import bz2
 import csv
 import datetime
-import gzip
 import importlib
 import io
-import lzma
 import math
-import re
 import sys
 import warnings
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .cells import Cells, looks_numeric
+from .cells import PYTHON, Cells, Marks, looks_numeric
+from .file_bounds import (
+    Bound,
+    RefusedFileError,
+    bounded_rows,
+    check_members,
+    check_parquet,
+    damage_reported,
+    decompressed,
+    is_zip,
+)
 from .table_columns import Columns
 
 if TYPE_CHECKING:
@@ -41,6 +45,50 @@ TEXT, DATES = "text", "dates"
 _SNIFFED = 200  # rows that are split to find the delimiter
 _EXACT = 2**53  # larger whole numbers stay text, since they may be names that float64 would merge
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+
+
+class FileFormat(NamedTuple):
+    """How a file is to be read.
+
+    Attributes
+    ----------
+    delimiter : str, optional
+        Of text: one character, or "comma", "semicolon", "tab", "space". Default: the one of these four
+        that splits the rows most evenly into most numbers.
+    header : bool, optional
+        Whether the first row names the columns. Default: it does if none of its cells is a number.
+    sheet : str, optional
+        The sheet of an Excel file. Default: the first.
+    decimal : str, optional
+        The decimal mark of numbers in text. Default: a point.
+    thousands : str, optional
+        The mark between thousands of such numbers. Default: none.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of numbers; ValueError if one is not allowed."""
+        marks = Marks(self.decimal or ".", self.thousands)
+        for option, mark in zip(("--decimal", "--thousands"), marks, strict=True):
+            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
+                msg = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
+                raise ValueError(msg)
+        if marks.decimal == marks.thousands:
+            other = "." if marks.decimal == "," else ","
+            msg = (
+                f"--thousands {marks.thousands} needs another --decimal, such as {other}: both are the same"
+            )
+            raise ValueError(msg)
+        return marks
+
+
+ANY = FileFormat()
 
 
 class Row(NamedTuple):
@@ -68,6 +116,8 @@ class Rows:
         Remarks for the user.
     compression : str
         How the file is compressed: "gzip", "bz2", "xz", "zip", or empty.
+    marks : Marks
+        How numbers are written.
     """
 
     columns: Columns
@@ -76,6 +126,7 @@ class Rows:
     kinds: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     compression: str = ""
+    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -109,6 +160,7 @@ class TypedColumns:
     kinds: Mapping[int, str]
     notes: tuple[str, ...] = ()
     compression: str = ""
+    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.cells[0])
@@ -126,10 +178,8 @@ class TypedColumns:
         return self.cells
 
 
-def read_records(
-    source: str, delimiter: str | None = None, header: bool | None = None, sheet: str | None = None
-) -> Rows | TypedColumns:
-    """Read a file, or standard input for ``"-"``; see `read_table` for the arguments.
+def read_records(source: str, how: FileFormat) -> Rows | TypedColumns:
+    """Read a file, or standard input for ``"-"``.
 
     Raises
     ------
@@ -142,55 +192,31 @@ def read_records(
     """
     blob = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "standard input" if source == "-" else source
-    blob, compression = _decompressed(name, blob)
+    bound = Bound(name, len(blob))
+    blob, compression = decompressed(bound, blob)
     form = _format_of(name, blob)
     unsuited = {
-        "--delimiter": delimiter is not None and form != "text",
-        "--header/--no-header": header is not None and form == "parquet",
-        "--sheet": sheet is not None and form != "Excel",
+        "--delimiter": how.delimiter is not None and form != "text",
+        "--header/--no-header": how.header is not None and form == "parquet",
+        "--sheet": how.sheet is not None and form != "Excel",
+        "--decimal": how.decimal is not None and form == "parquet",
+        "--thousands": how.thousands is not None and form == "parquet",
     }
     for option, is_unsuited in unsuited.items():
         if is_unsuited:
             msg = f"{option} is not for {form} such as {name}"
             raise ValueError(msg)
     if form == "parquet":
-        return replace(_read_parquet(name, blob), compression=compression)
+        return replace(_read_parquet(bound, blob), compression=compression)
     if form == "Excel":
-        return replace(_read_excel(name, blob, header, sheet), compression=compression)
-    return replace(_read_text(name, blob, delimiter, header), compression=compression)
-
-
-def _decompressed(name: str, blob: bytes) -> tuple[bytes, str]:
-    """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is.
-
-    And the compression, in the words of pandas.
-    """
-    try:
-        if blob.startswith(b"\x1f\x8b"):
-            return gzip.decompress(blob), "gzip"
-        if re.match(rb"BZh[1-9]1AY&SY", blob):
-            return bz2.decompress(blob), "bz2"
-        if blob.startswith(b"\xfd7zXZ\x00"):
-            return lzma.decompress(blob), "xz"
-        if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
-            with zipfile.ZipFile(io.BytesIO(blob)) as archive:
-                members = [member for member in archive.namelist() if not member.endswith("/")]
-                if "xl/workbook.xml" in members:
-                    return blob, ""
-                if len(members) != 1:
-                    msg = f"{name} is a zip archive of {len(members)} files; it must hold a single table"
-                    raise ValueError(msg)
-                return archive.read(members[0]), "zip"
-    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        msg = f"{name} cannot be decompressed: {error}"
-        raise ValueError(msg) from None
-    return blob, ""
+        return replace(_read_excel(bound, blob, how), compression=compression)
+    return replace(_read_text(name, blob, how), compression=compression)
 
 
 def _format_of(name: str, blob: bytes) -> str:
     if blob.startswith(b"PAR1") and blob.endswith(b"PAR1"):
         return "parquet"
-    if blob.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(blob)):
+    if is_zip(blob):
         return "Excel"
     if blob.startswith(_OLD_EXCEL):
         msg = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
@@ -198,7 +224,7 @@ def _format_of(name: str, blob: bytes) -> str:
     return "text"
 
 
-def _read_text(name: str, blob: bytes, delimiter: str | None, header: bool | None) -> Rows:
+def _read_text(name: str, blob: bytes, how: FileFormat) -> Rows:
     try:
         text = blob.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -208,14 +234,14 @@ def _read_text(name: str, blob: bytes, delimiter: str | None, header: bool | Non
     if not text.strip():
         msg = f"{name} is empty"
         raise ValueError(msg)
-    mark = _sniff(text, name) if delimiter is None else _delimiter(delimiter)
+    mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     try:
         rows = _split(text, mark)
     except csv.Error as error:
         msg = f"{name} cannot be split at {_called(mark)}: {error}"
         raise ValueError(msg) from None
-    columns, below = _take_header(rows, name, header)
-    return Rows(columns, below, mark)
+    columns, below = _take_header(rows, name, how.header)
+    return Rows(columns, below, mark, marks=how.marks)
 
 
 def _delimiter(given: str) -> str:
@@ -298,13 +324,12 @@ def _import_pandas(name: str, form: str, package: str) -> Any:
         raise ImportError(msg) from error
 
 
-def _read_parquet(name: str, blob: bytes) -> TypedColumns:
+def _read_parquet(bound: Bound, blob: bytes) -> TypedColumns:
+    name = bound.name
     pandas = _import_pandas(name, "parquet", "pyarrow")
-    try:
+    with damage_reported(name, "read as parquet"):
+        check_parquet(bound, importlib.import_module("pyarrow.parquet").read_metadata(io.BytesIO(blob)))
         frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
-    except (OSError, ValueError) as error:
-        msg = f"{name} cannot be read as parquet: {error}"
-        raise ValueError(msg) from None
     if frame.empty:
         msg = f"{name} is empty"
         raise ValueError(msg)
@@ -341,18 +366,20 @@ def _kind(values: Iterable[object]) -> str:
     return DATES if types and all(issubclass(one, dates) for one in types) else ""
 
 
-def _read_excel(name: str, blob: bytes, header: bool | None, sheet: str | None) -> Rows:
+def _read_excel(bound: Bound, blob: bytes, how: FileFormat) -> Rows:
+    name = bound.name
     pandas = _import_pandas(name, "Excel", "openpyxl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
-        try:
+        with damage_reported(name, "read as Excel"):
+            check_members(bound, blob)
             book = pandas.ExcelFile(io.BytesIO(blob), engine="openpyxl")
-            chosen = _sheet(name, book.sheet_names, sheet)
+            chosen = _sheet(name, book.sheet_names, how.sheet)
+            cells = book.book[chosen]
+            every_row = cells.iter_rows
+            cells.iter_rows = lambda: bounded_rows(bound, every_row())  # which pandas calls
             # Every cell as it is: which row is the header is decided as for text.
             frame = book.parse(chosen, header=None, dtype=object, keep_default_na=False)
-        except (KeyError, OSError, zipfile.BadZipFile) as error:
-            msg = f"{name} cannot be read as Excel: {error}"
-            raise ValueError(msg) from None
     missing = (frame.isna() | (frame == "")).to_numpy()
     if missing.all():
         msg = f"{name}: sheet {chosen!r} is empty"
@@ -361,18 +388,24 @@ def _read_excel(name: str, blob: bytes, header: bool | None, sheet: str | None) 
     values = frame.to_numpy()[full][:, ~missing.all(axis=0)]
     missing = missing[full][:, ~missing.all(axis=0)]
     texts = [
-        ["" if gap else str(value).strip() for value, gap in zip(*row, strict=True)]
+        ["" if gap else _as_typed(value, how.marks) for value, gap in zip(*row, strict=True)]
         for row in zip(values, missing, strict=True)
     ]
     rows = [Row(int(at) + 1, cells) for at, cells in zip(full.nonzero()[0], texts, strict=True)]
-    columns, below = _take_header(rows, name, header)
+    columns, below = _take_header(rows, name, how.header)
     start = len(rows) - len(below)
-    kinds = {
-        i: kind for i in range(columns.width) if (kind := _kind(values[start:, i][~missing[start:, i]]))
-    }
-    several = len(book.sheet_names) > 1 and sheet is None
+    kinds = {i: _kind(values[start:, i][~missing[start:, i]]) for i in range(columns.width)}
+    if how.marks != PYTHON:  # texts may be numbers, as in text files
+        kinds = {i: kind for i, kind in kinds.items() if kind != TEXT}
+    several = len(book.sheet_names) > 1 and how.sheet is None
     note = f"{name} has {len(book.sheet_names)} sheets; {chosen!r} is read; --sheet NAME selects another"
-    return Rows(columns, below, "", kinds, (note,) if several else ())
+    return Rows(columns, below, "", kinds, (note,) if several else (), marks=how.marks)
+
+
+def _as_typed(value: object, marks: Marks) -> str:
+    """A cell of a sheet as one would type it: a number with the decimal mark that its texts have."""
+    text = str(value).strip()
+    return text.replace(".", marks.decimal) if isinstance(value, float) else text
 
 
 def _sheet(name: str, sheets: Sequence[str], wanted: str | None) -> str:
@@ -380,5 +413,5 @@ def _sheet(name: str, sheets: Sequence[str], wanted: str | None) -> str:
         return sheets[0]
     if wanted not in sheets:
         msg = f"{name} has no sheet {wanted!r}; it has: {', '.join(map(repr, sheets))}"
-        raise ValueError(msg)
+        raise RefusedFileError(msg)
     return wanted

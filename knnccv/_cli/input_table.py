@@ -6,14 +6,15 @@ reported with its line in the file and its column.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from . import cells as cell_values
-from .cells import Cells, is_missing, looks_numeric, number
-from .input_file import DATES, TEXT, Rows, TypedColumns, read_records
+from .cells import PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
+from .input_file import ANY, DATES, TEXT, FileFormat, Rows, TypedColumns, read_records
 from .table_columns import Columns, feature_notes, header_note
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class Layout:
         Of text; otherwise empty.
     compression : str
         "gzip", "bz2", "xz", "zip", or empty.
-    sheet : str or None
-        The sheet of an Excel file; None for the first.
+    how : FileFormat
+        What was asked for.
     n_columns : int
         The number of columns in the file.
     features : tuple of int, of length n_features
@@ -45,7 +46,7 @@ class Layout:
     form: str
     delimiter: str
     compression: str
-    sheet: str | None
+    how: FileFormat
     n_columns: int
     features: tuple[int, ...]
     target: int
@@ -103,12 +104,10 @@ class Table:
 def read_table(
     source: str,
     target: str | None,
+    how: FileFormat = ANY,
     *,
-    delimiter: str | None = None,
-    header: bool | None = None,
     drop: Sequence[str] = (),
     groups: str | None = None,
-    sheet: str | None = None,
     mixed: bool = False,
     categorical: Sequence[str] = (),
 ) -> Table:
@@ -121,17 +120,12 @@ def read_table(
         order mark), parquet or Excel, possibly compressed.
     target : str or None
         The column of the labels: its name, or its number from 0, negative ones counted from the last.
-    delimiter : str, optional
-        One character, or "comma", "semicolon", "tab", "space". Default: the one of these four that
-        splits the rows most evenly into most numbers.
-    header : bool, optional
-        Whether the first row names the columns. Default: it does if none of its cells is a number.
+    how : FileFormat, optional
+        How the file is to be read.
     drop : sequence of str
         Columns to leave out.
     groups : str, optional
         The column of the groups; it is not a feature.
-    sheet : str, optional
-        The sheet of an Excel file. Default: the first.
     mixed : bool, default False
         Allow missing values and categorical columns among the features.
     categorical : sequence of str
@@ -147,7 +141,7 @@ def read_table(
     ImportError
         If pandas, or the package that it needs for the file's format, is missing.
     """
-    records = read_records(source, delimiter, header, sheet)
+    records = read_records(source, how)
     columns = records.columns
     name = columns.source
     if target is None:
@@ -180,22 +174,22 @@ def read_table(
         msg = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
         raise ValueError(msg)
     note = None
-    if header is None and columns.names is None:
+    if how.header is None and columns.names is None:
         first = [number(cell) for cell in records.first()]
         note = header_note(columns, records.place(0), first, label, table.y)
-    elif header is None and isinstance(records, Rows) and all(table.categorical):
+    elif how.header is None and isinstance(records, Rows) and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    layout = _layout(records, sheet, features, label)
+    layout = _layout(records, how, features, label)
     return replace(table, notes=(*table.notes, note) if note else table.notes, layout=layout)
 
 
-def _layout(records: Rows | TypedColumns, sheet: str | None, features: Sequence[int], label: int) -> Layout:
+def _layout(records: Rows | TypedColumns, how: FileFormat, features: Sequence[int], label: int) -> Layout:
     if isinstance(records, TypedColumns):
         form, mark = "parquet", ""
     else:
         form, mark = "text" if records.mark else "Excel", records.mark
     width = records.columns.width
-    return Layout(form, mark, records.compression, sheet, width, tuple(features), label)
+    return Layout(form, mark, records.compression, how, width, tuple(features), label)
 
 
 class _Reader:
@@ -213,6 +207,9 @@ class _Reader:
         import numpy as np
 
         mixed = named is not None
+        if self.records.marks != PYTHON:
+            for i in {*features, label, label if grouping is None else grouping}:
+                self.cells[i] = [self._plain(at, i, mixed) for at in range(len(self.records))]
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
         coded = {i: cell_values.categorized(self.cells[i]) for i in categorical}
@@ -242,11 +239,12 @@ class _Reader:
 
     def _is_categorical(self, index: int, named: Collection[int]) -> bool:
         """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
+        if index in named:
+            return True
         cells = self.cells[index]
         kind = self.records.kinds.get(index)
-        if index in named or kind == TEXT:
-            return True
-        if kind == DATES:
+        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
+        if kind == DATES or (known and all(map(is_date, known))):
             option = self.columns.option(index)
             msg = (
                 f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
@@ -254,8 +252,7 @@ class _Reader:
                 f"values as categories with --categorical {option}"
             )
             raise ValueError(msg)
-        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
-        return bool(known) and not any(map(looks_numeric, known))
+        return kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
@@ -269,6 +266,14 @@ class _Reader:
         if wrong:
             at, index = min(wrong)
             raise ValueError(self._complaint(at, index, mixed))
+
+    def _plain(self, at: int, index: int, mixed: bool) -> str:
+        """A cell with its number as Python writes it; ValueError about a number with other marks."""
+        cell: str = self.cells[index][at]
+        plain = self.records.marks.plain(cell)
+        if plain is None and "." in cell and number(cell) is not None:
+            raise ValueError(self._complaint(at, index, mixed))
+        return cell if plain is None else plain
 
     def _labels(self, index: int, what: str) -> Array:
         """The column of the targets or of the groups, in which no value may be missing."""
@@ -296,14 +301,24 @@ class _Reader:
                 "knnccv.hvdm.HEOM) accepts tables with missing values"
             )
             return f"{where}: the value is missing{shown}; {remedy}"
-        if number(cell) is not None:
+        if math.isinf(number(cell) or 0.0):
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
-        if looks_numeric(cell):
-            hint = "; write a decimal point instead of the comma"
+        if found := readings(cell):
+            hint = self._remedy(found) + f", {category} if it is a category" * mixed
         elif is_header:
             hint = "; --header if the first line names the columns"
+        elif is_date(cell):
+            hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
             hint = f", but other cells of the column are numbers{hint}"
         return f"{where}: {cell!r} is not a number{hint}"
+
+    def _remedy(self, found: Mapping[str, Marks]) -> str:
+        """How to say which number a cell means that was written with other marks."""
+        if isinstance(self.records, TypedColumns):
+            return f"; write {' or '.join(found)}"
+        return "; " + ", ".join(
+            f"{str(marks) or '--decimal .'} if it means {text}" for text, marks in found.items()
+        )

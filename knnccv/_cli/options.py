@@ -13,6 +13,8 @@ from typing import Any
 
 MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
+LONGEST_RANGE = 10_000
+"""More numbers than any table needs; a range is checked before it is made."""
 
 
 def choose_design(args: argparse.Namespace) -> Any:
@@ -105,6 +107,8 @@ def check_file_options(args: argparse.Namespace) -> None:
         "--header/--no-header": args.header is not None,
         "--groups": args.groups is not None,
         "--sheet": args.sheet is not None,
+        "--decimal": args.decimal is not None,
+        "--thousands": args.thousands is not None,
         "--categorical": bool(args.categorical),
     }
     for option, present in needless.items():
@@ -242,6 +246,22 @@ def size(text: str) -> int | float:
     except ValueError:
         msg = f"must be a number of samples or a fraction in (0, 1), got {text!r}"
         raise argparse.ArgumentTypeError(msg) from None
+
+
+def counts(text: str) -> list[int]:
+    """The numbers of ``1,3,5``, ``1-30`` or both, ascending, each once."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", part)
+        first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
+        if not 1 <= first <= last or last - first >= LONGEST_RANGE:
+            msg = (
+                "must be numbers of at least 1, such as 5, 2-10 or 1,3,5, and ranges of at most "
+                f"{LONGEST_RANGE:,} numbers, got {text!r}"
+            )
+            raise argparse.ArgumentTypeError(msg)
+        found.update(range(first, last + 1))
+    return sorted(found)
 
 
 def natural(text: str) -> int:

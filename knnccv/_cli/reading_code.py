@@ -80,14 +80,15 @@ def _options(file: str, table: Table, layout: Layout) -> dict[str, Any]:
         return {}
     options: dict[str, Any] = {}
     if layout.form == "Excel":
-        if layout.sheet is not None:
-            options["sheet_name"] = layout.sheet
+        if layout.how.sheet is not None:
+            options["sheet_name"] = layout.how.sheet
     else:
         if layout.delimiter != ",":
             options["sep"] = r"\s+" if layout.delimiter == " " else layout.delimiter
         inferred = KNOWN_ENDINGS.get(Path(file).suffix.lower(), "")
         if layout.compression != inferred:
             options["compression"] = layout.compression or None
+    options |= {name: mark for name in ("decimal", "thousands") if (mark := getattr(layout.how, name))}
     if not table.has_header:
         options["header"] = None
     if marks := sorted(set(table.missing) - KNOWN_MARKS):

@@ -12,10 +12,9 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .curve_command import counts
 from .notes import add_progress, print_notes, shows_progress
-from .options import check_file_options, natural, size
-from .table_options import add_table
+from .options import check_file_options, counts, natural, size
+from .table_options import add_table, file_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,10 +213,8 @@ def _read(args: argparse.Namespace) -> Table:
     return read_table(
         args.file,
         args.target,
-        delimiter=args.delimiter,
-        header=args.header,
+        file_format(args),
         drop=args.drop,
-        sheet=args.sheet,
         mixed=True,
         categorical=args.categorical,
     )

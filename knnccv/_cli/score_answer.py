@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import majority_class
 from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
@@ -54,6 +56,25 @@ class Answer:
         """Return True if the target is a class rather than a number."""
         return self.rule.target == "classes"
 
+    @property
+    def baseline(self) -> dict[str, Any] | None:
+        """What always answering one class scores under the same weights; None if the score is no accuracy.
+
+        In the words of the report.
+        """
+        if "loss" not in self.rule.parameters or not is_accuracy(self.measure):
+            return None
+        label, share = majority_class(self.complete.labels, self.complete.weights)
+        sizes = _classes(self.data.y)
+        is_largest = sizes[str(label)] == max(sizes.values())
+        which = "the largest class" if is_largest else "the class of most weight"
+        name = reprlib.repr(str(label))
+        return {
+            "name": "majority class",
+            "score": share,
+            "explanation": f"always answers {name}, {which}",
+        }
+
     def as_json(self) -> dict[str, Any]:
         """The answer in types that JSON has."""
         found = self.complete
@@ -78,6 +99,7 @@ class Answer:
             "error_bound": None if self.sampled else found.error_bound,
             "std_error": self.sampled.std_error if self.sampled else None,
             **self.certainty.as_json(),
+            "baseline": self.baseline,
             "exact": _ratio(found.exact) if isinstance(found.exact, Fraction) else None,
             "n_train_sets": (
                 int(found.n_train_sets) if found.n_train_sets <= SAFE_INTEGER else str(found.n_train_sets)
@@ -112,6 +134,10 @@ class Answer:
             ratio = _ratio(found.exact)
             lines.append(("", f"exactly {ratio}" if len(ratio) <= 70 else _long_ratio(found.exact)))
         lines += [("", line) for line in self.certainty.lines(self.measure)]
+        if base := self.baseline:
+            lines.append(
+                ("Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})")
+            )
         if found.tied:
             lines.append(("Ties", self._tied_line()))
         timed = f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._labels import MOST_CLASSES
+from .._labels import task_of
 from .._scaling import standardized
 from .._typing import Array
 from ..kernel import Variant
 from .input_table import Table, read_table
 from .options import MIXED_METRICS
+from .table_options import file_format
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class Data:
         Whether the features have zero mean and unit standard deviation over all samples.
     categorical_names : tuple of str
         The names of the categorical columns.
+    is_quantity : bool
+        Whether no rule was asked for, and the target is one for regression, as it is in a report.
     """
 
     source: str
@@ -43,6 +46,7 @@ class Data:
     categorical: tuple[bool, ...] = ()
     categorical_names: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+    is_quantity: bool = False
 
 
 def read_data(args: argparse.Namespace, rule: Variant) -> Data:
@@ -67,16 +71,18 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     table = read_table(
         args.file,
         args.target,
-        delimiter=args.delimiter,
-        header=args.header,
+        file_format(args),
         drop=args.drop,
         groups=args.groups,
-        sheet=args.sheet,
         mixed=is_mixed,
         categorical=args.categorical,
     )
     y = table.y
-    notes = (*table.notes, *_quantity_note(y, rule, table))
+    task, reason = task_of(y)
+    is_quantity = task == "regression" and args.variant is None
+    notes = table.notes
+    if task == "regression" and rule.target == "classes" and (is_quantity or y.dtype.kind == "i"):
+        notes = (*notes, _quantity_note(table, reason, is_quantity))
     if (
         rule.target == "values" and y.dtype.kind == "U"
     ):  # large numbers are text, so that labels do not merge
@@ -96,20 +102,17 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
         table.categorical,
         names,
         table.missing,
+        is_quantity,
     )
 
 
-def _quantity_note(y: Array, rule: Variant, table: Table) -> list[str]:
-    """A note if a rule for classes is given a target that looks like a quantity."""
-    if rule.target == "values" or y.dtype.kind not in "iuf":
-        return []
-    n_distinct = len(np.unique(y))
-    if n_distinct <= MOST_CLASSES:
-        return []
-    return [
-        f"column {table.target_name!r} holds {n_distinct:,} different numbers, and each is a class; if "
-        "it is a quantity, --variant regression predicts it"
-    ]
+def _quantity_note(table: Table, reason: str, is_chosen: bool) -> str:
+    """A note on a target that looks like a quantity, with a rule for classes or without one."""
+    column = f"column {table.target_name!r}"
+    if not is_chosen:
+        return f"{column} may be a quantity, since {reason}; --variant regression predicts it"
+    classes = "; --variant knn takes each number as a class" if table.y.dtype.kind == "i" else ""
+    return f"{column} is taken as a quantity and predicted by regression, since {reason}{classes}"
 
 
 def _numbers(cells: Array, rule: Variant, table: Table) -> Array:

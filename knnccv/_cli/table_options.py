@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .input_file import FileFormat
 
 CATEGORICAL = "with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)"
 
@@ -31,6 +34,10 @@ def add_table(
     data.add_argument(
         "--delimiter", metavar="CHAR", help="a character, or comma, semicolon, tab, space (default: found)"
     )
+    data.add_argument(
+        "--decimal", metavar="CHAR", help="decimal mark of numbers in text and sheets (default: a point)"
+    )
+    data.add_argument("--thousands", metavar="CHAR", help="mark between their thousands (default: none)")
     data.add_argument("--sheet", metavar="NAME", help="sheet of an Excel file (default: the first)")
     data.add_argument("--categorical", metavar="COLUMN", action="append", default=[], help=categorical)
     data.add_argument(
@@ -47,14 +54,21 @@ def add_table(
         )
 
 
+def file_format(args: argparse.Namespace) -> FileFormat:
+    """How the options say that the file is to be read."""
+    from .input_file import FileFormat
+
+    return FileFormat(args.delimiter, args.header, args.sheet, args.decimal, args.thousands)
+
+
 def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:
     """Add the rule and its distance, and return the group; `numbers`: also its one number of neighbors."""
     rule = parser.add_argument_group("the rule")
     rule.add_argument(
         "--variant",
-        default="knn",
         metavar="NAME",
-        help="nn, knn, rank, confidence, regression, or a registered one (default: knn)",
+        help="nn, knn, rank, confidence, regression, or a registered one (default: knn, and regression "
+        "if the target holds numbers that are not whole, or more than 50 different numbers)",
     )
     if numbers:
         rule.add_argument(

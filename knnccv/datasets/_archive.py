@@ -60,7 +60,9 @@ def _matching_members(blob: bytes, checksums: Mapping[str, str]) -> dict[str, by
 
 def _listed_name(member: str, listed: Mapping[str, str]) -> str | None:
     """The listed name that a member's path ends with, since archives differ in leading folders."""
-    parts = member.split("/")
+    # No listed name has more parts; joining all endings of a hostile name would take quadratic time.
+    depth = 1 + max(name.count("/") for name in listed)
+    parts = member.rsplit("/", depth)[-depth:]
     endings = ("/".join(parts[k:]) for k in range(len(parts)))
     return next((name for name in endings if name in listed), None)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import MOST_CLASSES, as_targets, encode_labels, is_missing
+from .._labels import as_targets, encode_labels, is_missing, task_of
 from .._typing import Array
 from .._validation import check_choice
 from ..hvdm import as_array
@@ -108,7 +108,7 @@ def read_input(
         msg = f"X must have at least {FEWEST_ROWS} rows, got {n_items}"
         raise ValueError(msg)
     labels = _labels(y, n_items)
-    chosen, reason = (task, "") if task is not None else _task(labels)
+    chosen, reason = (task, "") if task is not None else task_of(labels)
     if chosen == "regression":
         if labels.dtype.kind not in "biuf":
             msg = f"task='regression' needs numbers as targets, but y[0] is {shown(labels[0])}"
@@ -163,18 +163,6 @@ def _labels(y: Any, n_items: int) -> Array:
 
 def _kind(value: Any) -> str:
     return "number" if isinstance(value, (int, float, np.number)) else type(value).__name__
-
-
-def _task(labels: Array) -> tuple[str, str]:
-    """The task that the target suggests, and why."""
-    if labels.dtype.kind not in "iuf":
-        return "classification", "the target holds names"
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        return "regression", "the target holds numbers that are not whole"
-    n_distinct = len(np.unique(labels))
-    if n_distinct > MOST_CLASSES:
-        return "regression", f"the target holds {n_distinct} different numbers, more than {MOST_CLASSES}"
-    return "classification", f"the target holds {n_distinct} different whole numbers"
 
 
 def _text(cell: Any) -> str:

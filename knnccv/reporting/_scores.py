@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import majority_class
 from .._training_set_count import magnitude, magnitude_of_log10
 from ..driver import CompleteCV
 from ..inference import InferenceWarning, compare
@@ -140,11 +141,11 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     setting = Setting(study.best_setting.scaling, study.best_setting.metric, 1)
     nearest = study.best if setting == study.best_setting else study.score(setting)
     if study.task == "classification":
-        classes, counts = np.unique(study.y, return_counts=True)
+        label, share = majority_class(study.y)
         simple = {
             "name": "majority class",
-            "score": float(counts.max() / counts.sum()),
-            "explanation": f"always answers {quoted(classes[counts.argmax()])}, the largest class",
+            "score": share,
+            "explanation": f"always answers {quoted(label)}, the largest class",
         }
     else:
         simple = {

@@ -13,7 +13,8 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused, scaled
 import knnccv
 from knnccv.__main__ import main
 from knnccv._cli import terminal_plot
-from knnccv._cli.curve_command import _tenths, counts
+from knnccv._cli.curve_command import _tenths
+from knnccv._cli.options import counts
 from knnccv.datasets import load_wine
 
 pytest.importorskip("plotext")
@@ -59,17 +60,34 @@ def test_the_numbers_are_those_of_surface(run, write):
     equals(answer, knnccv.surface(X, LABEL, [1, 2], [4, 0.5, 8], ties="index"))
 
 
-def test_a_quantity_as_classes_is_noted(run, write):
-    rows = [f"{x},{x % 7},{3 * x}" for x in range(60)]
-    path = write("\n".join(["a,b,price", *rows]))
+def test_a_quantity_is_for_regression_in_every_command(run, write):
+    counted = [f"{x},{x % 7},{3 * x}" for x in range(60)]
+    shares = [f"{x},{x % 7},{x / 4}" for x in range(12)]
+    for rows, why, is_whole in (
+        (counted, "60 different numbers, more than 50", True),
+        (shares, "numbers that are not whole", False),
+    ):
+        path = write("\n".join(["a,b,price", *rows]))
+        question = (path, "--target", "price", "--drop", "a", "--json")
+        report = json.loads(run("report", *question, "--n-neighbors", "1")[1])
+        for command in (
+            ("score", *question, "--repeats", "0"),
+            ("curve", *question, "--n-neighbors", "1", "--train-sizes", "0.5"),
+        ):
+            status, out, err = run(*command)
+            assert (status, report["task"]) == (0, "regression")
+            assert json.loads(out)["measure"] == "mean squared error"
+            taken = "column 'price' is taken as a quantity and predicted by regression"
+            assert f"{taken}, since the target holds {why}" in err
+            assert ("--variant knn takes each number as a class" in err) == is_whole
+            status, _, err = run(*command, "--variant", "regression")
+            assert (status, err) == (0, "")
     options = ("--n-neighbors", "1", "--train-sizes", "30", "--json")
-    status, _, err = run("curve", path, "--target", "price", "--drop", "a", *options)
-    assert (status, "note: column 'price' holds 60 different numbers" in err) == (0, True)
+    path = write("\n".join(["a,b,price", *counted]))
+    status, out, err = run("curve", path, "--target", "price", "--drop", "a", *options, "--variant", "knn")
+    assert (status, json.loads(out)["measure"]) == (0, "accuracy")
+    assert "column 'price' may be a quantity, since the target holds 60 different numbers" in err
     assert "--variant regression" in err
-    status, _, err = run(
-        "curve", path, "--target", "price", "--drop", "a", *options, "--variant", "regression"
-    )
-    assert (status, err) == (0, "")
 
 
 def test_the_bundled_data_and_the_default_points(run):

@@ -114,7 +114,7 @@ def test_files_that_are_none(run, tmp_path):
 
 
 def test_numbers_that_are_none(run, saved, capsys):
-    for text in ("five", "2-x", "1,,2"):
+    for text in ("five", "2-x", "1,,2", "1-1000000000"):
         with pytest.raises(SystemExit):
             run("episodes", saved[0], "--n-way", text)
-        assert "such as 2-10" in capsys.readouterr().err
+        assert "such as 5, 2-10 or 1,3,5, and ranges of at most 10,000" in capsys.readouterr().err

@@ -18,6 +18,7 @@ import pytest
 from command_line import PLAIN, QUICK, ROWS, refused, stdin
 
 from knnccv import complete_cv
+from knnccv._cli import file_bounds
 from knnccv._cli.input_table import read_table
 
 X, Y = np.array([row[:2] for row in ROWS]), [row[2] for row in ROWS]
@@ -31,7 +32,7 @@ needs_excel = pytest.mark.skipif(
 
 def zipped(**members):
     blob = io.BytesIO()
-    with zipfile.ZipFile(blob, "w") as archive:
+    with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return blob.getvalue()
@@ -196,6 +197,76 @@ def test_broken_files(run, write, blob, parts):
         assert part in said
 
 
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+@needs_excel
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        (SHEET, b"</row>", b"</wor>"),
+        (SHEET, b'r="B2"', b'r="2"'),
+        (SHEET, b'<v>0</v></c><c r="C2"', b'<v>999</v></c><c t="s" r="C2"'),
+        (SHEET, b'<row r="2"', b'<row r="x"'),
+        ("xl/workbook.xml", b"<sheets>", b"<sheet>"),
+        ("xl/styles.xml", b"<", b""),
+        ("xl/_rels/workbook.xml.rels", b"worksheets", b"elsewhere"),
+    ],
+)
+def test_mangled_workbooks(run, write, part, old, new):
+    with zipfile.ZipFile(io.BytesIO(as_excel())) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    assert old in parts[part]
+    parts[part] = parts[part].replace(old, new)
+    path = write(zipped(**parts))
+    said = refused(run, "score", path, "--target", "label")
+    assert f"save or download {path} again: it cannot be read as Excel (" in said
+
+
+def far_apart(name):
+    """A workbook of two cells, `name` being the last."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active[name] = "x", 1
+    blob = io.BytesIO()
+    book.save(blob)
+    return blob.getvalue()
+
+
+def repeated(n_rows):
+    pandas = pytest.importorskip("pandas")
+    return parquet(pandas.DataFrame({"x": np.zeros(n_rows, np.int8), "c": 1}))
+
+
+ZEROS = bytes(2**23)
+
+
+@pytest.mark.parametrize(
+    ("bomb", "n_bytes"),
+    [
+        (lambda: gzip.compress(ZEROS), "2,097,152"),
+        (lambda: bz2.compress(ZEROS), "2,097,152"),
+        (lambda: lzma.compress(ZEROS), "2,097,152"),
+        (lambda: zipped(table=ZEROS), "2,097,152"),
+        pytest.param(lambda: far_apart("ZZ50000"), "140,400,000", marks=needs_excel),
+        pytest.param(lambda: gzip.compress(far_apart("ZZ50000")), "140,400,000", marks=needs_excel),
+        pytest.param(
+            lambda: zipped(**{"xl/workbook.xml": "", "x": ZEROS}), f"{len(ZEROS):,}", marks=needs_excel
+        ),
+        pytest.param(lambda: repeated(10**6), "2,000,000", marks=needs_parquet),
+    ],
+    ids=["gzip", "bzip2", "xz", "zip", "far apart", "far apart in gzip", "Excel", "parquet"],
+)
+def test_files_that_unpack_to_too_much(run, write, monkeypatch, bomb, n_bytes):
+    monkeypatch.setattr(file_bounds, "ALWAYS", 2**20)
+    blob = bomb()
+    path = write(blob)
+    said = refused(run, "score", path, "--target", "0")
+    unpacks = f"its {len(blob):,} bytes unpack to {n_bytes} or more"
+    for part in (f"save {path} as CSV", unpacks, f"at most {2**20:,} are allowed"):
+        assert part in said
+
+
 @pytest.mark.parametrize(
     ("form", "option", "part"),
     [
@@ -203,6 +274,8 @@ def test_broken_files(run, write, blob, parts):
         (as_parquet, ("--no-header",), "--header/--no-header is not for parquet"),
         (as_parquet, ("--sheet", "Data"), "--sheet is not for parquet"),
         (as_excel, ("--delimiter", ","), "--delimiter is not for Excel"),
+        (as_parquet, ("--decimal", ","), "--decimal is not for parquet"),
+        (as_parquet, ("--thousands", ","), "--thousands is not for parquet"),
         (lambda: PLAIN, ("--sheet", "Data"), "--sheet is not for text"),
     ],
 )
@@ -219,6 +292,10 @@ def test_options_for_another_format(run, write, form, option, part):
         ([(1, 2, "a"), (3, None, "b")], "row 1 (from 0), column 'y': the value is missing"),
         ([(1, 2, "a"), (3, 4, None)], "row 1 (from 0), column 'label': the target is missing"),
         ([(1, 2, "a"), (3, np.inf, "b")], "column 'y': inf is not finite"),
+        (
+            [("1,000", 2, "a"), ("2", 2, "b")],
+            "row 0 (from 0), column 'x': '1,000' is not a number; write 1.000 or 1000",
+        ),
         ([("1", 2, "a"), ("2 m", 2, "b")], "row 1 (from 0), column 'x': '2 m' is not a number; --drop x"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),
         ([], "is empty"),
@@ -236,7 +313,7 @@ def test_parquet_files_that_cannot_be_used(run, write, rows, part):
         ([(1, 2, "a"), (3, "NA", "b")], "row 3, column 'y': the value is missing (NA)"),
         ([(1, 2, "a"), (3, True, "b")], "row 3, column 'y': 'True' is not a number"),
         ([(1, datetime.date(2020, 1, 2), "a"), (3, 4, "b")], "row 2, column 'y': '2020-01-02"),
-        ([(1, 2, "a"), (3, "4,5", "b")], "write a decimal point instead of the comma"),
+        ([(1, 2, "a"), (3, "4,5", "b")], "'4,5' is not a number; --decimal , if it means 4.5"),
         ([(1, 2, "a")], "at least 2 rows below the header, got 1"),
     ],
 )

@@ -161,7 +161,12 @@ def test_names_of_the_samples_are_pointed_out(run, write):
     ("content", "options", "parts"),
     [
         ("x,c\n1,a\n2 m,b\n", (), ("line 3", "'2 m' is not a number", "other cells", "--categorical x")),
-        ('x,c\n"1,5",a\n"2,5",b\n', (), ("line 2", "write a decimal point instead of the comma")),
+        (
+            'x,c\n"1,5",a\n"2,5",b\n',
+            (),
+            ("line 2", "--decimal , if it means 1.5, --categorical x if it is a category"),
+        ),
+        ('x,c\n"1,234,567",a\n"2,500,000",b\n', (), ("line 2", "--thousands , if it means 1234567")),
         ("x,c\n1,a\ninf,b\n", (), ("line 3, column 'x': inf is not finite",)),
         ("x,y,c\n1,,a\n2,,b\n", (), ("column 'y' has no value at all; --drop y",)),
         ("x,c\n1,a\n2,\n", (), ("line 3, column 'c': the target is missing",)),
@@ -233,3 +238,47 @@ def test_types_decide_what_is_categorical(run, write, form):
     assert "column 'day' holds dates or times" in said
     assert "--categorical day" in said
     assert read_table(path, "c", mixed=True, categorical=["day"]).categorical[3]
+
+
+DATES = (
+    "2020-01-31,2020/1/2,31.01.2020,1/31/2020,1/31/20,31-Jan-20,2 March 2020,2020-01-31T12:00:00Z,"
+    "2020-01-31 12:00,2020-01-31 12:00:05.123+01:00,1/2/2020 3:04 PM,12:30:05"
+)
+NO_DATES = (
+    "1-2,1/2,1.2.3,2020-01,03-2020,12/2020,12:30,1-2-3,192.168.1.1,12-34-5678,555-12-3456,2020-13-45,"
+    "99/99/9999,5-10 years,May 5,may,1.2.20,a 2020-01-31"
+)
+
+
+@pytest.mark.parametrize("gap", ["", "NA"])
+def test_dates_in_text_are_refused_as_typed_ones_are(run, write, gap):
+    question = ("--target", "c", "--metric", "heom", "--variant", "nn", "--repeats", "0")
+    for date in DATES.split(","):
+        path = write(table(("x", "day", "c"), range(4), [date, gap, date, date], "abab"))
+        for command in (("score", path, *question), ("report", path, "--target", "c", "--json")):
+            said = refused(run, *command)
+            assert "column 'day' holds dates or times; write numbers" in said
+            assert "--drop day" in said
+            assert "--categorical day" in said
+    assert read_table(str(path), "c", mixed=True, categorical=["day"]).categorical == (False, True)
+    assert read_table(str(path), "c", mixed=True, drop=["day"]).feature_names == ("x",)
+    said = refused(run, "score", write(table(("day", "c"), ["2020-01-31"] * 2, "ab")), "--target", "c")
+    assert (
+        "'2020-01-31' is not a number; write numbers, such as days since the first, or --drop day" in said
+    )
+
+
+def test_text_that_only_resembles_dates_is_categorical(write):
+    for cell in NO_DATES.split(","):
+        for cells in ([cell] * 4, ["2020-01-31", cell] * 2):
+            path = write(table(("x", "kind", "c"), range(4), cells, "abab"))
+            assert read_table(str(path), "c", mixed=True).categorical == (False, True)
+
+
+def test_dates_in_a_text_column_of_parquet(write):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    blob = io.BytesIO()
+    pandas.DataFrame({"x": [1, 2], "day": ["2020-01-31", "2020-02-01"], "c": ["a", "b"]}).to_parquet(blob)
+    with pytest.raises(ValueError, match="column 'day' holds dates or times"):
+        read_table(str(write(blob.getvalue())), "c", mixed=True)

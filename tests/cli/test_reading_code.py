@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from command_line import LABEL, PLAIN, PRICES, stdin
 
+from knnccv._cli.input_file import FileFormat
 from knnccv._cli.input_table import read_table
 from knnccv._cli.reading_code import reading_lines
 from knnccv.reporting._method import GIVEN
@@ -123,14 +124,64 @@ def test_reads_the_file(write, tmp_path, monkeypatch, name, content, call):
 def test_reads_a_sheet(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(excel(MIXED), name="t.xlsx")
-    table, line, X, y = read("t.xlsx", "label", sheet="second", drop=["flag"], categorical=["b"])
+    table, line, X, y = read(
+        "t.xlsx", "label", how=FileFormat(sheet="second"), drop=["flag"], categorical=["b"]
+    )
     assert line == "data = pd.read_excel('t.xlsx', sheet_name='second', na_values=['?'])"
     check_same(table, X, y)
     write(excel(header=False), name="t.xlsx")
-    table, line, X, y = read("t.xlsx", "3", sheet="second", drop=["1"])
+    table, line, X, y = read("t.xlsx", "3", how=FileFormat(sheet="second"), drop=["1"])
     assert line == "data = pd.read_excel('t.xlsx', sheet_name='second', header=None)"
     check_same(table, X, y)
     assert X.columns.tolist() == [0, 2]
+
+
+AMOUNTS = [0, -1.5, 999.25, 1000, -1234567.125, 1e-05, 12345678, 3]
+"""Numbers that marks change, in the notations below."""
+
+
+def written(decimal, thousands):
+    """A table with these numbers, as whole numbers in `b` and without marks in `c`; the target is `a`."""
+    marks = str.maketrans({",": thousands, ".": decimal})
+    shown = [f"{value:,}" if abs(value) > 1 else repr(value) for value in AMOUNTS]
+    cells = [
+        (one.translate(marks), f"{int(value):,}".translate(marks))
+        for one, value in zip(shown, AMOUNTS, strict=True)
+    ]
+    return "a;b;c\n" + "".join(f'"{a}";"{b}";{"uv"[i % 2]}\n' for i, (a, b) in enumerate(cells))
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "options"),
+    [
+        (".", ",", "thousands=','"),
+        (",", ".", "decimal=',', thousands='.'"),
+        (",", "", "decimal=','"),
+        (",", " ", "decimal=',', thousands=' '"),
+        (".", "'", 'thousands="\'"'),
+    ],
+)
+def test_marks_of_numbers_are_those_of_pandas(write, decimal, thousands, options):
+    path = write(written(decimal, thousands))
+    how = FileFormat(decimal=decimal if decimal != "." else None, thousands=thousands or None)
+    table, line, X, y = read(path, "c", how=how)
+    assert table.X.tolist() == [[value, int(value)] for value in AMOUNTS]
+    assert line == f"data = pd.read_csv({str(path)!r}, sep=';', {options})"
+    check_same(table, X, y)
+    table, _, X, y = read(path, "b", how=how, drop=["c"])
+    assert table.y.tolist() == list(map(int, AMOUNTS))
+    check_same(table, X, y)
+
+
+def test_marks_of_numbers_in_a_sheet(write):
+    texts = FRAME.assign(b=[f"{value},5" for value in range(N)])
+    path = write(excel(texts), name="t.xlsx")
+    table, line, X, y = read(path, "label", how=FileFormat(sheet="second", decimal=","))
+    assert line == f"data = pd.read_excel({str(path)!r}, sheet_name='second', decimal=',')"
+    assert table.X[:, 1].tolist() == [value + 0.5 for value in range(N)]
+    plain = read_table(str(path), "label", FileFormat(sheet="second"), drop=["b"])
+    np.testing.assert_array_equal(table.X[:, [0, 2]], plain.X)  # numbers of the sheet have no marks
+    check_same(table, X, y)
 
 
 def test_columns_by_number(write):

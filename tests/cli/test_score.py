@@ -271,6 +271,38 @@ def test_regression_that_cannot_be(run, write, target, options, parts):
         assert part in said
 
 
+@pytest.mark.parametrize(
+    ("options", "share", "answer"),
+    [
+        ((), 8 / 12, "'a', the largest class"),
+        (("--train-size", "0.5"), 8 / 12, "'a', the largest class"),
+        (("--per-class", "a=6,b=1"), 3 / 5, "'b', the class of most weight"),  # tests 2 of a, and 3 of b
+        (("--average", "class"), 1 / 2, "'a', the largest class"),
+        (("--priors", "a=0.1,b=0.9"), 0.9, "'b', the class of most weight"),
+        (("--parameter", "loss=[[0,1],[2,0]]"), None, ""),
+        (("--variant", "rank", "--rank", "1"), None, ""),
+    ],
+)
+def test_the_majority_class_is_beside_an_accuracy(run, write, options, share, answer):
+    variant = () if "rank" in options else ("--variant", "nn", "--cv" if not options else "--seed", "4")
+    question = ("score", write(PLAIN), "--target", "label", "--repeats", "0", *variant, *options)
+    found = json.loads(run(*question, "--json")[1])["baseline"]
+    shown = [line for line in run(*question)[1].splitlines() if line.startswith("Baseline")]
+    if share is None:
+        assert (found, shown) == (None, [])
+        return
+    assert found["score"] == pytest.approx(share, rel=1e-14)
+    assert (found["name"], found["explanation"]) == ("majority class", f"always answers {answer}")
+    assert shown == [f"Baseline       {100 * share:.4f} %  (majority class: always answers {answer})"]
+
+
+def test_the_baseline_is_that_of_the_report(run, write):
+    question = (write(PLAIN), "--target", "label", "--json")
+    mine = json.loads(run("score", *question, *QUICK, "--cv", "4")[1])["baseline"]
+    theirs = json.loads(run("report", *question, "--n-neighbors", "1")[1])["scores"]["baselines"][0]
+    assert (mine["score"], mine["name"]) == (theirs["score"], theirs["name"])
+
+
 def test_fractions_as_labels_point_to_regression(run, write):
     said = refused(run, "score", write(PRICES), "--target", "price", *QUICK)
     assert "real targets are for the variant 'regression'" in said

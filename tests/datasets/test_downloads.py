@@ -202,8 +202,9 @@ class TestFaceArchives:
             (gzip.compress(b"no tar" * 999), "not a usable zip, tar or tar.gz"),
             (pack_tar({"s1/1.pgm": bytes(10000)}, "w:gz")[:-20], "not a usable|missing"),
             (pack_zip({"s1/1.pgm": bytes(10000)})[:-20], "not a usable"),
+            (pack_tar({"a/" * 150_000 + "1.pgm": b""}, "w:gz"), r"s1/1\.pgm is missing"),
         ],
-        ids=["empty", "page", "zip-bomb", "gzip-bomb", "no-tar", "cut-tar", "cut-zip"],
+        ids=["empty", "page", "zip-bomb", "gzip-bomb", "no-tar", "cut-tar", "cut-zip", "deep-name"],
     )
     def test_bad_archives(self, monkeypatch, cache, archive, reason):
         with pytest.raises(datasets.DatasetError, match=reason):
