@@ -81,7 +81,7 @@ class Marks(NamedTuple):
 
 
 PYTHON = Marks()
-_FIRST = frozenset("+-.,0123456789")
+_DIGITS_AND_MARKS = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
 
 
 @cache
@@ -97,7 +97,7 @@ def _number_in(marks: Marks) -> re.Pattern[str]:
 def readings(cell: str) -> dict[str, Marks]:
     """The numbers that a cell may mean, as Python writes them, each with the fewest marks that say so."""
     found: dict[str, Marks] = {}
-    if cell[:1] not in _FIRST:  # most texts
+    if _DIGITS_AND_MARKS.fullmatch(cell) is None:  # most texts
         return found
     for marks in (PYTHON, Marks(","), Marks(".", ","), Marks(",", ".")):
         text = marks.plain(cell)

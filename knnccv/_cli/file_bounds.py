@@ -48,7 +48,7 @@ def damage_reported(name: str, what: str) -> Iterator[None]:
     """Turn whatever a damaged file raises into one clear error."""
     try:
         yield
-    except RefusedFileError:
+    except (RefusedFileError, MemoryError):
         raise
     except Exception as error:
         # zipfile, zlib, XML parsers and the packages on top of them raise a dozen unrelated types.
@@ -78,7 +78,7 @@ def decompressed(bound: Bound, blob: bytes) -> tuple[bytes, str]:
         if is_zip(blob):
             with zipfile.ZipFile(packed) as archive:
                 members = [member for member in archive.namelist() if not member.endswith("/")]
-                if "xl/workbook.xml" in members:
+                if any(member.startswith("xl/") for member in members):  # Excel
                     return blob, ""
                 if len(members) != 1:
                     msg = f"{bound.name} is a zip archive of {len(members)} files; it must hold one table"

@@ -31,6 +31,7 @@ from .file_bounds import (
     decompressed,
     is_zip,
 )
+from .file_format import FileFormat
 from .table_columns import Columns
 
 if TYPE_CHECKING:
@@ -45,50 +46,6 @@ TEXT, DATES = "text", "dates"
 _SNIFFED = 200  # rows that are split to find the delimiter
 _EXACT = 2**53  # larger whole numbers stay text, since they may be names that float64 would merge
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-
-
-class FileFormat(NamedTuple):
-    """How a file is to be read.
-
-    Attributes
-    ----------
-    delimiter : str, optional
-        Of text: one character, or "comma", "semicolon", "tab", "space". Default: the one of these four
-        that splits the rows most evenly into most numbers.
-    header : bool, optional
-        Whether the first row names the columns. Default: it does if none of its cells is a number.
-    sheet : str, optional
-        The sheet of an Excel file. Default: the first.
-    decimal : str, optional
-        The decimal mark of numbers in text. Default: a point.
-    thousands : str, optional
-        The mark between thousands of such numbers. Default: none.
-    """
-
-    delimiter: str | None = None
-    header: bool | None = None
-    sheet: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-
-    @property
-    def marks(self) -> Marks:
-        """The marks of numbers; ValueError if one is not allowed."""
-        marks = Marks(self.decimal or ".", self.thousands)
-        for option, mark in zip(("--decimal", "--thousands"), marks, strict=True):
-            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-                msg = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
-                raise ValueError(msg)
-        if marks.decimal == marks.thousands:
-            other = "." if marks.decimal == "," else ","
-            msg = (
-                f"--thousands {marks.thousands} needs another --decimal, such as {other}: both are the same"
-            )
-            raise ValueError(msg)
-        return marks
-
-
-ANY = FileFormat()
 
 
 class Row(NamedTuple):

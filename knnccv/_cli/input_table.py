@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import cells as cell_values
 from .cells import PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
-from .input_file import ANY, DATES, TEXT, FileFormat, Rows, TypedColumns, read_records
+from .file_format import ANY, FileFormat
+from .input_file import DATES, TEXT, Rows, TypedColumns, read_records
 from .table_columns import Columns, feature_notes, header_note
 
 if TYPE_CHECKING:

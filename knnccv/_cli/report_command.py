@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .notes import add_progress, print_notes, shows_progress
 from .options import check_file_options, counts, natural, size
-from .table_options import add_table, file_format
+from .table_options import add_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,12 +208,13 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
 
 
 def _read(args: argparse.Namespace) -> Table:
+    from .file_format import FileFormat
     from .input_table import read_table
 
     return read_table(
         args.file,
         args.target,
-        file_format(args),
+        FileFormat.of(args),
         drop=args.drop,
         mixed=True,
         categorical=args.categorical,

@@ -12,9 +12,9 @@ from .._labels import task_of
 from .._scaling import standardized
 from .._typing import Array
 from ..kernel import Variant
+from .file_format import FileFormat
 from .input_table import Table, read_table
 from .options import MIXED_METRICS
-from .table_options import file_format
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> Data:
     table = read_table(
         args.file,
         args.target,
-        file_format(args),
+        FileFormat.of(args),
         drop=args.drop,
         groups=args.groups,
         mixed=is_mixed,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .input_file import FileFormat
+from typing import Any
 
 CATEGORICAL = "with --metric heom or hvdm: a column whose numbers are names of categories (repeatable)"
 
@@ -52,13 +49,6 @@ def add_table(
             help="scale every feature to zero mean and unit standard deviation over all samples; constant "
             "ones are 0 (default: only the bundled data)",
         )
-
-
-def file_format(args: argparse.Namespace) -> FileFormat:
-    """How the options say that the file is to be read."""
-    from .input_file import FileFormat
-
-    return FileFormat(args.delimiter, args.header, args.sheet, args.decimal, args.thousands)
 
 
 def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:

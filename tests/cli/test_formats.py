@@ -187,6 +187,9 @@ def test_a_sheet_without_a_header(write):
         (gzip.compress(b""), ("is empty",)),
         pytest.param(b"PAR1 no parquet PAR1", ("cannot be read as parquet",), marks=needs_parquet),
         pytest.param(zipped(**{"xl/workbook.xml": "x"}), ("cannot be read as Excel",), marks=needs_excel),
+        pytest.param(zipped(**{"a": "", "xl/x": ""}), ("cannot be read as Excel",), marks=needs_excel),
+        (zipped(**{"xl/workbook.xml": "x"})[:-9], ("again: it cannot be decompressed (BadZipFile",)),
+        (bz2.compress(PLAIN.encode())[:-9], ("again: it cannot be decompressed (EOFError",)),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else None,
 )

@@ -17,7 +17,7 @@ from command_line import (
     table,
 )
 
-from knnccv._cli.input_file import FileFormat
+from knnccv._cli.file_format import FileFormat
 from knnccv._cli.input_table import read_table
 
 
