@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import Array
 from ._halves import HalfScores
 
-MOST_UNEQUAL = 2.0
+MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
 
