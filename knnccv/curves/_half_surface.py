@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..driver import (
     ScoringProblem,
     all_lists,
     check_request,
+    complete_cv,
     depth_for_halves,
     first_depth,
     halvings_of,
@@ -28,8 +30,8 @@ from ..driver import (
     uncertain_lists,
     weights_of,
 )
-from ..inference import HalfScores, Halvings
-from ..neighbors import Neighbors
+from ..inference import HalfScores, Halvings, unit_deviations
+from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._grid import SurfaceGrid
 from ._half_surface_profile import grid_in_half, profile_kind, score_halves_by_profiles
 
@@ -149,6 +151,23 @@ class SurfaceEvaluation:
             or weights_of(kinds, problem.labels, average),
             parameters=problem.parameters | self.grid.setting(self.grid.values[row]),
         )
+
+    def deviations(self, row: int, column: int, groups: Any) -> Array:
+        """Those of `HalfScores` for one cell, from its score for all samples."""
+        problem = self.cell(row, column)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given by `surface`
+            found = complete_cv(
+                self.neighbors,
+                problem.targets,
+                problem.variant,
+                problem.design,
+                ties=problem.ties,
+                average=problem.average,
+                n_jobs=self.n_jobs,
+                **problem.parameters,
+            )
+        return unit_deviations(found.per_item, found.weights, self.request(2, groups, 0).groups)
 
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from .._typing import Array
-from ..inference import InferenceWarning, check_level, confidence_interval, degrees_of_freedom
+from ..inference import (
+    InferenceWarning,
+    check_level,
+    confidence_interval,
+    degrees_of_freedom,
+    has_one_bound,
+    unequal_errors,
+)
 from ._half_surface import HalfSurface, SurfaceEvaluation
 
 ROUNDING = 8
@@ -30,9 +38,9 @@ class SurfaceInterval(_Bounds):
     confidence_level : float
         The share of data sets for which such an interval should contain the target of its cell.
     method : str
-        "wilson" for scores of a known range, "wald" for others.
+        As that of `ConfidenceInterval`.
     n_eff : ndarray of shape (n_K, n_sizes)
-        The number of independent answers that would be as uncertain; NaN for "wald".
+        The number of independent answers that would be as uncertain; NaN unless the method is "wilson".
     half_score : ndarray of shape (n_K, n_sizes)
         The mean score of the halves.
     half_train_size : ndarray of shape (n_sizes,)
@@ -187,24 +195,36 @@ class HalvedSurface:
         Warns
         -----
         InferenceWarning
-            As `standard_error`.
+            As `standard_error`; with the number of cells in which squared errors of single samples are very
+            unequal.
+
+        Notes
+        -----
+        For squared errors every cell is scored once more, as the skewness of the samples' errors matters.
         """
         level = check_level(confidence_level)
         evaluation = self._reference()
         halves = self._with_warnings(n_halvings, groups, random_state)
         limits, target = evaluation.score_range(), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
+        unequal: list[str] = []
         for at in np.argwhere(halves.known):
             row, column = map(int, at)
-            score = float(self.scores[row, column])
-            found = confidence_interval(score, halves.cell(row, column), level, limits, target)
+            score, cell = float(self.scores[row, column]), halves.cell(row, column)
+            if has_one_bound(limits):
+                cell = replace(cell, deviations=evaluation.deviations(row, column, groups))
+                unequal += unequal_errors(score, cell.deviations)
+            found = confidence_interval(score, cell, level, limits, target)
             low[row, column], high[row, column] = found
             n_eff[row, column], mean[row, column] = found.n_eff, found.half_score
+        if unequal:
+            text = f"in {len(unequal)} of {low.size} cells: {unequal[0]}"
+            warnings.warn(text, InferenceWarning, stacklevel=2)
         return SurfaceInterval(
             low,
             high,
             confidence_level=level,
-            method="wald" if limits is None else "wilson",
+            method=found.method,
             n_eff=n_eff,
             half_score=mean,
             half_train_size=halves.train_sizes.copy(),

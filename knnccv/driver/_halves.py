@@ -10,7 +10,15 @@ import numpy as np
 
 from .._validation import check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
-from ..inference import HalfScores, Halvings, check_halvings, draw_halvings
+from ..inference import (
+    HalfScores,
+    Halvings,
+    check_halvings,
+    draw_halvings,
+    has_one_bound,
+    unequal_errors,
+    unit_deviations,
+)
 from ..neighbors import Neighbors
 from ._half_scores import TOLERANCE, score_halves
 from ._priors import class_shares
@@ -72,6 +80,7 @@ def halves_of(
             f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
         )
         raise ValueError(msg)
+    deviations = unit_deviations(result.per_item, result.weights, request.groups)
     found = HalfScores(
         scores,
         halvings.n_units,
@@ -80,11 +89,13 @@ def halves_of(
         drawn=halvings.digest,
         n_answers=1 / float(np.square(result.weights).sum()),
         resolution=TOLERANCE * problem.largest,
+        deviations=deviations,
     )
     texts = (
         *uncertain_lists(neighbors, undecided),
         *_known_limits(problem, found),
         *_growth(problem, result.score, found.mean),
+        *(unequal_errors(result.score, deviations) if has_one_bound(score_range_of(problem)) else ()),
     )
     return replace(found, warnings=texts)
 
@@ -188,7 +199,7 @@ def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[s
 def has_grown(problem: ScoringProblem, score: float, half_score: float) -> bool:
     """Return True if halves score so much worse that their scatter says little about all samples."""
     limits = score_range_of(problem)
-    if limits is None:
+    if limits is None or has_one_bound(limits):
         return problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
     low, high = limits
     of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,9 @@ class HalfScores:
         The effective number of weighted answers, 1 / (sum of squared weights); 0 for `n_units`.
     resolution : float
         The accuracy of the scores. A standard error below it counts as 0.
+    deviations : ndarray of shape (n_units,)
+        What every unit adds to the score of all samples beyond its weight's share, for the skewness of
+        scores with one bound only; empty if it is not known, which counts as no skewness.
     """
 
     scores: Array
@@ -46,6 +49,7 @@ class HalfScores:
     drawn: str = ""
     n_answers: float = 0.0
     resolution: float = 0.0
+    deviations: Array = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         self.scores.flags.writeable = False

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from .._validation import check_real
 from ._halves import HalfScores
+from ._skewed import hall_interval, has_one_bound
 
 FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
@@ -27,9 +28,10 @@ class ConfidenceInterval(_Bounds):
     confidence_level : float
         The share of data sets for which such an interval should contain the target.
     method : str
-        "wilson" for scores of a known range, "wald" for others.
+        "wilson" for scores of a known range, "hall" for those with one bound (squared errors), "wald" for
+        others.
     n_eff : float
-        The number of independent answers that would be as uncertain; NaN for "wald".
+        The number of independent answers that would be as uncertain; NaN unless the method is "wilson".
     half_score, half_train_size : float
         The mean score of the halves, and their training size.
     target : str
@@ -91,7 +93,8 @@ def confidence_interval(
     confidence_level : float
         In (0, 1).
     score_range : (float, float), or None
-        The smallest and the largest score of one classification; None if there is no bound.
+        The smallest and the largest score of one classification, infinite where there is no bound; None if
+        there is neither.
     target : str
         What the score estimates.
     """
@@ -100,16 +103,20 @@ def confidence_interval(
     level = check_level(confidence_level)
     z = float(stdtrit(halves.degrees_of_freedom, (1 + level) / 2))
     n_eff = math.nan
-    if score_range is None:
-        margin = z * math.sqrt(halves.variance)
+    if score_range is None or score_range == (-math.inf, math.inf):
+        method, margin = "wald", z * math.sqrt(halves.variance)
         low, high = score - margin, score + margin
+    elif has_one_bound(score_range):
+        method = "hall"
+        low, high = hall_interval(score, halves, level, score_range)
     else:
+        method = "wilson"
         low, high, n_eff = _wilson(score, halves, z, *score_range)
     return ConfidenceInterval(
         low,
         high,
         confidence_level=level,
-        method="wald" if score_range is None else "wilson",
+        method=method,
         n_eff=n_eff,
         half_score=halves.mean,
         half_train_size=halves.train_size,

@@ -35,7 +35,7 @@ class ScoredHalves(ABC):
 
     @abstractmethod
     def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, or None."""
+        """The smallest and the largest score of one classification, see `Variant.score_range`."""
 
     def standard_error(
         self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0
@@ -75,7 +75,8 @@ class ScoredHalves(ABC):
         -----
         InferenceWarning
             Where intervals were found to be unreliable: the halves train on fewer than 4 K samples, there
-            are fewer than 20 groups, or the halves score so much worse that the error is too large.
+            are fewer than 20 groups, the halves score so much worse that the error is too large, or squared
+            errors of single samples are so unequal that it may be too small.
 
         Notes
         -----
@@ -109,7 +110,8 @@ class ScoredHalves(ABC):
         -------
         ConfidenceInterval
             The pair ``(low, high)``, with attributes ``method``, ``n_eff``, ``target``, … Wilson's interval
-            with an effective number of samples; Wald's if scores have no known range (regression).
+            with an effective number of samples; for squared errors Hall's interval, which heeds their
+            skewness; Wald's for scores without any bound.
 
         Raises
         ------

@@ -96,8 +96,8 @@ class Variant(ABC):
     def score_range(self, **parameters: Any) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification; None if there is no bound.
 
-        Wilson's confidence interval needs it. By default that of the `loss`, 0 to 1 for an accuracy, and
-        otherwise None.
+        Wilson's confidence interval needs it; Hall's, for squared errors and the like, needs
+        ``(0.0, math.inf)``. By default that of the `loss`, 0 to 1 for an accuracy, and otherwise None.
         """
         loss = parameters.get("loss")
         if loss is not None:

@@ -26,8 +26,7 @@ def scores_chart(answer: dict[str, Any]) -> Picture:
         score = scores[name]
         row = {"name": name, "setting": setting_name(score), "score": score["score"]}
         if score["interval"]:
-            low = score["interval"]["low"]  # no score is below 0
-            row |= {"low": max(low, 0.0), "high": score["interval"]["high"]}
+            row |= {end: score["interval"][end] for end in ("low", "high")}
         if score["split_std"] is not None:
             row |= dict(
                 zip(("split_low", "split_high"), split_range(score, scores["is_loss"]), strict=True)

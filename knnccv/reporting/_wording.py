@@ -18,9 +18,7 @@ def score_text(value: float, task: str) -> str:
 
 
 def interval_text(low: float, high: float, task: str) -> str:
-    """The ends of an interval; without the lower one if it is below 0, where no score is."""
-    if low < 0:
-        return f"up to {score_text(high, task)}"
+    """The ends of an interval."""
     return f"{score_text(low, task)} to {score_text(high, task)}"
 
 

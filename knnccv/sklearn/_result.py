@@ -114,6 +114,9 @@ class ExpectedScore(ScoredHalves):
             found[0],
             scores=parts.offset + np.sum(weighted, axis=0),
             train_size=math.fsum(halves.train_size for halves in found) / len(found),
+            deviations=np.sum(
+                [w * one.deviations for w, one in zip(parts.weights, found, strict=True)], axis=0
+            ),
             resolution=sum(abs(w) * one.resolution for w, one in zip(parts.weights, found, strict=True)),
             warnings=tuple(dict.fromkeys(text for halves in found for text in halves.warnings)),
         )

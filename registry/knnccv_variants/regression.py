@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -126,6 +127,10 @@ class Regression(Variant):
     def measure(self, **parameters: Any) -> str:
         """The mean squared error, or the name of its part."""
         return MEASURES[parameters["part"]]
+
+    def score_range(self, **parameters: Any) -> tuple[float, float] | None:
+        """At least 0, but for the mean prediction and the bias."""
+        return None if parameters["part"] in ("prediction", "bias") else (0.0, math.inf)
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
         """Refuse an output that does not exist: the kernel does not check bounds."""

@@ -214,6 +214,10 @@ class WeightedRegression(Variant):
         """The mean squared error."""
         return "mean squared error"
 
+    def score_range(self, **parameters: Any) -> tuple[float, float]:
+        """At least 0."""
+        return 0.0, math.inf
+
     def largest_for(self, values: Array, **parameters: Any) -> float:
         """The square of the diagonal of the box that holds all targets and predictions."""
         if parameters["normalize"]:

@@ -171,13 +171,13 @@ def test_groups_are_the_units_and_few_of_them_are_noted(run, write):
     assert err.startswith("knnccv: note: there are 10 groups, fewer than 20")
 
 
-def test_regression_has_an_interval_without_a_range(run, write):
+def test_regression_has_the_interval_of_skewed_errors(run, write):
     prices = ("score", write(PRICES), "--target", "price", "--variant", "regression")
     status, out, err = run(*prices, "--n-neighbors", "1", "--repeats", "0", "--interval", "--json")
     features = np.array([row[:2] for row in HOMES])
     found = complete_cv(features, [row[2] for row in HOMES], "regression", n_neighbors=1)
     assert (status, err.count("\n")) == (0, err.count("knnccv: note:"))
-    assert json.loads(out)["interval"]["method"] == "wald"
+    assert json.loads(out)["interval"]["method"] == "hall"
     assert json.loads(out)["score"] == found.score
 
 

@@ -3,13 +3,17 @@
 import copy
 import math
 import pickle
+import warnings
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from knnccv import ConfidenceInterval, KFold, Subsample, complete_cv
+from knnccv import ConfidenceInterval, InferenceWarning, KFold, Subsample, compare, complete_cv, surface
 from knnccv.inference import HalfScores, confidence_interval
+from knnccv.sklearn import expected_score
 
 
 def halves(scores, n_units=50):
@@ -58,6 +62,118 @@ def test_wald_for_scores_without_a_range():
     assert tuple(found) == pytest.approx((2.3 - t * error, 2.3 + t * error))
     assert found.method == "wald"
     assert math.isnan(found.n_eff)
+
+
+def hall(score, items, error, n_halvings, level=0.95):
+    """The real roots of Hall's cubic, with degrees of freedom from the kurtosis of the items."""
+    n, skew = len(items), stats.skew(items) / math.sqrt(len(items))
+    freedom = min(2 * n / (stats.kurtosis(items, fisher=False) - 1), n - 1)
+    z = stats.t(1 / (1 / freedom + 1 / n_halvings)).ppf((1 + level) / 2)
+    ends = []
+    for t in (z, -z):
+        roots = np.roots([skew**2 / 27, skew / 3, 1, skew / 6 - t])
+        ends.append(score - error * roots[np.abs(roots.imag).argmin()].real)
+    return ends
+
+
+def noisy(n_items, seed=0, noise="standard_exponential"):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n_items, 1))
+    return X, np.sin(2 * X[:, 0]), getattr(rng, noise)(n_items)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("part", ["error", "variance"])
+def test_squared_errors_have_the_interval_of_hall(part, level):
+    X, signal, noise = noisy(60)
+    groups = np.arange(60) // 3
+    result = complete_cv(X, signal + noise, "regression", Subsample(48), n_neighbors=3, part=part)
+    for how, items in (
+        ({}, result.per_item),
+        ({"groups": groups}, result.per_item.reshape(20, 3).sum(axis=1)),
+    ):
+        found = result.confidence_interval(level, n_halvings=50, **how)
+        error = float(result.standard_error(n_halvings=50, **how))
+        assert tuple(found) == pytest.approx(hall(result.score, items, error, 50, level), rel=1e-9)
+        assert found.method == "hall"
+        assert math.isnan(found.n_eff)
+        assert found.high - result.score > result.score - found.low > 0
+
+
+def test_squared_errors_of_surfaces_and_of_scikit_learn_have_the_same_interval():
+    from sklearn import model_selection, neighbors
+
+    X, signal, noise = noisy(50)
+    y = np.column_stack([signal + noise, X[:, 0] - noise])
+    found = complete_cv(X, y, "regression", Subsample(40)).confidence_interval(n_halvings=20)
+    grid = surface(X, y, variant="regression", n_neighbors=[2, 5], train_sizes=[40])
+    cells = grid.confidence_interval(n_halvings=20)
+    assert (cells.low[1, 0], cells.high[1, 0]) == pytest.approx(tuple(found), rel=1e-6)
+    assert cells.method == "hall"
+    negative = expected_score(
+        neighbors.KNeighborsRegressor(),
+        X,
+        y,
+        cv=model_selection.ShuffleSplit(test_size=10),
+        scoring="neg_mean_squared_error",
+    ).confidence_interval(n_halvings=20)
+    mean = (-negative.high * 2, -negative.low * 2)  # scikit-learn takes the mean over the outputs
+    assert mean == pytest.approx(tuple(found), rel=1e-6)
+    assert negative.method == "hall"
+
+
+def test_an_interval_of_hall_contains_the_score_and_stays_in_the_range():
+    given = halves([[1.0, 9.0], [2.0, 8.0]], 20)
+    skewed = replace(given, deviations=np.array([19.0] + [-1.0] * 19))
+    for level in (0.01, 0.5, 0.9999):
+        low, high = of(5.0, skewed, level, (0.0, math.inf))
+        assert 0 <= low <= 5.0 <= high
+        mirrored = replace(skewed, deviations=-skewed.deviations)
+        assert tuple(of(-5.0, mirrored, level, (-math.inf, 0.0))) == pytest.approx((-high, -low))
+    unknown = of(50.0, given, limits=(0.0, math.inf))
+    assert tuple(unknown) == pytest.approx(tuple(of(50.0, given, limits=None)))
+    still = replace(skewed, scores=np.ones((5, 2)))
+    assert tuple(of(1.0, still, limits=(0.0, math.inf))) == (1.0, 1.0)
+
+
+def test_a_warning_where_the_errors_of_single_samples_are_very_unequal():
+    X, signal, noise = noisy(60, noise="standard_normal")
+    calm = complete_cv(X, signal + noise, "regression", KFold(5))
+    calm.confidence_interval(n_halvings=20)  # a warning would be an error
+    wild, other = (
+        complete_cv(X, np.exp(1.5 * noise), "regression", KFold(5), n_neighbors=k) for k in (5, 2)
+    )
+    grid = surface(X, np.exp(1.5 * noise), variant="regression", n_neighbors=[5], train_sizes=[40])
+    for call in (
+        wild.confidence_interval,
+        wild.standard_error,
+        partial(compare, wild, other),
+        grid.confidence_interval,
+    ):
+        with pytest.warns(InferenceWarning, match="such as its logarithm: the standard deviation of"):
+            call(n_halvings=20)
+
+
+@pytest.mark.slow
+def test_intervals_of_exponential_errors_cover_nine_in_ten():
+    n_sets, n_neighbors, inside, of_wald, truth = 300, 5, [], [], []
+    cases = [noisy(60, seed) for seed in range(n_sets)]
+    for X, signal, _ in cases:  # the noise has variance 1
+        exact = complete_cv(X, signal, "regression", KFold(5), n_neighbors=n_neighbors).score
+        truth.append(exact + 1 + 1 / n_neighbors)
+    target = np.mean(truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)
+        for X, signal, noise in cases:
+            result = complete_cv(X, signal + noise, "regression", KFold(5), n_neighbors=n_neighbors)
+            low, high = result.confidence_interval(n_halvings=40)
+            error = result.standard_error(n_halvings=40)
+            inside.append(low <= target <= high)
+            of_wald.append(
+                abs(result.score - target) <= stats.t(error.degrees_of_freedom).ppf(0.975) * error
+            )
+    assert np.mean(of_wald) < 0.87
+    assert np.mean(inside) > 0.92
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -153,7 +269,7 @@ def test_a_loss_and_a_regression():
     assert found.method == "wilson"
     error = complete_cv(X, X[:, 0] - 2 * y, "regression", KFold(5), n_neighbors=2)
     low, high = error.confidence_interval(n_halvings=20)
-    assert high - error.score == pytest.approx(error.score - low)
+    assert 0 <= low < error.score < high
 
 
 def test_one_class_and_duplicates():

@@ -15,7 +15,7 @@ for _needed in ("altair", "jinja2", "vl_convert"):
 
 from knnccv.reporting._charts import setting_name  # noqa: E402
 from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
-from knnccv.reporting._score_charts import confusion_chart, scores_chart, ties_chart  # noqa: E402
+from knnccv.reporting._score_charts import confusion_chart, ties_chart  # noqa: E402
 from knnccv.reporting._text import quoted  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
@@ -152,21 +152,6 @@ def test_numbers_in_the_cards_are_those_of_the_sentences():
     text = " ".join(" ".join(Page(render_page(answer)).texts).split())
     assert "accuracy, best setting 97.7%" in text
     assert "93.6% to 99.2%" in text
-
-
-def test_an_interval_that_reaches_below_0_is_explained():
-    answer = example.answer(regression=True)
-    words = "An interval reaches below 0"
-    for which in ("best", "default"):
-        answer["scores"][which]["interval"] = {"low": 1500.0, "high": 2500.0, "level": 0.95}
-    assert words not in render_page(answer)
-    answer["scores"]["best"]["interval"] = {"low": -1500.0, "high": 4_725_767.0, "level": 0.95}
-    text = " ".join(" ".join(Page(render_page(answer)).texts).split())
-    assert words in text
-    assert "95% interval of the best up to 4,726,000" in text
-    assert "−1500 to 4,725,767 (95%)" in text
-    lows = re.findall(r'"low": ([-0-9.]+)', json.dumps(scores_chart(answer).spec))
-    assert min(map(float, lows)) == 0
 
 
 def test_settings_of_a_regression_are_exact_to_a_share():

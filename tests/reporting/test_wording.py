@@ -49,8 +49,8 @@ def test_rounded_bounds_hold():
         assert Fraction(str(bound)) <= shown <= Fraction(str(bound)) * Fraction(111, 100)
 
 
-def test_an_interval_below_0_has_an_upper_end_only():
-    assert interval_text(-5.0, 12_345.6, "regression") == "up to 12,350"
+def test_an_interval_has_both_ends():
+    assert interval_text(5.0, 12_345.6, "regression") == "5 to 12,350"
     assert interval_text(0.0, 0.5, "classification") == "0.0% to 50.0%"
 
 

@@ -28,7 +28,7 @@ def test_populations_draw_what_they_say(name):
     assert np.array_equal(y, again[1])
     assert len(X) == len(y) == 3000
     classes = np.unique(y).size
-    assert {"many": 3, "regression": 3000}.get(population.kind, 2) == classes
+    assert {"many": 3, "regression": 3000, "errors": 3000}.get(population.kind, 2) == classes
     if name in ("imbalance", "costs"):
         assert np.mean(y) == pytest.approx(0.1, abs=0.03)
 
@@ -134,6 +134,7 @@ def test_the_report_of_some_blocks():
     blocks = [
         SMALL,
         Block("scores", "gaussians", 40, 0, 10, cells=SMALL.cells),
+        Block("intervals", "errors-t3", 40, 0, 3, 10),
         Block("intervals", "groups", 50, 0, 3, 10, ("1-NN | groups left out",)),
         Block("tests", "noise", 40, 0, 3, 10),
         Block("tests", "power", 40, 0, 3, 10),
@@ -145,6 +146,7 @@ def test_the_report_of_some_blocks():
         for words in (
             "groups of 5; 50 samples",
             "lowest coverage, %",
+            "sine, t(3) errors; 40 samples, %",
             "level, 1-NN and 5-NN, labels noise",
         ):
             assert words in text
@@ -152,7 +154,7 @@ def test_the_report_of_some_blocks():
     assert picture.png().startswith(b"\x89PNG")
     header = found.to_csv().splitlines()[0]
     assert header == "part,quantity,knnccv,verdict,width,variance,warned," + (
-        'binomial,"one run, CLT",corrected t,nested,note'
+        'binomial,"one run, CLT",corrected t,nested,Wald,note'
     )
     assert _report.report({}).pictures == ()
 

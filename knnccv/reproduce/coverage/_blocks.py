@@ -21,7 +21,7 @@ from ...inference import InferenceWarning
 from ...neighbors import Neighbors
 from ._cells import Cell, cells_of
 from ._populations import POPULATIONS
-from ._rivals import rival_intervals
+from ._rivals import rival_intervals, wald_interval
 from ._scenes import pvalues
 
 SEED = 20
@@ -98,11 +98,13 @@ class Block:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             low, high = result.confidence_interval(0.95, n_halvings=self.n_halvings, random_state=at)
-            error = float(result.standard_error(n_halvings=self.n_halvings, random_state=at))
+            error = result.standard_error(n_halvings=self.n_halvings, random_state=at)
         warned = any(issubclass(one.category, InferenceWarning) for one in caught)
-        others = {}
-        if POPULATIONS[self.name].kind == "two":
+        others, kind = {}, POPULATIONS[self.name].kind
+        if kind == "two":
             others = rival_intervals(cell, neighbors, y, result.score, rng, self.nested)
+        elif kind in ("regression", "errors"):
+            others = {"Wald": wald_interval(result.score, error)}
         return [result.score, low, high, error**2, warned, others]
 
     def _scores(self) -> Record:

@@ -47,9 +47,10 @@ RULES_OF = {
     "many": ("1-NN", "5-NN", "rank 3"),
     "costs": ("1-NN, costs", "5-NN, costs"),
     "regression": ("1-NN regression", "5-NN regression", "15-NN regression"),
+    "errors": ("5-NN regression",),
     "groups": ("1-NN", "5-NN"),
 }
-DESIGNS_OF = {"regression": SINGLES, "groups": ("groups left out",)}
+DESIGNS_OF = {"regression": SINGLES, "errors": ("5 folds",), "groups": ("groups left out",)}
 
 
 def design_of(name: str, n: int) -> Design:

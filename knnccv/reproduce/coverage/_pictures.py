@@ -9,7 +9,7 @@ import numpy as np
 from .._picture import EXACT_COLOR, PAPER_COLOR, SAMPLED_COLOR, new_figure
 from ._summary import CellSummary
 
-NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested")
+NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested", "Wald")
 
 
 def draw_coverage(cells: list[CellSummary]) -> Any:

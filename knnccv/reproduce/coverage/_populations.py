@@ -27,8 +27,8 @@ class Population:
     draw : callable
         ``draw(rng, n)`` returns features (n, n_features) and labels or targets (n,), new on each call.
     kind : str
-        "two" or "many" classes, "costs" (two classes, unequal losses), "regression", or "groups" (samples
-        of a group stand together, `GROUP_SIZE` of them).
+        "two" or "many" classes, "costs" (two classes, unequal losses), "regression", "errors" (regression,
+        mostly with skewed errors), or "groups" (samples of a group stand together, `GROUP_SIZE` of them).
     """
 
     name: str
@@ -95,6 +95,22 @@ def wave(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + rng.normal(scale=0.4, size=n)
 
 
+def noisy_sine(noise: Callable[[np.random.Generator, Array], Array]) -> Draw:
+    """A real target, a sine of one feature x, with ``noise(rng, x)``."""
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        x = rng.uniform(-2, 2, n)
+        return x[:, None], np.sin(2 * x) + noise(rng, x)
+
+    return draw
+
+
+def lognormal(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """A real target whose logarithm is a line of one feature, with normal noise."""
+    x = rng.uniform(-2, 2, n)
+    return x[:, None], np.exp(x / 2 + rng.normal(size=n))
+
+
 def grouped(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     """Groups of samples with a common place and a common effect on the labels."""
     n_groups = -(-n // GROUP_SIZE)
@@ -118,5 +134,20 @@ POPULATIONS = {
     "wine": Population("smoothed Wine, 3 classes", smoothed_wine, "many"),
     "costs": Population("imbalance, costs 1 and 5", gaussians(2, 2.0, share=0.1), "costs"),
     "regression": Population("regression", wave, "regression"),
+    "errors-normal": Population(
+        "sine, normal errors", noisy_sine(lambda rng, x: rng.normal(size=len(x))), "errors"
+    ),
+    "errors-exponential": Population(
+        "sine, exponential errors", noisy_sine(lambda rng, x: rng.exponential(size=len(x))), "errors"
+    ),
+    "errors-lognormal": Population("lognormal target", lognormal, "errors"),
+    "errors-t3": Population(
+        "sine, t(3) errors", noisy_sine(lambda rng, x: rng.standard_t(3, len(x))), "errors"
+    ),
+    "errors-uneven": Population(
+        "sine, uneven errors",
+        noisy_sine(lambda rng, x: np.exp(x) * rng.normal(size=len(x))),
+        "errors",
+    ),
     "groups": Population("groups of 5", grouped, "groups"),
 }
