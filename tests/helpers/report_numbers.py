@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,6 +21,28 @@ def direct_neighbors(X, y, scaling, metric, nominal):
         kind = {"heom": HEOM, "hvdm": HVDM}[metric]
         return kind(nominal=nominal).fit(X, y).neighbors()
     return Neighbors.from_data(scaled(X, scaling), metric)
+
+
+def rarer_nearby(near, y):
+    """Whether the class of a sample is rarer among the neighbors that hold two of it by chance, by a loop.
+
+    Samples tied with the last of these neighbors count by their share.
+    """
+    n_items = len(y)
+    items, distances = near.kneighbors(n_items - 1, n_jobs=1)
+    found = []
+    for i in range(n_items):
+        same = [y[j] == y[i] for j in items[i]]
+        if sum(same) <= 2:
+            found.append(False)
+            continue
+        size = 2 * (n_items - 1) // sum(same)
+        edge = distances[i][size - 1]
+        nearer = [s for s, d in zip(same, distances[i], strict=True) if d < edge]
+        tied = [s for s, d in zip(same, distances[i], strict=True) if d == edge]
+        held = sum(nearer) + Fraction((size - len(nearer)) * sum(tied), len(tied))
+        found.append(held < Fraction(size * sum(same), n_items - 1))
+    return np.array(found)
 
 
 class Direct:
