@@ -21,7 +21,7 @@ from ._reasons import (
     SUSPICIOUS,
     Marked,
     choose,
-    is_rarer_nearby,
+    has_few_alike,
     mark_labels,
     mark_targets,
 )
@@ -65,7 +65,7 @@ def items_section(study: Study) -> dict[str, Any]:
             len(classes.classes),
             (study.best.error_bound, 0.0 if influence is None else influence.error_bound),
             conflicting(groups, classes.codes),
-            partial(is_rarer_nearby, study.near, classes.codes),
+            partial(has_few_alike, study.near, classes.codes),
         )
     else:
         marked = mark_targets(study.best.per_item, conflicting(groups, study.y))
@@ -194,8 +194,8 @@ def _conclusion(
         n_classes = round(1 / thresholds[SUSPICIOUS])
         parts.append(
             f"{_are(number)} classified correctly less often than by guessing one of the {n_classes} "
-            f"classes, with fewer samples of {'its' if number == 1 else 'their'} class nearby than by "
-            f"chance{why}"
+            f"classes, with less than half as many samples of {'its' if number == 1 else 'their'} class "
+            f"nearby as by chance{why}"
         )
     if counts[DUPLICATES]:
         what = "label" if task == "classification" else "target"

@@ -25,8 +25,8 @@ MOST_RESIDUALS = 50
 MOST_INDICES = 100_000
 SMALLEST_BOUND = 1e-12
 """A_x up to this, the tolerance of `knnccv.complete_cv`, cannot be told from 0."""
-BY_CHANCE = 2
-"""Samples of the item's class that its near neighbors would hold by chance."""
+BY_CHANCE = 5
+"""Samples of the item's class that its near neighbors would hold by chance; fewer than half are few."""
 
 
 class Marked(NamedTuple):
@@ -84,7 +84,7 @@ def mark_labels(
     same : int64 ndarray
         Items with an equal row of another label.
     is_out_of_place : callable
-        Which of some items have a class that is rarer near them than by chance, as `is_rarer_nearby` says.
+        Which of some items have few neighbors of their class, as `has_few_alike` says.
     """
     known = np.where(np.isnan(scores), np.inf, scores)
     bound, chance = never_right_bound(error_bounds[0]), 1 / n_classes
@@ -100,13 +100,12 @@ def mark_labels(
     return found._replace(by_reason={reason: found.ordered(items) for reason, items in marks.items()})
 
 
-def is_rarer_nearby(near: Neighbors, codes: Array, items: Array) -> Array:
-    """Whether the class of an item is rarer among its near neighbors than among all other samples.
+def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
+    """Whether an item has less than half as many near neighbors of its class as by chance.
 
-    The near neighbors are as many as hold two samples of the class by chance: a rule hardly ever predicts a
-    rare class, so that only its share near the item can tell a wrong label from a rare one. Of tied
-    samples at the end the expected number counts. Items without a sample of their class elsewhere, or where
-    all other samples are near, never are.
+    The near neighbors are as many as hold five samples of the class by chance: a rule hardly ever predicts
+    a rare class, so that only its share near the item can tell a wrong label from a rare one. Tied samples
+    at their end count by their share. A class with at most five other samples is too small to judge.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ def is_rarer_nearby(near: Neighbors, codes: Array, items: Array) -> Array:
                 of_class = codes[lists.items] == codes[rows, None]
                 n_tied, n_taken = tied.sum(axis=1), size - nearer.sum(axis=1)
                 held = n_tied * (nearer & of_class).sum(axis=1) + n_taken * (tied & of_class).sum(axis=1)
-                found[rows] = held * n_others < size * n_same[rows] * n_tied
+                found[rows] = 2 * held * n_others < size * n_same[rows] * n_tied
                 left.append(rows[tied[:, -1]])
             waiting = np.concatenate(left) if depth < near.max_depth else judged[:0]
     return found[items]

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from report_numbers import Direct, rarer_nearby
+from report_numbers import Direct, few_alike
 from scipy.spatial.distance import cdist
 
 from knnccv import LeaveOut, complete_cv, loo_curve
@@ -186,7 +186,7 @@ class Check(Direct):
                 influence = result.influence()
                 total = influence.total
                 harmful = total < -influence.error_bound
-            harmful &= rarer_nearby(self.best_near, y)
+            harmful &= few_alike(self.best_near, y)
             sets["suspicious"] = {i for i in range(len(y)) if scores[i] < chance and harmful[i]}
         else:
             order = sorted((i for i in range(len(y)) if scores[i] > 0), key=lambda i: (-scores[i], i))

@@ -23,25 +23,25 @@ def direct_neighbors(X, y, scaling, metric, nominal):
     return Neighbors.from_data(scaled(X, scaling), metric)
 
 
-def rarer_nearby(near, y):
-    """Whether the class of a sample is rarer among the neighbors that hold two of it by chance, by a loop.
+def few_alike(near, y):
+    """Whether fewer than half of the neighbors of a class are near that chance puts there, by a loop.
 
-    Samples tied with the last of these neighbors count by their share.
+    Near are as many neighbors as hold five by chance; those tied with the last one count by their share.
     """
     n_items = len(y)
     items, distances = near.kneighbors(n_items - 1, n_jobs=1)
     found = []
     for i in range(n_items):
         same = [y[j] == y[i] for j in items[i]]
-        if sum(same) <= 2:
+        if sum(same) <= 5:
             found.append(False)
             continue
-        size = 2 * (n_items - 1) // sum(same)
+        size = 5 * (n_items - 1) // sum(same)
         edge = distances[i][size - 1]
         nearer = [s for s, d in zip(same, distances[i], strict=True) if d < edge]
         tied = [s for s, d in zip(same, distances[i], strict=True) if d == edge]
         held = sum(nearer) + Fraction((size - len(nearer)) * sum(tied), len(tied))
-        found.append(held < Fraction(size * sum(same), n_items - 1))
+        found.append(held < Fraction(size * sum(same), 2 * (n_items - 1)))
     return np.array(found)
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from report_numbers import rarer_nearby
+from report_numbers import few_alike
 from some_study import clouds, some_study
 
 import knnccv
@@ -63,7 +63,7 @@ def check_items(study):
         "suspicious": np.flatnonzero(
             (scores < 1 / n_classes)
             & (influence.total < -influence.error_bound)
-            & rarer_nearby(study.near, study.y)
+            & few_alike(study.near, study.y)
         ).tolist(),
         "conflicting_duplicates": sorted({i for i, j in equal_rows(study.X) if study.y[i] != study.y[j]}),
     }
@@ -97,7 +97,8 @@ def check_items(study):
 
 @pytest.mark.parametrize("step", [0.0, 1.5])
 def test_items_are_those_of_direct_calls(step):
-    X, y = clouds(40, step=step)
+    X, y = clouds(80, step=step)
+    X += y[:, None]
     y[[3, 8]] = 1 - y[[3, 8]]
     found = check_items(some_study(X, y, 3))
     assert found["counts"]["suspicious"] > 0
@@ -159,7 +160,7 @@ def test_without_influence_scores_alone_decide(monkeypatch):
     X, y = clouds(30)
     study = some_study(X, y)
     found = items_section(study)
-    expected = np.flatnonzero((study.best.per_item < 0.5) & rarer_nearby(study.near, study.y))
+    expected = np.flatnonzero((study.best.per_item < 0.5) & few_alike(study.near, study.y))
     assert found["indices"]["suspicious"] == expected.tolist()
     assert all(row["influence"] is None for row in found["items"])
     assert "was left out" in found["note"]
@@ -247,11 +248,11 @@ def test_suspicious_samples_are_described_as_they_are_chosen():
     study = some_study(X, y, 3)
     found = items_section(study)
     harmful = study.best.influence(n_jobs=1).total < 0
-    number = int(((study.best.per_item < 1 / 3) & harmful & rarer_nearby(study.near, y)).sum())
+    number = int(((study.best.per_item < 1 / 3) & harmful & few_alike(study.near, y)).sum())
     assert number > 1
     words = (
-        "are classified correctly less often than by guessing one of the 3 classes, with fewer samples of "
-        "their class nearby than by chance, and lower the score"
+        "are classified correctly less often than by guessing one of the 3 classes, with less than "
+        "half as many samples of their class nearby as by chance, and lower the score"
     )
     assert f"{number} {words}" in found["conclusion"]
 
@@ -269,16 +270,15 @@ def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     listed = set(check_items(study)["indices"]["suspicious"])
     positives = {i for i in listed if y[i]}
     assert (study.best.per_item[y == 1] < 0.5).mean() > 0.75
-    assert positives >= set(wrong.tolist())
-    assert len(positives) < 12, positives
+    assert len(positives & set(wrong.tolist())) == 3
+    assert len(positives) == 4
 
 
-@pytest.mark.parametrize("size", [3, 60])
+@pytest.mark.parametrize("size", [3, 40])
 def test_tied_samples_count_by_their_share(size):
     """The order of the rows decides nothing, also where tied groups are longer than the first lists."""
-    rng = np.random.default_rng(size)
     X = np.repeat(np.arange(120 // size), size).astype(float)[:, None]
-    y = rng.permutation(np.arange(120) % 8 == 0).astype(int)
+    y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
     assert check_items(some_study(X, y, 3))["counts"]["suspicious"] > 0
     order = np.argsort(y, kind="stable")
     ahead = items_section(some_study(X[order], y[order], 3))["indices"]["suspicious"]
