@@ -106,7 +106,8 @@ class Check(Direct):
         from knnccv import Subsample
 
         target = self.y if y is None else y
-        return complete_cv(near, target, self.rule, Subsample(size), n_neighbors=k, **options)
+        how = {"average": self.average, "n_neighbors": k}
+        return complete_cv(near, target, self.rule, Subsample(size), **how, **options)
 
     def check_extrapolation(self):
         """By least squares in a and b for every c of a grid."""
