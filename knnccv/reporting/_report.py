@@ -199,8 +199,8 @@ def report(
     n_jobs : int, optional
         Threads. Default: all processors that this process may use.
     progress : bool or callable, default False
-        True shows a bar over all stages (needs tqdm). A callable gets the name of the stage that begins,
-        the number of stages done and the number of all stages; the name is empty at the end.
+        True shows a bar over the tasks of all stages (needs tqdm). A callable gets the name of the stage
+        that begins, the number of stages done and the number of all stages; the name is empty at the end.
     random_state : int, default 0
         Seed of the subsamples, and of the random halves of intervals.
 

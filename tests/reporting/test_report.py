@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
+import numba
 import numpy as np
 import pytest
+from recorded_bars import bars
 from report_check import check_report
 from report_numbers import Direct
 
 from knnccv import Neighbors, Report, Subsample, complete_cv, report, surface
+from knnccv._parallel import for_each
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
 from knnccv.reporting import scaled
 from knnccv.reporting._settings import _of_others
@@ -231,14 +234,32 @@ class TestProgress:
         order = "data, settings, scores, learning, classes, items, ties, regression, method, "
         assert stages == [(name, at, 9) for at, name in enumerate(order.split(", "))]
 
-    def test_a_bar(self, capsys):
-        pytest.importorskip("tqdm")
+    def test_a_bar_counts_the_tasks_within_stages(self, monkeypatch):
+        shown = bars(monkeypatch)
         done = []
-        run_stages([(name, lambda name=name: done.append(name)) for name in "ab"], True)
-        assert done == ["a", "b"]
-        err = capsys.readouterr().err
-        assert "2/2" in err
-        assert "stage" in err
+
+        def within():
+            for_each(done.append, range(5), 1)
+
+        run_stages([("a", within), ("b", lambda: done.append("b")), ("c", within)], True)
+        assert done == [*range(5), "b", *range(5)]
+        (bar,) = shown
+        assert (bar.n, bar.total, bar.unit) == (10, 10, "task")
+        text = bar.paper.getvalue()
+        assert all(stage in text for stage in ("a (1/3)", "b (2/3)", "c (3/3)", "3/3"))
+
+    @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+    def test_compiled_functions_are_tasks_with_a_name(self, monkeypatch):
+        shown = bars(monkeypatch)
+
+        def compiling():
+            numba.njit(lambda x: x + 1)(1)
+
+        run_stages([("a", lambda: None), ("b", compiling), ("c", lambda: None)], True)
+        (bar,) = shown
+        assert bar.n == bar.total >= 1
+        assert "b (2/3), compiling" in bar.paper.getvalue()
+        assert "c (3/3), compiling" not in bar.paper.getvalue()
 
 
 class TestSaving:
