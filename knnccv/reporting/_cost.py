@@ -51,6 +51,8 @@ FEWEST_OF_A_CLASS = 2
 """Samples of a class on average in that part; without so many there is no matrix."""
 INFLUENCE_LIMIT = 10.0
 """Units for the influence of all samples."""
+JUDGING_LIMIT = 5e6
+"""Neighbors of all suspicious labels that are looked at."""
 COUNTED = 15
 """The largest K for which the votes of several classes are counted in one walk."""
 MOST_SEEN = 20

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from ._cost import INFLUENCE_LIMIT, influence_units
+from ._cost import INFLUENCE_LIMIT, JUDGING_LIMIT, influence_units
 from ._duplicates import conflicting, row_groups
 from ._reasons import (
     DUPLICATES,
@@ -24,6 +24,7 @@ from ._reasons import (
     has_few_alike,
     mark_labels,
     mark_targets,
+    n_nearby,
 )
 from ._wording import at_most, finite
 
@@ -65,7 +66,7 @@ def items_section(study: Study) -> dict[str, Any]:
             len(classes.classes),
             (study.best.error_bound, 0.0 if influence is None else influence.error_bound),
             conflicting(groups, classes.codes),
-            partial(has_few_alike, study.near, classes.codes),
+            partial(_out_of_place, study, classes.codes),
         )
     else:
         marked = mark_targets(study.best.per_item, conflicting(groups, study.y))
@@ -104,6 +105,19 @@ def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | No
         return study.best.influence(n_jobs=study.n_jobs), None
     except ValueError as error:
         return None, f"There is no influence ({error}); {alone}."
+
+
+def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
+    """Which of the suspects, the worst first, have few neighbors of their class; bool."""
+    judged = suspects[np.cumsum(n_nearby(codes)[suspects]) <= JUDGING_LIMIT]
+    if len(judged) < len(suspects):
+        study.notes.append(
+            f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
+            "with their neighbors, since more would take too long; no other is listed as suspicious."
+        )
+    found = np.zeros(len(suspects), bool)
+    found[: len(judged)] = has_few_alike(study.near, codes, judged)
+    return found
 
 
 def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) -> list[dict[str, Any]]:

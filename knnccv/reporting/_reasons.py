@@ -84,7 +84,7 @@ def mark_labels(
     same : int64 ndarray
         Items with an equal row of another label.
     is_out_of_place : callable
-        Which of some items have few neighbors of their class, as `has_few_alike` says.
+        Which of some items, the worst first, have few neighbors of their class, as `has_few_alike` says.
     """
     known = np.where(np.isnan(scores), np.inf, scores)
     bound, chance = never_right_bound(error_bounds[0]), 1 / n_classes
@@ -93,11 +93,18 @@ def mark_labels(
     if influence is not None:
         harm = -influence
         low &= influence < -error_bounds[1]
-    suspects = np.flatnonzero(low)
+    found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: chance})
+    suspects = found.ordered(np.flatnonzero(low))
     suspects = suspects[is_out_of_place(suspects)]
     marks = {NEVER_RIGHT: np.flatnonzero(known <= bound), SUSPICIOUS: suspects, DUPLICATES: same}
-    found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: chance})
     return found._replace(by_reason={reason: found.ordered(items) for reason, items in marks.items()})
+
+
+def n_nearby(codes: Array) -> Array:
+    """For each item, how many neighbors hold five of its class by chance; 0 in classes of up to six."""
+    n_same = np.bincount(codes)[codes] - 1
+    found: Array = np.where(n_same > BY_CHANCE, BY_CHANCE * (len(codes) - 1) // np.maximum(n_same, 1), 0)
+    return found
 
 
 def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
@@ -118,8 +125,8 @@ def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
     n_others = near.n_items - 1
     n_same = np.bincount(codes)[codes] - 1
     found = np.zeros(near.n_items, bool)
-    judged = items[n_same[items] > BY_CHANCE]
-    n_near = BY_CHANCE * n_others // np.maximum(n_same, 1)
+    n_near = n_nearby(codes)
+    judged = items[n_near[items] > 0]
     for size in np.unique(n_near[judged]).tolist():
         waiting, depth = judged[n_near[judged] == size], size
         while len(waiting):

@@ -213,5 +213,6 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
 
 
 def _accuracies(best: dict[str, Any], simple: dict[str, Any]) -> str:
-    """The accuracies behind two balanced ones."""
-    return f"; their accuracies are {percentage(best['accuracy'])} and {percentage(simple['accuracy'])}"
+    """The accuracies behind the balanced ones."""
+    of_best, of_simple = percentage(best["accuracy"]), percentage(simple["accuracy"])
+    return f"; the accuracy of the best is {of_best}, and that of the {simple['name']} {of_simple}"

@@ -274,6 +274,18 @@ def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     assert len(positives) == 4
 
 
+def test_suspects_that_are_too_many_to_judge_are_named(monkeypatch):
+    X, y = clouds(80)
+    X += y[:, None]
+    y[[3, 8]] = 1 - y[[3, 8]]
+    study = some_study(X, y, 3, notes=[])
+    everything = items_section(study)["indices"]["suspicious"]
+    assert study.notes == []
+    monkeypatch.setattr(_items, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
+    assert len(everything) > len(items_section(study)["indices"]["suspicious"]) == 0
+    assert "only the 0 lowest were compared" in study.notes[0]
+
+
 @pytest.mark.parametrize("size", [3, 40])
 def test_tied_samples_count_by_their_share(size):
     """The order of the rows decides nothing, also where tied groups are longer than the first lists."""
