@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .notes import add_progress, print_notes, shows_progress
 from .options import check_file_options, counts, natural, size
-from .table_options import add_table
+from .table_options import add_average, add_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,6 +89,13 @@ def add_report(commands: Any) -> None:
         metavar="K",
         help="the K to compare: 1,3,5 or ranges such as 1-30 (default: 1 to 15, and 21 and 31 "
         "where they are at most a tenth of the training samples)",
+    )
+    add_average(
+        asked,
+        None,
+        "what has equal weight in the score that chooses: the samples (pooled and item, accuracy) or the "
+        "classes (class, balanced accuracy); default: the classes if the largest has more than twice as "
+        "many samples as the others on average",
     )
     asked.add_argument(
         "--max-items",
@@ -198,6 +205,7 @@ def _compute(args: argparse.Namespace) -> tuple[Report, list[str]]:
             task=args.task,
             train_size=args.train_size,
             n_neighbors=args.n_neighbors,
+            average=args.average,
             max_items=args.max_items,
             n_jobs=args.jobs,
             progress=args.progress,

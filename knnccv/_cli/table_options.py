@@ -89,11 +89,11 @@ def add_rule(parser: argparse.ArgumentParser, *, numbers: bool = True) -> Any:
     return rule
 
 
-def add_average(group: Any) -> None:
-    """Add ``--average`` to a group of options."""
-    group.add_argument(
-        "--average",
-        choices=("pooled", "item", "class"),
-        default="pooled",
-        help="what has equal weight: the classifications of a split (default), the samples, the classes",
-    )
+def add_average(
+    group: Any,
+    default: str | None = "pooled",
+    words: str = "what has equal weight: the classifications of a split (default), the samples, the "
+    "classes",
+) -> None:
+    """Add ``--average`` to a group of options; `words` describe it."""
+    group.add_argument("--average", choices=("pooled", "item", "class"), default=default, help=words)

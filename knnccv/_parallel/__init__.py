@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from .bars import counted, expect, one_bar, progress_bar, shared_bar
+from .bars import Bar, counted, expect, one_bar, progress_bar, shared_bar
 from .blas import one_blas_thread
 from .dask_backend import is_client
 from .parts import Parts, held_part
@@ -17,6 +17,7 @@ from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
 from .threads import aside, stop_flag
 
 __all__ = [
+    "Bar",
     "ExecutorLike",
     "Parts",
     "WorkerPool",

@@ -64,6 +64,12 @@ class Bar:
         with self._lock:
             self._bar.update(n_tasks)
 
+    def describe(self, text: str) -> None:
+        """Write a text before the bar."""
+        with self._lock:
+            self._grow(0)
+            self._bar.set_description(text)
+
     def close(self) -> None:
         """End the line."""
         if self._bar is not None:

@@ -56,7 +56,11 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     ]
     matrix, cut = _confusion(study, best.per_class())
     reason = None
-    if len(labels) > MOST_CLASSES:
+    if np.isnan(matrix).all():
+        reason = (
+            f"a pass for each of {len(labels)} classes over samples of most of them would take too long"
+        )
+    elif len(labels) > MOST_CLASSES:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
@@ -76,14 +80,16 @@ def classes_section(study: Study) -> dict[str, Any] | None:
 def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
     """The matrix with rows that sum to 1, and the part of the samples that it was computed on.
 
-    The row of a class without samples in that part is NaN.
+    The row of a class without samples in that part is NaN, and all rows are if no matrix is affordable.
     """
     labels = list(classes)
     n_items = len(study.y)
     units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
-    rows = affordable_confusion(n_items, units)
+    rows = affordable_confusion(n_items, len(labels), units)
     if rows == n_items:
         return study.best.confusion(normalize="true"), None
+    if not rows:
+        return np.full((len(labels), len(labels)), np.nan), None
     part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
     found = part.score(replace(study.best_setting, n_neighbors=k))

@@ -31,6 +31,10 @@ TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
 COMPARING = 1.5e7
 """Microseconds of one processor for the comparison of all settings on random halves."""
+MOST_COMPARING = 2 * COMPARING
+"""The same, beyond which the largest K are left out."""
+FEWEST_COMPARED = 1000
+"""Rows on which settings are compared at least, if there are so many."""
 NEARLY_ALL = 0.8
 """A part of the samples that is larger than this is replaced by all of them."""
 MOST_HALVINGS = 200
@@ -43,8 +47,12 @@ CONFUSION_OF_A_PART = 2.0
 """Units for the confusion matrix of a part."""
 FEWEST_CONFUSED = 200
 """Samples of that part."""
+FEWEST_OF_A_CLASS = 2
+"""Samples of a class on average in that part; without so many there is no matrix."""
 INFLUENCE_LIMIT = 10.0
 """Units for the influence of all samples."""
+JUDGING_LIMIT = 5e6
+"""Neighbors of all suspicious labels that are looked at."""
 COUNTED = 15
 """The largest K for which the votes of several classes are counted in one walk."""
 MOST_SEEN = 20
@@ -88,10 +96,10 @@ def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: 
     slow = max(1.0, ties)
     work = n_items * slow**0.5
     # Microseconds per sample and half, as measured: of all K at once, and of a single one.
-    all_k = slow * (5.5 if n_classes == 2 else 7.5 * max(n_classes, 3) * min(1.0, largest_k / 31) ** 1.5)
+    all_k = slow * vote_cost(n_classes, largest_k)
     one_k = min(27.0, 4 + 2.3 * n_classes)
     affordable = COMPARING / (n_curves * all_k)  # samples times halvings
-    n_settings = max(1000, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow)))
+    n_settings = max(FEWEST_COMPARED, min(int(affordable / FEWEST_HALVINGS), int(5_000 / slow)))
     if n_settings > NEARLY_ALL * n_items:
         n_settings = n_items
     learning = max(2000, int(20_000 / slow * min(1.0, 5 / n_classes)))
@@ -103,6 +111,24 @@ def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: 
         n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
         learning=learning if learning <= NEARLY_ALL * n_items else n_items,
     )
+
+
+def vote_cost(n_classes: int, largest_k: int) -> float:
+    """Microseconds for the votes of a sample in a half, for all K at once.
+
+    Fitted to 1,200 samples of 4 to 300 classes and K up to 31: the samples that are counted together meet
+    about 10 K classes.
+    """
+    if n_classes == 2:
+        return 5.5
+    return 4 + 2e-4 * min(n_classes, 10 * largest_k) * float(largest_k) ** 3
+
+
+def affordable_neighbors(wanted: list[int], n_items: int, n_classes: int, n_curves: int) -> list[int]:
+    """The K that can be compared, in ascending order; the smallest always is."""
+    rows = min(n_items, FEWEST_COMPARED / NEARLY_ALL)
+    votes = n_curves * rows * FEWEST_HALVINGS
+    return [k for k in wanted if k == wanted[0] or votes * vote_cost(n_classes, k) <= MOST_COMPARING]
 
 
 def tie_size(X: Array, random_state: int) -> float:
@@ -156,19 +182,26 @@ def confusion_units(n_items: int, n_classes: int, n_neighbors: int, ties: float)
     `ties` is the mean size of a tied group, 1 without ties. This and `influence_units` were fitted to
     20,000 samples of 20 columns, 2 to 10 classes and K from 1 to 50, and to 5,000 with tied groups of 40 to
     140. Labels of which the neighbors know nothing take 2 to 3 times as long, and well separated classes a
-    tenth.
+    tenth. More than 20 classes were measured with up to 1,200 samples.
     """
     if n_classes <= 2:
         return 0.0
-    each = 2.5 + 0.3 * min(n_classes, MOST_SEEN) * n_neighbors
+    each = (2.5 + 0.3 * min(n_classes, MOST_SEEN) * n_neighbors) * (1 + n_classes / 100)
     return n_items * n_classes * each * 1e-6 * (1 + (ties - 1) * n_neighbors / 125)
 
 
-def affordable_confusion(n_items: int, units: float) -> int:
-    """The samples whose confusion matrix is computed if that of all takes so many units."""
+def affordable_confusion(n_items: int, n_classes: int, units: float) -> int:
+    """The samples whose confusion matrix is computed if that of all takes so many units.
+
+    0 if these are too few to hold samples of most classes.
+    """
     if units <= CONFUSION_LIMIT:
         return n_items
-    return min(n_items, max(FEWEST_CONFUSED, int(n_items * CONFUSION_OF_A_PART / units)))
+    enough = FEWEST_OF_A_CLASS * n_classes
+    rows = max(FEWEST_CONFUSED, int(n_items * CONFUSION_OF_A_PART / units))
+    if rows < enough:
+        rows = int(n_items * CONFUSION_LIMIT / units)
+    return min(n_items, rows) if rows >= enough else 0
 
 
 def influence_units(n_items: int, n_classes: int, n_neighbors: int, ties: float) -> float:
@@ -178,4 +211,5 @@ def influence_units(n_items: int, n_classes: int, n_neighbors: int, ties: float)
         slower = 0.01 * n_neighbors
         if n_neighbors > COUNTED:
             each, slower = 0.03 * n_neighbors**2 * n_classes, 1.0
+    each *= max(1.0, n_classes / MOST_SEEN)
     return n_items * each * 1e-6 * (1 + (ties - 1) * slower)

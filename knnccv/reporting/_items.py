@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from ._cost import INFLUENCE_LIMIT, influence_units
+from ._cost import INFLUENCE_LIMIT, JUDGING_LIMIT, influence_units
 from ._duplicates import conflicting, row_groups
 from ._reasons import (
     DUPLICATES,
@@ -20,8 +21,10 @@ from ._reasons import (
     SUSPICIOUS,
     Marked,
     choose,
+    has_few_alike,
     mark_labels,
     mark_targets,
+    n_nearby,
 )
 from ._wording import at_most, finite
 
@@ -63,6 +66,7 @@ def items_section(study: Study) -> dict[str, Any]:
             len(classes.classes),
             (study.best.error_bound, 0.0 if influence is None else influence.error_bound),
             conflicting(groups, classes.codes),
+            partial(_out_of_place, study, classes.codes),
         )
     else:
         marked = mark_targets(study.best.per_item, conflicting(groups, study.y))
@@ -101,6 +105,19 @@ def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | No
         return study.best.influence(n_jobs=study.n_jobs), None
     except ValueError as error:
         return None, f"There is no influence ({error}); {alone}."
+
+
+def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
+    """Which of the suspects, the worst first, have few neighbors of their class; bool."""
+    judged = suspects[np.cumsum(n_nearby(codes)[suspects]) <= JUDGING_LIMIT]
+    if len(judged) < len(suspects):
+        study.notes.append(
+            f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
+            "with their neighbors, since more would take too long; no other is listed as suspicious."
+        )
+    found = np.zeros(len(suspects), bool)
+    found[: len(judged)] = has_few_alike(study.near, codes, judged)
+    return found
 
 
 def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) -> list[dict[str, Any]]:
@@ -191,7 +208,8 @@ def _conclusion(
         n_classes = round(1 / thresholds[SUSPICIOUS])
         parts.append(
             f"{_are(number)} classified correctly less often than by guessing one of the {n_classes} "
-            f"classes{why}"
+            f"classes, with less than half as many samples of {'its' if number == 1 else 'their'} class "
+            f"nearby as by chance{why}"
         )
     if counts[DUPLICATES]:
         what = "label" if task == "classification" else "target"

@@ -97,7 +97,14 @@ def _cell(near: Neighbors, part: Study, k: int, size: int) -> tuple[float, float
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         found = complete_cv(
-            near, part.y, part.rule, Subsample(size), tol=TOL, n_jobs=part.n_jobs, n_neighbors=k
+            near,
+            part.y,
+            part.rule,
+            Subsample(size),
+            average=part.average,
+            tol=TOL,
+            n_jobs=part.n_jobs,
+            n_neighbors=k,
         )
     return found.score, found.error_bound
 
@@ -158,7 +165,7 @@ def _conclusion(
     def said(value: float) -> str:
         return score_text(value, study.task)
 
-    measure = "accuracy" if classify else "mean squared error"
+    measure = study.best.measure
     (few, low), (many, high) = known[0], known[-1]
     text = (
         f"From {few:,} to {many:,} training samples the {measure} with K = {best} goes from {said(low)} to "

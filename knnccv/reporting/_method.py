@@ -113,16 +113,18 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         )
         columns = "np.asarray(X, dtype=object)" if as_objects else "X"
         lines.append(f"near = HEOM(nominal={nominal}).fit({columns}).neighbors()")
-        metric = ""
+        options = ""
     else:
         distance = "from knnccv.reporting import scaled"
         as_floats = not reading and _any_number_column(study, _needs_float)
         columns = "np.asarray(X, dtype=float)" if as_floats else "X"
         lines.append(f"near = scaled({columns}, {setting.scaling!r})")
-        metric = f", metric={setting.metric!r}"
+        options = f", metric={setting.metric!r}"
+    if study.average != "pooled":
+        options += f", average={study.average!r}"
     lines.append(
         f"result = complete_cv(near, np.asarray(y).ravel(), {study.rule!r}, Subsample({study.train_size}), "
-        f"n_neighbors={setting.n_neighbors}{metric})"
+        f"n_neighbors={setting.n_neighbors}{options})"
     )
     imports = ["import numpy as np", "from knnccv import Subsample, complete_cv", distance]
     if any("pd." in line for line in lines):

@@ -52,7 +52,11 @@ def render_page(answer: dict[str, Any]) -> str:
     values = {
         "pictures": pictures,
         "confusions": _confusions(answer["classes"]),
-        "settings_table": _settings_table(answer["settings"]["curves"], answer["task"]),
+        "settings_tables": [
+            (part["measure"], _settings_table(part["curves"], answer["task"]))
+            for part in (answer["settings"], answer["settings"]["other"])
+            if part
+        ],
         "scripts": scripts,
         "hashes": [_hash(script) for script in scripts],
         "style": _template("style.css"),

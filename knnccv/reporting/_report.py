@@ -25,7 +25,7 @@ from ._stages import Progress, check_progress, run_stages
 from ._study import Study
 from ._text import quoted
 from ._ties import ties_section
-from ._training import checked_neighbors, checked_size
+from ._training import checked_average, checked_neighbors, checked_size
 
 ORDER = (
     "knnccv",
@@ -154,6 +154,7 @@ def report(
     task: str | None = None,
     train_size: int | float = 0.8,
     n_neighbors: Any = None,
+    average: str | None = None,
     feature_names: Sequence[str] | None = None,
     categorical: Any = None,
     name: str = "data",
@@ -182,6 +183,10 @@ def report(
     n_neighbors : int or sequence of int, optional
         The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
         training samples.
+    average : {"pooled", "item", "class"}, optional
+        What has equal weight in the score that chooses the setting: the samples (accuracy; the same for
+        "pooled" and "item"), or the classes (balanced accuracy). Default: "class" if the largest class has
+        more than twice as many samples as the others on average, otherwise "pooled".
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -194,8 +199,8 @@ def report(
     n_jobs : int, optional
         Threads. Default: all processors that this process may use.
     progress : bool or callable, default False
-        True shows a bar over all stages (needs tqdm). A callable gets the name of the stage that begins,
-        the number of stages done and the number of all stages; the name is empty at the end.
+        True shows a bar over the tasks of all stages (needs tqdm). A callable gets the name of the stage
+        that begins, the number of stages done and the number of all stages; the name is empty at the end.
     random_state : int, default 0
         Seed of the subsamples, and of the random halves of intervals.
 
@@ -229,6 +234,7 @@ def report(
         task=task,
         train_size=train_size,
         n_neighbors=n_neighbors,
+        average=average,
         feature_names=feature_names,
         categorical=categorical,
         name=name,
@@ -247,6 +253,7 @@ def report_on(
     task: str | None,
     train_size: int | float,
     n_neighbors: Any,
+    average: str | None,
     feature_names: Sequence[str] | None,
     categorical: Any,
     name: str,
@@ -261,7 +268,8 @@ def report_on(
     whole = read_input(X, y, task, feature_names, categorical)
     table, cut = studied(whole, max_items, random_state)
     size = checked_size(train_size, table.n_items)
-    study = Study(table, size, n_jobs, random_state)
+    weighing = checked_average(average, table.task, table.y)
+    study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)
     labels = list(X.columns) if is_frame(X) else None
     content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}

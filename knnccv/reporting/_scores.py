@@ -18,7 +18,7 @@ from ._regression import curve_numbers
 from ._settings import LEVEL
 from ._study import Setting, Study
 from ._text import quoted
-from ._wording import finite, interval_text, score_text
+from ._wording import finite, interval_text, percentage, score_text
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -43,6 +43,7 @@ def scores_section(study: Study) -> dict[str, Any]:
     return {
         "measure": study.best.measure,
         "is_loss": study.task == "regression",
+        "average": study.average,
         "train_size": study.train_size,
         "best": best,
         "default": dict(default),
@@ -64,6 +65,7 @@ def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
         "metric": setting.metric,
         "n_neighbors": setting.n_neighbors,
         "score": found.score,
+        **measures(study, found),
         "error_bound": finite(found.error_bound),
         "standard_error": error,
         "interval": interval,
@@ -72,6 +74,14 @@ def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
         "n_train_sets": number_of_training_sets(found),
         "log10_n_train_sets": found.log10_n_train_sets,
     }
+
+
+def measures(study: Study, found: CompleteCV) -> dict[str, float | None]:
+    """The accuracy and the balanced accuracy of a classification, whichever of them the score is."""
+    if study.task == "regression":
+        return {"accuracy": None, "balanced_accuracy": None}
+    pooled = float(found.per_item.mean()) if study.average == "class" else found.score
+    return {"accuracy": pooled, "balanced_accuracy": found.balanced_accuracy}
 
 
 def number_of_training_sets(found: CompleteCV) -> str:
@@ -111,6 +121,7 @@ def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> flo
         n_repeats=study.effort.n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
+        average=study.average,
         n_neighbors=setting.n_neighbors,
     )
     note = f"The scatter of one split comes from {study.effort.n_runs} random splits."
@@ -142,15 +153,20 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     nearest = study.best if setting == study.best_setting else study.score(setting)
     if study.task == "classification":
         label, share = majority_class(study.y)
+        balanced = 1 / len(np.unique(study.y))
         simple = {
             "name": "majority class",
-            "score": share,
+            "score": balanced if study.average == "class" else share,
+            "accuracy": share,
+            "balanced_accuracy": balanced,
             "explanation": f"always answers {quoted(label)}, the largest class",
         }
     else:
         simple = {
             "name": "mean of the training targets",
             "score": error_of_mean(study.y, study.train_size),
+            "accuracy": None,
+            "balanced_accuracy": None,
             "explanation": "always answers the mean target of the training samples",
         }
     return [
@@ -158,6 +174,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         {
             "name": "one nearest neighbor",
             "score": nearest.score,
+            **measures(study, nearest),
             "explanation": f"copies the nearest training sample ({setting.columns})",
         },
     ]
@@ -180,11 +197,9 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
         return score_text(value, study.task)
 
     amount = said(best["score"])
-    start = (
-        f"{amount} of new samples are classified correctly"
-        if classify
-        else f"The mean squared error is {amount}"
-    )
+    start = f"The {study.best.measure} is {amount}"
+    if classify and study.average != "class":
+        start = f"{amount} of new samples are classified correctly"
     interval = ""
     if best["interval"]:
         low, high = best["interval"]["low"], best["interval"]["high"]
@@ -193,5 +208,12 @@ def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, An
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
         f"{said(study.default.score)} with the default setting and {said(baselines[0]['score'])} by "
-        f"{'always answering ' if classify else ''}the {baselines[0]['name']}."
+        f"{'always answering ' if classify else ''}the {baselines[0]['name']}"
+        f"{_accuracies(best, baselines[0]) if study.average == 'class' else ''}."
     )
+
+
+def _accuracies(best: dict[str, Any], simple: dict[str, Any]) -> str:
+    """The accuracies behind the balanced ones."""
+    of_best, of_simple = percentage(best["accuracy"]), percentage(simple["accuracy"])
+    return f"; the accuracy of the best is {of_best}, and that of the {simple['name']} {of_simple}"

@@ -11,12 +11,13 @@ from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
-from ._cost import SEARCH_LIMIT, effort, search_units, tie_size
+from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, search_units, tie_size
 from ._data import Cut, of_a_part, subsampled
 from ._input import TableInput
 from ._scaling import SCALINGS
 from ._study import Setting, Study
-from ._wording import score_text
+from ._training import TIMES_LARGER, are_unequal
+from ._wording import percentage, score_text
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -48,6 +49,13 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
     study.ties = tie_size(study.X, study.random_state)
+    affordable = affordable_neighbors(wanted, study.table.n_items, study.n_classes, len(pairs))
+    if affordable != wanted:
+        study.notes.append(
+            f"The K above {affordable[-1]} were not compared: with {study.n_classes} classes they would "
+            f"take too long. One alone is always computed (n_neighbors={wanted[-1]})."
+        )
+        wanted = affordable
     largest_k = max([k for k in wanted if k <= study.train_size] or [study.train_size])
     study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
     part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
@@ -60,7 +68,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
         reason = _refused(study, metric, first=(scaling, metric) == pairs[0])
         if not reason:
             try:
-                found[scaling, metric] = _curve(part, scaling, metric, numbers)
+                found[scaling, metric] = _curve(part, scaling, metric, numbers, part.average)
             except (ValueError, TypeError) as error:
                 if (scaling, metric) == pairs[0]:
                     raise
@@ -75,13 +83,40 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     _note(study, found)
     kept, compared = _not_worse(part, found, (scaling, metric), row)
     score = float(best.scores[row, 0])
+    unequal = study.task == "classification" and are_unequal(study.y)
+    other = _by_other_measure(part, found, (scaling, metric), row) if unequal else None
     return {
+        "measure": best.measure,
+        "other": other,
         "curves": [_as_dict(key, each, part.table.n_items) for key, each in found.items()],
         "best": {"scaling": scaling, "metric": metric, "n_neighbors": k, "score": score},
         "not_worse": kept,
         "omitted": omitted,
         "subsample": cut,
-        "conclusion": _conclusion(study, part, found, score, kept, compared, cut),
+        "conclusion": _conclusion(study, part, found, score, kept, compared, cut) + _other(other),
+    }
+
+
+def _by_other_measure(part: Study, found: Found, best: tuple[str, str], row: int) -> dict[str, Any]:
+    """What would be the best setting by accuracy, if balanced accuracy chose it, or the other way round.
+
+    instead is the measure that chose, at that setting; of_best the other measure at the chosen setting.
+    """
+    average = "pooled" if part.average == "class" else "class"
+    others = {key: _curve(part, *key, each.n_neighbors.tolist(), average) for key, each in found.items()}
+    scaling, metric, at = _best(others)
+    there = others[scaling, metric]
+    return {
+        "measure": there.measure,
+        "scaling": scaling,
+        "metric": metric,
+        "n_neighbors": int(there.n_neighbors[at]),
+        "score": float(there.scores[at, 0]),
+        "instead": float(found[scaling, metric].scores[at, 0]),
+        "of_best": float(others[best].scores[row, 0]),
+        "chosen_by": found[best].measure,
+        "is_best": (scaling, metric, at) == (*best, row),
+        "curves": [_as_dict(key, each, part.table.n_items) for key, each in others.items()],
     }
 
 
@@ -95,7 +130,7 @@ def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     if cut is None:
         return study, None
     size = max(1, study.train_size * table.n_items // study.table.n_items)
-    part = Study(table, size, study.n_jobs, study.random_state)
+    part = Study(table, size, study.n_jobs, study.random_state, study.average)
     part.effort = study.effort
     part.notes = study.notes
     return part, cut
@@ -117,12 +152,13 @@ def _refused(study: Study, metric: str, first: bool) -> str:
     return ""
 
 
-def _curve(part: Study, scaling: str, metric: str, numbers: list[int]) -> Surface:
+def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: str) -> Surface:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         warnings.simplefilter("ignore", IdentifierWarning)
         near = part.neighbors(scaling, metric)
-        return surface(near, part.y, numbers, [part.train_size], part.rule, n_jobs=part.n_jobs)
+        sizes = [part.train_size]
+        return surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
 
 
 def _best(found: Found) -> tuple[str, str, int]:
@@ -236,6 +272,13 @@ def _note(study: Study, found: Found) -> None:
         study.notes.append(HVDM_NOTE)
     if any(scaling != "raw" for scaling, _ in found):
         study.notes.append(SCALING_NOTE)
+    if study.average == "class" and are_unequal(study.y):
+        study.notes.append(
+            f"The largest class has more than {TIMES_LARGER} times as many samples as the others on "
+            "average, so that the accuracy hardly sees the others: the score is the balanced accuracy, in "
+            "which all classes have equal weight (average='pooled', on the command line --average pooled, "
+            "takes the accuracy)."
+        )
     study.notes.append(
         "The best of many settings is chosen by the same data, so its score can be optimistic."
     )
@@ -253,8 +296,8 @@ def _conclusion(
     n_settings = sum(len(each.n_neighbors) for (_, metric), each in found.items() if metric != OPTIMISTIC)
     n_kept = sum(len(each["n_neighbors"]) for each in kept)
     amount = score_text(score, study.task)
-    if study.task == "regression":
-        amount = f"a mean squared error of {amount}"
+    if study.task == "regression" or study.average == "class":
+        amount = f"a {next(iter(found.values())).measure} of {amount}"
     if n_settings == 1:
         text = f"The only setting is {study.best_setting}, with {amount}"
     else:
@@ -263,6 +306,20 @@ def _conclusion(
     text += of_a_part(cut)
     largest = max(int(each.n_neighbors[-1]) for each in found.values())
     return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
+
+
+def _other(other: dict[str, Any] | None) -> str:
+    """What is said of the measure that did not choose."""
+    if other is None:
+        return ""
+    measure, score = other["measure"], percentage(other["score"])
+    if other["is_best"]:
+        return f" It was chosen by {other['chosen_by']}, and is also the best by {measure} ({score})."
+    setting = Setting(other["scaling"], other["metric"], other["n_neighbors"])
+    return (
+        f" It was chosen by {other['chosen_by']}. By {measure} it has {percentage(other['of_best'])}, and "
+        f"the best would be {setting}, with {score} ({other['chosen_by']} {percentage(other['instead'])})."
+    )
 
 
 def _of_others(n_kept: int, compared: bool) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from .._parallel import progress_bar
+from numba.core import event
 
+from .._parallel import Bar, one_bar, shared_bar
+
+COMPILES = "numba:compile"
 Hook = Callable[[str, int, int], None]
 Progress = bool | Hook
 
@@ -19,15 +22,17 @@ def run_stages(stages: Sequence[tuple[str, Callable[[], None]]], progress: Progr
     stages : sequence of (str, callable)
         Their names and what they do.
     progress : bool or callable
-        True shows a bar (needs tqdm). A callable gets the name of the stage that begins, the number of
-        stages that are done and the number of all stages; at the end the name is empty.
+        True shows a bar (needs tqdm): the name of the stage, and the tasks within all stages so far; a
+        function that is compiled is a task as well, with a name. A callable gets the name of the stage that
+        begins, the number of stages that are done and the number of all stages; at the end the name is
+        empty.
 
     Raises
     ------
     ImportError
         If a bar is asked for and tqdm is missing.
     """
-    with _hook(progress, len(stages)) as hook:
+    with _hook(progress) as hook:
         for done, (name, step) in enumerate(stages):
             hook(name, done, len(stages))
             step()
@@ -42,16 +47,44 @@ def check_progress(progress: Progress) -> None:
 
 
 @contextlib.contextmanager
-def _hook(progress: Progress, total: int) -> Iterator[Hook]:
+def _hook(progress: Progress) -> Iterator[Hook]:
     if callable(progress):
         yield progress
     elif not progress:
         yield lambda _name, _done, _total: None
     else:
-        with progress_bar(total, "stage") as bar:
+        with one_bar(progress, "task"):
+            bar = shared_bar()
+            assert bar is not None
+            compilations = _Compilations(bar)
 
-            def show(name: str, done: int, _total: int) -> None:
-                bar.update(done - bar.n)
-                bar.set_description(name)
+            def show(name: str, done: int, total: int) -> None:
+                compilations.stage = f"{name} ({done + 1}/{total})" if name else f"{done}/{total}"
+                bar.describe(compilations.stage)
 
-            yield show
+            event.register(COMPILES, compilations)
+            try:
+                yield show
+            finally:
+                event.unregister(COMPILES, compilations)
+
+
+class _Compilations(event.Listener):
+    """Shows that functions are compiled, each as a task of the bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        self.stage = ""
+        self._bar = bar
+        self._depth = 0  # functions are compiled within others, by one thread at a time
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (Numba passes it)
+        if self._depth == 0:
+            self._bar.describe(f"{self.stage}, compiling")
+        self._depth += 1
+        self._bar.begin(1)
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        self._depth -= 1
+        self._bar.update()
+        if self._depth == 0:
+            self._bar.describe(self.stage)

@@ -67,6 +67,8 @@ class Study:
         Threads.
     random_state : int
         Seed of all draws.
+    average : {"pooled", "item", "class"}
+        What has equal weight in all scores.
     rule : str
         "knn" or "regression".
     notes : list of str
@@ -81,6 +83,7 @@ class Study:
     train_size: int
     n_jobs: int | None
     random_state: int
+    average: str = "pooled"
     best_setting: Setting = Setting("raw", "euclidean", 5)
     default_setting: Setting = Setting("raw", "euclidean", 5)
     lists: dict[tuple[str, str], Neighbors] = field(default_factory=dict)
@@ -143,7 +146,7 @@ class Study:
 
     def score(self, setting: Setting) -> CompleteCV:
         """The exact score of a setting."""
-        parameters: dict[str, Any] = {"n_neighbors": setting.n_neighbors}
+        parameters: dict[str, Any] = {"n_neighbors": setting.n_neighbors, "average": self.average}
         near = self.neighbors(setting.scaling, setting.metric)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._labels import single_class
-from .._validation import check_integer
+from .._typing import Array
+from .._validation import check_choice, check_integer
 from ..designs import Subsample
 
 SMALL_K = 15
 LARGER_K = (21, 31)
+AVERAGES = ("pooled", "item", "class")
+TIMES_LARGER = 2
+"""Classes are unequal if the largest has more than so many times the samples of the others on average."""
 
 
 def checked_size(train_size: int | float, n_items: int) -> int:
@@ -45,3 +49,27 @@ def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
         raise ValueError(msg)
     limit = "the number of training samples"
     return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
+
+
+def checked_average(average: str | None, task: str, y: Array) -> str:
+    """What has equal weight; by default the classes if they are unequal, otherwise the samples.
+
+    Raises
+    ------
+    ValueError
+        If it is not among `AVERAGES`, or a regression has no classes to weigh.
+    """
+    if average is None:
+        return "class" if task == "classification" and are_unequal(y) else "pooled"
+    check_choice("average", average, AVERAGES)
+    if task == "regression" and average == "class":
+        msg = "leave out average='class': the task is regression, which has no classes"
+        raise ValueError(msg)
+    return average
+
+
+def are_unequal(y: Array) -> bool:
+    """Whether one class is so large that a rule which knows little else can have a high accuracy."""
+    counts = np.unique(y, return_counts=True)[1]
+    largest = int(counts.max())
+    return largest * (len(counts) - 1) > TIMES_LARGER * (len(y) - largest)

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from report_numbers import Direct
+from report_numbers import Direct, few_alike
 from scipy.spatial.distance import cdist
 
 from knnccv import LeaveOut, complete_cv, loo_curve
@@ -106,7 +106,8 @@ class Check(Direct):
         from knnccv import Subsample
 
         target = self.y if y is None else y
-        return complete_cv(near, target, self.rule, Subsample(size), n_neighbors=k, **options)
+        how = {"average": self.average, "n_neighbors": k}
+        return complete_cv(near, target, self.rule, Subsample(size), **how, **options)
 
     def check_extrapolation(self):
         """By least squares in a and b for every c of a grid."""
@@ -186,6 +187,7 @@ class Check(Direct):
                 influence = result.influence()
                 total = influence.total
                 harmful = total < -influence.error_bound
+            harmful &= few_alike(self.best_near, y)
             sets["suspicious"] = {i for i in range(len(y)) if scores[i] < chance and harmful[i]}
         else:
             order = sorted((i for i in range(len(y)) if scores[i] > 0), key=lambda i: (-scores[i], i))

@@ -30,6 +30,8 @@ def _setting(scaling: str, metric: str, k: int, score: float, **more: Any) -> di
         "metric": metric,
         "n_neighbors": k,
         "score": score,
+        "accuracy": score,
+        "balanced_accuracy": score,
         "error_bound": 1.5e-13,
         "standard_error": 0.012,
         "interval": {"low": score - 0.024, "high": score + 0.023, "level": 0.95},
@@ -132,6 +134,7 @@ def answer(
         "scores": {
             "measure": "mean squared error" if loss else "accuracy",
             "is_loss": loss,
+            "average": "pooled",
             "train_size": int(0.8 * n_items),
             "conclusion": f"The best, {scaling} {metric} with K = {best_k}, scores {best_score:.4g};"
             f" the default scores {default:.4g}. The best of many settings is optimistic.",
@@ -154,11 +157,13 @@ def answer(
                 {
                     "name": "mean of the targets" if loss else "majority class",
                     "score": 5930.4 if loss else 0.399,
+                    "balanced_accuracy": 1 / n_classes,
                     "explanation": "predicts the mean" if loss else "always predicts the largest class",
                 },
                 {
                     "name": "1 nearest neighbor",
                     "score": best_curve["scores"][0],
+                    "balanced_accuracy": 0.7,
                     "explanation": f"K = 1, {scaling}, {metric}",
                 },
             ],
@@ -167,6 +172,8 @@ def answer(
             else None,
         },
         "settings": {
+            "measure": "mean squared error" if loss else "accuracy",
+            "other": None,
             "curves": curves,
             "best": {"scaling": scaling, "metric": metric, "n_neighbors": best_k, "score": best_score},
             "not_worse": [

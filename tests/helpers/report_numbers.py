@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,6 +23,28 @@ def direct_neighbors(X, y, scaling, metric, nominal):
     return Neighbors.from_data(scaled(X, scaling), metric)
 
 
+def few_alike(near, y):
+    """Whether fewer than half of the neighbors of a class are near that chance puts there, by a loop.
+
+    Near are as many neighbors as hold five by chance; those tied with the last one count by their share.
+    """
+    n_items = len(y)
+    items, distances = near.kneighbors(n_items - 1, n_jobs=1)
+    found = []
+    for i in range(n_items):
+        same = [y[j] == y[i] for j in items[i]]
+        if sum(same) <= 5:
+            found.append(False)
+            continue
+        size = 5 * (n_items - 1) // sum(same)
+        edge = distances[i][size - 1]
+        nearer = [s for s, d in zip(same, distances[i], strict=True) if d < edge]
+        tied = [s for s, d in zip(same, distances[i], strict=True) if d == edge]
+        held = sum(nearer) + Fraction((size - len(nearer)) * sum(tied), len(tied))
+        found.append(held < Fraction(size * sum(same), 2 * (n_items - 1)))
+    return np.array(found)
+
+
 class Direct:
     """The numbers of a report without subsamples, by direct calls."""
 
@@ -29,6 +52,7 @@ class Direct:
         self.found, self.X, self.y, self.nominal = found, X, y, nominal
         self.rule = "regression" if found["task"] == "regression" else "knn"
         self.size = found["scores"]["train_size"]
+        self.average = found["scores"]["average"]
 
     def near(self, scaling, metric):
         return direct_neighbors(self.X, self.y, scaling, metric, self.nominal)
@@ -37,7 +61,7 @@ class Direct:
         k = entry["n_neighbors"] if n_neighbors is None else n_neighbors
         near = self.near(entry["scaling"], entry["metric"])
         design = Subsample(size or self.size)
-        return complete_cv(near, self.y, self.rule, design, n_neighbors=k, **options)
+        return complete_cv(near, self.y, self.rule, design, average=self.average, n_neighbors=k, **options)
 
     def check(self):
         with warnings.catch_warnings():
@@ -61,9 +85,8 @@ class Direct:
             else:
                 near = self.near(entry["scaling"], entry["metric"])
                 k, design = entry["n_neighbors"], Subsample(self.size)
-                runs = monte_carlo_cv(
-                    near, self.y, self.rule, design, n_neighbors=k, n_repeats=n_runs, random_state=0
-                )
+                how = {"average": self.average, "n_repeats": n_runs, "random_state": 0}
+                runs = monte_carlo_cv(near, self.y, self.rule, design, n_neighbors=k, **how)
                 assert entry["split_std"] == runs.std
             if entry["no_interval"] is None:
                 low, high = result.confidence_interval(n_halvings=self.n_halvings)
@@ -79,7 +102,17 @@ class Direct:
             assert scores["difference"] == expected
         simple, nearest = scores["baselines"]
         if self.rule == "knn":
-            assert simple["score"] == max(Counter(np.asarray(self.y).tolist()).values()) / len(self.y)
+            counts = Counter(np.asarray(self.y).tolist())
+            assert simple["accuracy"] == max(counts.values()) / len(self.y)
+            assert simple["balanced_accuracy"] == 1 / len(counts)
+            measure = "balanced_accuracy" if self.average == "class" else "accuracy"
+            for entry in (scores["best"], scores["default"], *scores["baselines"]):
+                assert entry["score"] == pytest.approx(entry[measure], rel=1e-12)
+            for name, average in (("accuracy", "pooled"), ("balanced_accuracy", "class")):
+                near = self.near(scores["best"]["scaling"], scores["best"]["metric"])
+                k, design = scores["best"]["n_neighbors"], Subsample(self.size)
+                direct = complete_cv(near, self.y, "knn", design, average=average, n_neighbors=k)
+                assert scores["best"][name] == pytest.approx(direct.score, rel=1e-12)
         else:
             assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
         assert nearest["score"] == self.score(scores["best"], n_neighbors=1).score
@@ -105,7 +138,9 @@ class Direct:
         best = None
         for curve in settings["curves"]:
             near = self.near(curve["scaling"], curve["metric"])
-            direct = surface(near, self.y, curve["n_neighbors"], [self.size], self.rule)
+            direct = surface(
+                near, self.y, curve["n_neighbors"], [self.size], self.rule, average=self.average
+            )
             assert curve["scores"] == direct.scores[:, 0].tolist()
             assert curve["error_bound"] == direct.error_bound[:, 0].tolist()
             assert curve["n_items"] == len(self.y)

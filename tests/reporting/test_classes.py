@@ -66,7 +66,7 @@ def test_equal_classes():
 
 
 def test_a_matrix_that_takes_long_is_that_of_a_part(monkeypatch):
-    monkeypatch.setattr(_classes, "affordable_confusion", lambda _n_items, _units: 25)
+    monkeypatch.setattr(_classes, "affordable_confusion", lambda *_: 25)
     X, y = clouds(30, 3)
     y[10] = 9  # alone in its class, and not in the part
     found = knnccv.report(X, y, n_neighbors=[1, 3], random_state=1).to_dict()

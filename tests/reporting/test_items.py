@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from report_numbers import few_alike
 from some_study import clouds, some_study
 
 import knnccv
@@ -45,6 +46,11 @@ def test_missing_values_of_other_bits_are_equal():
     assert len(set(row_groups(np.array([[np.nan], [other]])).tolist())) == 1
 
 
+def everywhere(items):
+    """All items are out of place."""
+    return np.ones(len(items), bool)
+
+
 def check_items(study):
     """Compare a section of a classification with direct calls."""
     found = items_section(study)
@@ -55,7 +61,9 @@ def check_items(study):
     marks = {
         "never_right": np.flatnonzero(scores <= max(study.best.error_bound, 1e-12)).tolist(),
         "suspicious": np.flatnonzero(
-            (scores < 1 / n_classes) & (influence.total < -influence.error_bound)
+            (scores < 1 / n_classes)
+            & (influence.total < -influence.error_bound)
+            & few_alike(study.near, study.y)
         ).tolist(),
         "conflicting_duplicates": sorted({i for i, j in equal_rows(study.X) if study.y[i] != study.y[j]}),
     }
@@ -89,7 +97,8 @@ def check_items(study):
 
 @pytest.mark.parametrize("step", [0.0, 1.5])
 def test_items_are_those_of_direct_calls(step):
-    X, y = clouds(40, step=step)
+    X, y = clouds(80, step=step)
+    X += y[:, None]
     y[[3, 8]] = 1 - y[[3, 8]]
     found = check_items(some_study(X, y, 3))
     assert found["counts"]["suspicious"] > 0
@@ -121,7 +130,7 @@ def test_small_tables(X, y):
 def test_all_other_items_train():
     study = some_study([[0], [1], [1], [2]], [0, 0, 1, 1], train_size=3)
     found = items_section(study)
-    assert found["indices"]["suspicious"] == np.flatnonzero(study.best.per_item < 0.5).tolist()
+    assert found["indices"]["suspicious"] == []  # a class of two says nothing about chance
     assert found["note"].startswith("There is no influence (influence needs the score without each sample")
 
 
@@ -151,7 +160,8 @@ def test_without_influence_scores_alone_decide(monkeypatch):
     X, y = clouds(30)
     study = some_study(X, y)
     found = items_section(study)
-    assert found["indices"]["suspicious"] == np.flatnonzero(study.best.per_item < 0.5).tolist()
+    expected = np.flatnonzero((study.best.per_item < 0.5) & few_alike(study.near, study.y))
+    assert found["indices"]["suspicious"] == expected.tolist()
     assert all(row["influence"] is None for row in found["items"])
     assert "was left out" in found["note"]
 
@@ -173,7 +183,7 @@ def test_long_lists_are_cut_and_counted(monkeypatch):
 
 def test_every_reason_is_listed():
     scores = np.linspace(0, 1, 100)
-    marked = mark_labels(scores, None, 2, (0.0, 0.0), np.arange(90, 100))
+    marked = mark_labels(scores, None, 2, (0.0, 0.0), np.arange(90, 100), everywhere)
     chosen = choose(marked, 12)
     assert len(chosen) == 12
     assert set(chosen) >= {0, 1, 2, 90, 91, 92}
@@ -181,7 +191,7 @@ def test_every_reason_is_listed():
 
 
 def test_items_never_tested_are_not_marked():
-    marked = mark_labels(np.array([np.nan, 0.0]), None, 2, (0.0, 0.0), np.array([], int))
+    marked = mark_labels(np.array([np.nan, 0.0]), None, 2, (0.0, 0.0), np.array([], int), everywhere)
     assert marked.by_reason["never_right"].tolist() == marked.by_reason["suspicious"].tolist() == [1]
 
 
@@ -238,10 +248,53 @@ def test_suspicious_samples_are_described_as_they_are_chosen():
     study = some_study(X, y, 3)
     found = items_section(study)
     harmful = study.best.influence(n_jobs=1).total < 0
-    number = int(((study.best.per_item < 1 / 3) & harmful).sum())
+    number = int(((study.best.per_item < 1 / 3) & harmful & few_alike(study.near, y)).sum())
     assert number > 1
-    words = "are classified correctly less often than by guessing one of the 3 classes, and lower the score"
+    words = (
+        "are classified correctly less often than by guessing one of the 3 classes, with less than "
+        "half as many samples of their class nearby as by chance, and lower the score"
+    )
     assert f"{number} {words}" in found["conclusion"]
+
+
+def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
+    """2 % of the samples are positive; the plurality of 15 hardly ever says so."""
+    rng = np.random.default_rng(1)
+    right = np.arange(2000) < 40
+    X = rng.normal(size=(2000, 5))
+    X[right] += [2.5, 1.25, 0, 0, 0]
+    y = right.astype(int)
+    wrong = rng.choice(np.arange(40, 2000), 4, replace=False)
+    y[wrong] = 1
+    study = some_study(X, y, 15)
+    listed = set(check_items(study)["indices"]["suspicious"])
+    positives = {i for i in listed if y[i]}
+    assert (study.best.per_item[y == 1] < 0.5).mean() > 0.75
+    assert len(positives & set(wrong.tolist())) == 3
+    assert len(positives) == 4
+
+
+def test_suspects_that_are_too_many_to_judge_are_named(monkeypatch):
+    X, y = clouds(80)
+    X += y[:, None]
+    y[[3, 8]] = 1 - y[[3, 8]]
+    study = some_study(X, y, 3, notes=[])
+    everything = items_section(study)["indices"]["suspicious"]
+    assert study.notes == []
+    monkeypatch.setattr(_items, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
+    assert len(everything) > len(items_section(study)["indices"]["suspicious"]) == 0
+    assert "only the 0 lowest were compared" in study.notes[0]
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_tied_samples_count_by_their_share(size):
+    """The order of the rows decides nothing, also where tied groups are longer than the first lists."""
+    X = np.repeat(np.arange(120 // size), size).astype(float)[:, None]
+    y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
+    assert check_items(some_study(X, y, 3))["counts"]["suspicious"] > 0
+    order = np.argsort(y, kind="stable")
+    ahead = items_section(some_study(X[order], y[order], 3))["indices"]["suspicious"]
+    assert sorted(order[ahead].tolist()) == items_section(some_study(X, y, 3))["indices"]["suspicious"]
 
 
 def test_no_residual_without_error():

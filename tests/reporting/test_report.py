@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
+import numba
 import numpy as np
 import pytest
+from recorded_bars import bars
+from report_check import check_report
 from report_numbers import Direct
 
-from knnccv import Report, Subsample, complete_cv, report
+from knnccv import Neighbors, Report, Subsample, complete_cv, report, surface
+from knnccv._parallel import for_each
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
+from knnccv.reporting import scaled
 from knnccv.reporting._settings import _of_others
 from knnccv.reporting._stages import run_stages
 
@@ -229,14 +234,32 @@ class TestProgress:
         order = "data, settings, scores, learning, classes, items, ties, regression, method, "
         assert stages == [(name, at, 9) for at, name in enumerate(order.split(", "))]
 
-    def test_a_bar(self, capsys):
-        pytest.importorskip("tqdm")
+    def test_a_bar_counts_the_tasks_within_stages(self, monkeypatch):
+        shown = bars(monkeypatch)
         done = []
-        run_stages([(name, lambda name=name: done.append(name)) for name in "ab"], True)
-        assert done == ["a", "b"]
-        err = capsys.readouterr().err
-        assert "2/2" in err
-        assert "stage" in err
+
+        def within():
+            for_each(done.append, range(5), 1)
+
+        run_stages([("a", within), ("b", lambda: done.append("b")), ("c", within)], True)
+        assert done == [*range(5), "b", *range(5)]
+        (bar,) = shown
+        assert (bar.n, bar.total, bar.unit) == (10, 10, "task")
+        text = bar.paper.getvalue()
+        assert all(stage in text for stage in ("a (1/3)", "b (2/3)", "c (3/3)", "3/3"))
+
+    @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+    def test_compiled_functions_are_tasks_with_a_name(self, monkeypatch):
+        shown = bars(monkeypatch)
+
+        def compiling():
+            numba.njit(lambda x: x + 1)(1)
+
+        run_stages([("a", lambda: None), ("b", compiling), ("c", lambda: None)], True)
+        (bar,) = shown
+        assert bar.n == bar.total >= 1
+        assert "b (2/3), compiling" in bar.paper.getvalue()
+        assert "c (3/3), compiling" not in bar.paper.getvalue()
 
 
 class TestSaving:
@@ -299,3 +322,56 @@ def test_files_with_other_endings_are_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"path must end in \.html, \.htm or \.json, got '.*page"):
         Report({"name": "x"}).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def unequal_classes():
+    """Few positives, which the plurality of many neighbors never finds."""
+    rng = np.random.default_rng(4)
+    y = (np.arange(120) < 16).astype(int)
+    X = rng.normal(size=(120, 3))
+    X[y == 1] += [1.2, 0.8, 0]
+    return X, y
+
+
+@pytest.mark.parametrize("average", [None, "pooled", "class"])
+def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
+    X, y = unequal_classes()
+    found = report(X, y, n_neighbors=[1, 5, 15], average=average).to_dict()
+    by_classes = average != "pooled"
+    assert found["scores"]["average"] == ("class" if by_classes else "pooled")
+    measures = ["balanced accuracy", "accuracy"] if by_classes else ["accuracy", "balanced accuracy"]
+    other = found["settings"]["other"]
+    assert [found["scores"]["measure"], other["measure"]] == measures
+    assert [found["settings"]["measure"], other["chosen_by"]] == [measures[0]] * 2
+    assert f"It was chosen by {measures[0]}" in found["settings"]["conclusion"]
+    best, simple = found["scores"]["best"], found["scores"]["baselines"][0]
+    if by_classes:
+        assert best["score"] > simple["score"] == 0.5
+        assert best["accuracy"] < simple["accuracy"] == 104 / 120
+    else:
+        assert best["n_neighbors"] == 15
+    how = {"average": "pooled" if by_classes else "class"}
+    for curve in other["curves"]:
+        near = Neighbors.from_data(scaled(X, curve["scaling"]), curve["metric"])
+        direct = surface(near, y, [1, 5, 15], [96], "knn", **how)
+        assert curve["scores"] == direct.scores[:, 0].tolist()
+    assert other["score"] == max(max(curve["scores"]) for curve in other["curves"])
+    at = [1, 5, 15].index(other["n_neighbors"])
+    (chosen,) = [
+        curve
+        for curve in found["settings"]["curves"]
+        if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"])
+    ]
+    assert other["instead"] == chosen["scores"][at]
+    check_report(X, y, found)
+
+
+def test_equal_classes_are_chosen_by_accuracy():
+    X, y = unequal_classes()
+    y = np.arange(len(X)) % 3  # no class has more than twice as many samples as the others
+    found = report(X, y, n_neighbors=[1]).to_dict()
+    assert (found["scores"]["average"], found["settings"]["other"]) == ("pooled", None)
+    with pytest.raises(ValueError, match="leave out average='class'"):
+        report(X, X[:, 0], average="class")
+    with pytest.raises(ValueError, match="average must be one of"):
+        report(X, y, average="weighted")
