@@ -241,6 +241,10 @@ def compare(
     two noisy versions of the features) were declared different in 10 % of the data sets, as halves reveal
     too little of a difference that exists only on the scale of the neighbor distances.
 
+    With skewed squared errors it called equally good rules different in 4.7 to 8 % of the data sets
+    (exponential and t(3) errors, lognormal target; 100 samples). There the interval of a large difference
+    is too close to 0: that of 1 and 5 neighbors covered 63 to 91 %.
+
     Examples
     --------
     >>> from knnccv import KFold, compare, complete_cv
