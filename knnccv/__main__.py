@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ._cli.commands import COMMANDS
 from ._version import __version__
 
 INTERRUPTED = 130
@@ -21,6 +20,8 @@ UNREAD = 141
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; each command sets its function as ``run``."""
+    from ._cli.commands import COMMANDS  # takes a while: `main` ends it without a traceback after Ctrl-C
+
     parser = argparse.ArgumentParser(
         prog="knnccv",
         description="Complete cross-validation of nearest-neighbor rules: the exact mean score over "
@@ -58,9 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["score", "--rank", "3"])
     2
     """
-    args = build_parser().parse_args(argv)
     _write_anything()
     try:
+        args = build_parser().parse_args(argv)
         status: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:

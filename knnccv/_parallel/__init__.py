@@ -14,7 +14,7 @@ from .blas import one_blas_thread
 from .dask_backend import is_client
 from .parts import Parts, held_part
 from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
-from .threads import aside, stop_flag
+from .threads import aside, check_wanted, stop_flag
 
 __all__ = [
     "Bar",
@@ -23,6 +23,7 @@ __all__ = [
     "WorkerPool",
     "aside",
     "check_pool",
+    "check_wanted",
     "counted",
     "expect",
     "for_each",

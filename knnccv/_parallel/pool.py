@@ -23,7 +23,7 @@ from .blas import one_blas_thread
 from .dask_backend import DaskBackend, check_client, is_client
 from .parts import Parts
 from .shipping import BlockFunction, FunctionReference, Pending, ShippedFunction, run_blocks, run_remote
-from .threads import Stop, Threads, patience
+from .threads import Stop, Threads, check_wanted, heeding, patience
 
 # Samples that suffice to estimate the time per sample, and the smallest share of a worker.
 FIRST_TASK_ITEMS = 16
@@ -248,8 +248,8 @@ def for_each(
     """Call ``work(piece)`` for every piece in threads, started in their order.
 
     After an error, threads finish their current pieces and start no others. After Ctrl-C the caller waits
-    for at most `PATIENCE` seconds. Without `progress` the pieces are counted by the bar of `one_bar`, if
-    there is one.
+    for at most `PATIENCE` seconds, and its threads find their `stop_flag` set. Without `progress` the
+    pieces are counted by the bar of `one_bar`, if there is one.
     """
     left = iter(pieces)
     stop = threading.Event()
@@ -261,6 +261,7 @@ def for_each(
         # `next` on the iterator of a sequence is atomic: no two threads take the same piece.
         while not stop.is_set() and (piece := next(left, stop)) is not stop:
             try:
+                check_wanted()  # by a caller that is itself a piece
                 work(piece)
             except BaseException:
                 stop.set()
@@ -279,7 +280,9 @@ def for_each(
         pool = Threads(width)
         stack.push(lambda kind, *_: pool.close(patience(kind)))
         stack.callback(stop.set)
-        for future in [pool.submit(drain) for _ in range(width)]:
+        unused = Stop()  # set here alone: a piece that ends early might hide the error of another one
+        stack.callback(unused.set)
+        for future in [pool.submit(heeding(unused)(drain)) for _ in range(width)]:
             future.result()
 
 

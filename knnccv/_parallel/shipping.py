@@ -30,7 +30,7 @@ from .._typing import Array, Kernel
 from .._version import __version__
 from .blas import one_blas_thread
 from .parts import holding
-from .threads import Stop, heeding
+from .threads import Stop, check_wanted, heeding
 
 KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller
 
@@ -171,21 +171,20 @@ def run_remote(
         return None
     if isinstance(at, FunctionReference):  # within the caller's process, which limits BLAS
         with heeding(at.stop):
-            return run_blocks(at.shipped.open(), rows, size, arguments, at.stop)
+            return run_blocks(at.shipped.open(), rows, size, arguments)
     function = at.open()
     with one_blas_thread(), holding(part):
         return run_blocks(function, rows, size, arguments)
 
 
 def run_blocks(
-    function: BlockFunction, rows: Array, size: int, arguments: tuple[Any, ...], stop: Stop | None = None
+    function: BlockFunction, rows: Array, size: int, arguments: tuple[Any, ...]
 ) -> tuple[list[Any], float]:
-    """The results of blocks of up to `size` rows, and the seconds they took; `stop` ends the loop."""
+    """The results of blocks of up to `size` rows, and the seconds they took."""
     started = time.perf_counter()
     results = []
     for start in range(0, len(rows), size):
-        if stop is not None and stop.is_set():
-            break
+        check_wanted()
         results.append(function(rows[start : start + size], *arguments))
     return results, time.perf_counter() - started
 

@@ -58,6 +58,12 @@ def stop_flag() -> Array:
     return flag
 
 
+def check_wanted() -> None:
+    """Raise KeyboardInterrupt in a thread whose results are no longer needed; call it between blocks."""
+    if stop_flag()[0]:
+        raise KeyboardInterrupt
+
+
 class Threads:
     """A pool of daemon threads, started on demand, with the ``submit`` method of an executor.
 

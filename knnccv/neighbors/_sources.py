@@ -284,13 +284,13 @@ def checksum_of(table: Array) -> int:
     if not table.flags.c_contiguous and table.flags.f_contiguous:
         table = table.T
     n_rows, n_columns = table.shape
-    crc = zlib.crc32(np.ascontiguousarray(table[-1]))  # windows may end before the last row
+    crc = zlib.crc32(np.ascontiguousarray(table[-1]).data)  # windows may end before the last row
     window = max(WINDOW, -(-n_columns // n_rows))
     if n_columns > max(WIDE, 2 * window) and table.flags.c_contiguous:
         step = n_columns - window
         table = table.reshape(-1)[: table.size // step * step].reshape(-1, step)[:, :window]
     for start in range(0, len(table), PIECE):
-        crc = zlib.crc32(np.ascontiguousarray(table[start : start + PIECE]), crc)
+        crc = zlib.crc32(np.ascontiguousarray(table[start : start + PIECE]).data, crc)
     return crc
 
 

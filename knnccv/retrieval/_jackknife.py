@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._parallel import for_each
+from .._parallel import check_wanted, for_each
 from .._typing import Array
 from ._draw import Draw
 from ._identity_groups import IdentityGroups, draw_groups
@@ -65,6 +65,7 @@ def scores_without(
         rows = slice(*blocks[b])
         block = draw.block(*blocks[b])
         for g in range(n_groups):
+            check_wanted()
             shares = np.where(of_queries[rows] == g, 0.0, weights[rows])
             found = draw.empty(len(shares))
             codes = np.where(shares > 0, block.codes, -1)

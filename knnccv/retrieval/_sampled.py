@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import for_each, one_bar
+from .._parallel import check_wanted, for_each, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_random_state
 from ._compiled.tables import Trials
@@ -16,6 +16,9 @@ from ._draw import Draw
 from ._forms import AtRank, First
 from ._problem import Problem, check_problem, weights_of
 from ._scores import Score, column_of, forms_in
+
+AT_ONCE = 2**12
+"""Galleries of one query after another that are scored before a thread looks whether to go on."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,17 +191,23 @@ def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | No
     )
     trial_forms = draw.forms.for_trials()
 
+    step = max(1, AT_ONCE // n_trials)
+
     def fill(block: tuple[int, int]) -> None:
-        rows = slice(*block)
-        masked, codes = draw.removed(*block), problem.codes[rows]
-        part = Trials(*(np.zeros_like(values[:, rows]) for values in found))
-        trial_rows(
-            near.block(*block), masked, codes, seeds[rows], galleries, np.int64(gallery.n_others),
-            np.bool_(not gallery.shared), pool, draw.plan, draw.forms.for_block(masked, codes), trial_forms,
-            part,
-        )  # fmt: skip
-        for values, filled in zip(found, part, strict=True):
-            values[:, rows] = filled
+        distances, masked, codes = near.block(*block), draw.removed(*block), problem.codes[slice(*block)]
+        forms = draw.forms.for_block(masked, codes)
+        for first in range(0, len(codes), step):
+            check_wanted()
+            some = slice(first, first + step)
+            rows = slice(block[0] + first, min(block[0] + first + step, block[1]))
+            part = Trials(*(np.zeros_like(values[:, rows]) for values in found))
+            trial_rows(
+                distances[some], masked[some], codes[some], seeds[rows], galleries,
+                np.int64(gallery.n_others), np.bool_(not gallery.shared), pool, draw.plan, forms,
+                trial_forms, part,
+            )  # fmt: skip
+            for values, filled in zip(found, part, strict=True):
+                values[:, rows] = filled
 
     for_each(fill, draw.blocks(), n_jobs)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class WholeData:
             If scikit-learn would score these splits by a scorer of its own, or predict from them.
         """
         # A splitter is not told the scorer, so it is looked up in the function of scikit-learn that calls.
-        caller = sys._getframe(1)
+        caller: FrameType | None = sys._getframe(1)
         while caller is not None and caller.f_globals.get("__name__", "").startswith("sklearn."):
             scorer = caller.f_locals.get("scorers", caller.f_locals.get("scorer"))
             if caller.f_code.co_name == "cross_val_predict" or _is_ordinary(scorer):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._labels import EncodedLabels
-from .._parallel import for_each
+from .._parallel import check_wanted, for_each
 from .._typing import Array
 from ..driver import usable_lengths
 from ..neighbors import Neighbors
@@ -91,6 +91,7 @@ class _Sums:
 
         def fill(stripe: int) -> None:
             for rows in self._blocks[stripe::n_stripes]:
+                check_wanted()
                 add(stripe, rows)
 
         for_each(fill, range(n_stripes), n_jobs)

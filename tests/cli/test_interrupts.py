@@ -25,6 +25,11 @@ def before_the_file_is_there():
     import knnccv._files
     knnccv._files.os = types.SimpleNamespace(**{**vars(os), "replace": stop})
 
+def at_the_import_of_the_commands():
+    class Finder:
+        find_spec = staticmethod(lambda name, *_: stop() if name == "knnccv._cli.commands" else None)
+    sys.meta_path.insert(0, Finder)
+
 def a_short_reproduction():
     from knnccv.reproduce import REPRODUCTIONS, Reproduction
     from knnccv.reproduce._comparison import Comparison
@@ -83,6 +88,10 @@ def test_an_interrupt_while_it_computes(tmp_path, command, argv):
     folder.mkdir()
     interrupted(COMPUTING[command], command, *argv, folder=folder)
     assert list(folder.iterdir()) == []
+
+
+def test_an_interrupt_while_it_imports(tmp_path):
+    interrupted("at_the_import_of_the_commands()", "score", folder=tmp_path)
 
 
 @slow
