@@ -207,8 +207,8 @@ def _score(
             why_not = str(error)
         if method == "exact":
             msg = (
-                f"there is no exact expected score{which}: {why_not}. method='mc' runs scikit-learn itself "
-                "and reports a mean with its standard error"
+                "pass method='auto', which runs scikit-learn where it must and gives a standard error: "
+                f"there is no exact expected score{which}: {why_not}"
             )
             raise ValueError(msg)
     return _sampled(request, runs, why_not)

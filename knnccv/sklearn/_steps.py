@@ -72,9 +72,9 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     if learning and not transductive:
         shown = ", ".join(repr(name) for name in learning)
         reason = (
-            f"the step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
-            f"the distances would depend on the split ({WRONG_WAY}); knnccv.screened_cv draws random "
-            "splits, and transductive=True fits steps that use no labels once, to all samples"
+            "transductive=True fits steps that use no labels once, to all samples; without it the "
+            f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
+            f"the distances would depend on the split ({WRONG_WAY})"
         )
         return Prepared(estimator, X, reason=reason)
     for name, step in steps:
@@ -124,9 +124,9 @@ def _refuse_supervised(name: str, step: Any) -> None:
 
 def _leak(name: str, step: Any) -> str:
     return (
-        f"the step {name!r} ({type(step).__name__}) uses the labels: fitted to all samples, it would leak "
-        f"them into the score ({WRONG_WAY}); expected_score(..., method='mc') without transductive runs "
-        "the whole pipeline in every split, as knnccv.screened_cv does without scikit-learn"
+        "pass method='mc' without transductive, which runs the whole pipeline in every split (as "
+        f"knnccv.screened_cv does without scikit-learn): the step {name!r} ({type(step).__name__}) uses "
+        f"the labels, and fitted to all samples it would leak them into the score ({WRONG_WAY})"
     )
 
 
