@@ -199,7 +199,7 @@ def add_warm(commands: Commands) -> None:
     parser = commands.add_parser(
         "warm",
         help="compile all kernels ahead of the first use",
-        description="Compile the kernels of all built-in variants and engines, once per installation. It "
+        description="Compile the kernels of all built-in variants and engines that are not compiled yet. It "
         "takes minutes, and later first calls need no compilation. The kernels are kept in the "
         "user's cache folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
     )
