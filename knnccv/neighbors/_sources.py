@@ -276,9 +276,9 @@ class ListsInParts(Source):
 def checksum_of(table: Array) -> int:
     """A CRC of all values of a table; of a wide one, of some in every row and in every column.
 
-    Of more than 2 `WINDOW` columns, at least `WINDOW` values of each row are read, at places that move on from
-    row to row, so that a checksum costs little beside a score. A change of single values between them stays
-    unnoticed, a change of a whole row or column does not.
+    Of more than 2 `WINDOW` columns, at least `WINDOW` values of each row are read, at places that move on
+    from row to row, so that a checksum costs little beside a score. A change of single values between them
+    stays unnoticed, a change of a whole row or column does not.
     """
     if not table.flags.c_contiguous and table.flags.f_contiguous:
         table = table.T
