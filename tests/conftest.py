@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mirror as local
-import numba
 import pooch  # noqa: F401 - now, or its log would keep the stream of the first test that asks for it
 import pytest
 
 from knnccv.datasets import _download
-from knnccv.kernel import cache_folder
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 CASES = 2
@@ -25,9 +23,6 @@ CASES = 2
 # The compiler makes millions of objects that live long: with Python's own thresholds the collector takes a
 # tenth of the time of the fast tests to look at them again and again.
 gc.set_threshold(100_000, 20, 100)
-# Every test has a cache folder of its own, but would have to compile all kernels for it.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
-numba.config.reload_config()
 _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 

@@ -41,8 +41,6 @@ _DIGEST = hashlib.sha256().digest_size
 def cache_folder() -> Path:
     """Where compiled code is kept: ``NUMBA_CACHE_DIR``, by default in the user's cache folder.
 
-    If ``KNNCCV_CACHE_DIR`` is set, it takes the place of the user's cache folder.
-
     Raises
     ------
     RuntimeError
@@ -53,8 +51,7 @@ def cache_folder() -> Path:
         return Path(numba_folder)
     import platformdirs
 
-    folder = os.environ.get("KNNCCV_CACHE_DIR") or platformdirs.user_cache_dir("knnccv")
-    return Path(folder).expanduser() / "kernels"
+    return Path(platformdirs.user_cache_dir("knnccv")).expanduser() / "kernels"
 
 
 class KernelCache(NullCache):
