@@ -58,7 +58,7 @@ GALLERIES = (
 def warm(*, progress: bool = False) -> None:
     """Compile the functions of the built-in variants, designs, metrics, curves, retrieval and episodes.
 
-    This takes minutes once per installation, later some seconds; the command ``knnccv warm`` does the same.
+    This takes minutes the first time, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories
     (`knnccv.hvdm`, `knnccv.rib`) and GPUs are not included.
 

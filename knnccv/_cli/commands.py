@@ -199,9 +199,9 @@ def add_warm(commands: Commands) -> None:
     parser = commands.add_parser(
         "warm",
         help="compile all kernels ahead of the first use",
-        description="Compile the kernels of all built-in variants and engines, once per installation. It "
-        "takes minutes, and later first calls need no compilation. The kernels are kept in the "
-        "user's cache folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
+        description="Compile the kernels of all built-in variants and engines. It takes minutes the first "
+        "time, and later first calls need no compilation. The kernels are kept in the user's cache "
+        "folder, or in NUMBA_CACHE_DIR, for processors of the same type.",
     )
     add_progress(parser)
     parser.set_defaults(run=run_warm)

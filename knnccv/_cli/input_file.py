@@ -73,8 +73,6 @@ class Rows:
         Remarks for the user.
     compression : str
         How the file is compressed: "gzip", "bz2", "xz", "zip", or empty.
-    marks : Marks
-        How numbers are written.
     """
 
     columns: Columns
@@ -83,7 +81,6 @@ class Rows:
     kinds: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     compression: str = ""
-    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -117,7 +114,6 @@ class TypedColumns:
     kinds: Mapping[int, str]
     notes: tuple[str, ...] = ()
     compression: str = ""
-    marks: Marks = PYTHON
 
     def __len__(self) -> int:
         return len(self.cells[0])
@@ -198,7 +194,7 @@ def _read_text(name: str, blob: bytes, how: FileFormat) -> Rows:
         msg = f"{name} cannot be split at {_called(mark)}: {error}"
         raise ValueError(msg) from None
     columns, below = _take_header(rows, name, how.header)
-    return Rows(columns, below, mark, marks=how.marks)
+    return Rows(columns, below, mark)
 
 
 def _delimiter(given: str) -> str:
@@ -324,7 +320,7 @@ def _kind(values: Iterable[object]) -> str:
 
 
 def _read_excel(bound: Bound, blob: bytes, how: FileFormat) -> Rows:
-    name = bound.name
+    name, marks = bound.name, how.marks
     pandas = _import_pandas(name, "Excel", "openpyxl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
@@ -345,18 +341,18 @@ def _read_excel(bound: Bound, blob: bytes, how: FileFormat) -> Rows:
     values = frame.to_numpy()[full][:, ~missing.all(axis=0)]
     missing = missing[full][:, ~missing.all(axis=0)]
     texts = [
-        ["" if gap else _as_typed(value, how.marks) for value, gap in zip(*row, strict=True)]
+        ["" if gap else _as_typed(value, marks) for value, gap in zip(*row, strict=True)]
         for row in zip(values, missing, strict=True)
     ]
     rows = [Row(int(at) + 1, cells) for at, cells in zip(full.nonzero()[0], texts, strict=True)]
     columns, below = _take_header(rows, name, how.header)
     start = len(rows) - len(below)
     kinds = {i: _kind(values[start:, i][~missing[start:, i]]) for i in range(columns.width)}
-    if how.marks != PYTHON:  # texts may be numbers, as in text files
+    if marks != PYTHON:  # texts may be numbers, as in text files
         kinds = {i: kind for i, kind in kinds.items() if kind != TEXT}
     several = len(book.sheet_names) > 1 and how.sheet is None
     note = f"{name} has {len(book.sheet_names)} sheets; {chosen!r} is read; --sheet NAME selects another"
-    return Rows(columns, below, "", kinds, (note,) if several else (), marks=how.marks)
+    return Rows(columns, below, "", kinds, (note,) if several else ())
 
 
 def _as_typed(value: object, marks: Marks) -> str:

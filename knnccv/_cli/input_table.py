@@ -170,7 +170,7 @@ def read_table(
         below = "" if columns.names is None else " below the header"
         msg = f"{name} must have at least 2 rows{below}, got {len(records)}"
         raise ValueError(msg)
-    table = _Reader(records).table(features, label, grouping, named if mixed else None)
+    table = _Reader(records, how.marks).table(features, label, grouping, named if mixed else None)
     if table.groups is not None and (table.groups == table.groups[0]).all():
         msg = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
         raise ValueError(msg)
@@ -196,8 +196,9 @@ def _layout(records: Rows | TypedColumns, how: FileFormat, features: Sequence[in
 class _Reader:
     """Turns the cells of a file into a table."""
 
-    def __init__(self, records: Rows | TypedColumns) -> None:
+    def __init__(self, records: Rows | TypedColumns, marks: Marks) -> None:
         self.records = records
+        self.marks = marks
         self.columns: Columns = records.columns
         self.cells: list[Cells] = records.by_column()
 
@@ -208,7 +209,7 @@ class _Reader:
         import numpy as np
 
         mixed = named is not None
-        if self.records.marks != PYTHON:
+        if self.marks != PYTHON:
             for i in {*features, label, label if grouping is None else grouping}:
                 self.cells[i] = [self._plain(at, i, mixed) for at in range(len(self.records))]
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
@@ -271,7 +272,7 @@ class _Reader:
     def _plain(self, at: int, index: int, mixed: bool) -> str:
         """A cell with its number as Python writes it; ValueError about a number with other marks."""
         cell: str = self.cells[index][at]
-        plain = self.records.marks.plain(cell)
+        plain = self.marks.plain(cell)
         if plain is None and "." in cell and number(cell) is not None:
             raise ValueError(self._complaint(at, index, mixed))
         return cell if plain is None else plain

@@ -132,13 +132,8 @@ def patience(kind: type[BaseException] | None) -> float | None:
 def aside(fn: Callable[..., Any], *args: Any) -> Any:
     """``fn(*args)``, computed in a separate thread, so that Ctrl-C does not wait for it."""
     threads, stop = Threads(1), Stop()
-
-    def work() -> Any:
-        with heeding(stop):
-            return fn(*args)
-
     try:
-        found = threads.submit(work).result()
+        found = threads.submit(heeding(stop)(fn), *args).result()
     except BaseException as error:
         stop.set()
         threads.close(patience(type(error)))

@@ -41,8 +41,6 @@ _DIGEST = hashlib.sha256().digest_size
 def cache_folder() -> Path:
     """Where compiled code is kept: ``NUMBA_CACHE_DIR``, by default in the user's cache folder.
 
-    If ``KNNCCV_CACHE_DIR`` is set, it takes the place of the user's cache folder.
-
     Raises
     ------
     RuntimeError
@@ -53,8 +51,7 @@ def cache_folder() -> Path:
         return Path(numba_folder)
     import platformdirs
 
-    folder = os.environ.get("KNNCCV_CACHE_DIR") or platformdirs.user_cache_dir("knnccv")
-    return Path(folder).expanduser() / "kernels"
+    return Path(platformdirs.user_cache_dir("knnccv")).expanduser() / "kernels"
 
 
 class KernelCache(NullCache):
@@ -145,8 +142,7 @@ class Contents:
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
-        self._seen: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no address is used twice
+        self._seen: dict[int, tuple[int, Any]] = {}  # with the values, so that no address is used twice
         self._packages = {"knnccv"}
 
     def add(self, value: Any) -> None:
@@ -160,10 +156,9 @@ class Contents:
             for one in sorted(value, key=repr) if isinstance(value, frozenset) else value:
                 self.add(one)
         elif id(value) in self._seen:
-            self._tell("again", self._seen[id(value)])
+            self._tell("again", self._seen[id(value)][0])
         else:
-            self._seen[id(value)] = len(self._seen)
-            self._kept.append(value)
+            self._seen[id(value)] = len(self._seen), value
             if isinstance(value, Dispatcher):
                 self._tell("compiled", sorted(value.targetoptions.items(), key=repr))
                 self.add_function(value.py_func)
@@ -182,9 +177,10 @@ class Contents:
         self.add(function.__code__)
         self.add(function.__defaults__)
         self.add(tuple(cell.cell_contents for cell in function.__closure__ or ()))
+        names = _names(function.__code__)
         scopes = [function.__globals__]  # and the modules in them, whose attributes the code may name
         for scope in scopes:
-            for name in _names(function.__code__):
+            for name in names:
                 if name in scope:
                     value = scope[name]
                     self._tell(name)

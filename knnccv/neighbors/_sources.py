@@ -29,7 +29,6 @@ FEWEST_ITEMS = 1000
 # Measured on two cores: in more dimensions the tree visits most of its leaves, and brute force is faster.
 MOST_FEATURES = 9
 WINDOW = 32  # values of every row that a checksum of wide data covers
-WIDE = 2 * WINDOW
 PIECE = 4096  # rows
 
 
@@ -277,16 +276,16 @@ class ListsInParts(Source):
 def checksum_of(table: Array) -> int:
     """A CRC of all values of a table; of a wide one, of some in every row and in every column.
 
-    Of more than `WIDE` columns, at least `WINDOW` values of each row are read, at places that move on from
-    row to row, so that a checksum costs little beside a score. A change of single values between them stays
-    unnoticed, a change of a whole row or column does not.
+    Of more than 2 `WINDOW` columns, at least `WINDOW` values of each row are read, at places that move on
+    from row to row, so that a checksum costs little beside a score. A change of single values between them
+    stays unnoticed, a change of a whole row or column does not.
     """
     if not table.flags.c_contiguous and table.flags.f_contiguous:
         table = table.T
     n_rows, n_columns = table.shape
     crc = zlib.crc32(np.ascontiguousarray(table[-1]).data)  # windows may end before the last row
     window = max(WINDOW, -(-n_columns // n_rows))
-    if n_columns > max(WIDE, 2 * window) and table.flags.c_contiguous:
+    if n_columns > 2 * window and table.flags.c_contiguous:
         step = n_columns - window
         table = table.reshape(-1)[: table.size // step * step].reshape(-1, step)[:, :window]
     for start in range(0, len(table), PIECE):

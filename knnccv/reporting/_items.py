@@ -94,7 +94,7 @@ def items_section(study: Study) -> dict[str, Any]:
 
 def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | None]:
     """The influence of all items, or the reason why there is none."""
-    alone = "labels are suspicious by their expected score alone"
+    alone = "labels are suspicious by their expected score and their neighbors alone"
     units = influence_units(len(study.y), n_classes, study.n_neighbors, study.ties)
     if units > INFLUENCE_LIMIT:
         return None, (

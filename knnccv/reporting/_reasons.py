@@ -76,7 +76,7 @@ def mark_labels(
     scores : ndarray of shape (n_items,)
         A_x; NaN for an item that is never tested, which is never marked by its score.
     influence : ndarray of shape (n_items,), or None
-        The score minus the score without the item. None: items are suspicious by A_x alone.
+        The score minus the score without the item. None: items are suspicious without it.
     n_classes : int
         Number of classes.
     error_bounds : (float, float)

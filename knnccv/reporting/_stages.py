@@ -62,11 +62,8 @@ def _hook(progress: Progress) -> Iterator[Hook]:
                 compilations.stage = f"{name} ({done + 1}/{total})" if name else f"{done}/{total}"
                 bar.describe(compilations.stage)
 
-            event.register(COMPILES, compilations)
-            try:
+            with event.install_listener(COMPILES, compilations):
                 yield show
-            finally:
-                event.unregister(COMPILES, compilations)
 
 
 class _Compilations(event.Listener):

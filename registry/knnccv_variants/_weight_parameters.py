@@ -10,7 +10,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import as_reals, check_integer, check_real
-from knnccv.kernel import Task
+from knnccv.kernel import Task, Variant
 
 from ._weight_functions import FORMS, FUNCTION, GAUSSIAN, RANKS, SIGNED, SOFTMAX, UNIFORM
 
@@ -52,11 +52,6 @@ def form_of(weights: Any) -> int:
 def is_adaptive(parameters: Mapping[str, Any]) -> bool:
     """Return True if the next neighbor's distance is the bandwidth."""
     return form_of(parameters["weights"]) >= GAUSSIAN and parameters["bandwidth"] is None
-
-
-def n_nearest_of(parameters: Mapping[str, Any]) -> int:
-    """K, or K + 1 if the next neighbor's distance is the bandwidth."""
-    return int(parameters["n_neighbors"]) + is_adaptive(parameters)
 
 
 def scale_of(parameters: Mapping[str, Any]) -> float:
@@ -243,3 +238,23 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
         msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"
         raise ValueError(msg)
     return tuple(float(number) for number in numbers)
+
+
+class WeightedVariant(Variant):
+    """What the rules share that weigh their nearest samples: how the parameters decide what they need."""
+
+    def n_nearest(self, **parameters: Any) -> int:
+        """K, or K + 1 if the next neighbor's distance is the bandwidth."""
+        return int(parameters["n_neighbors"]) + is_adaptive(parameters)
+
+    def needs_distances(self, **parameters: Any) -> bool:
+        """True for all weights but those of the ranks, and equal ones."""
+        return settled_form(parameters) not in (RANKS, UNIFORM)
+
+    def prepares_distances(self, **parameters: Any) -> bool:
+        """True for a function, and where distances below 0 have no meaning."""
+        return callable(parameters["weights"]) or not is_signed(parameters)
+
+    def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
+        """The weights, if they are a function of the distances."""
+        return weights_by_function(distances, parameters)

@@ -10,23 +10,22 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit, read_as
+from knnccv.kernel import Tables, Task, jit, read_as
 
 from ._cells import cells_by_class, classes_of
 from ._loss import check_loss, largest_loss, loss_table, score_of
 from ._outcomes import MARGIN, Rule, next_cells, reach_of, reach_of_ranks, vote_outcome
-from ._weight_functions import FUNCTION, RANKS, UNIFORM, base_of, depends_on_pair, fill_weights, pair_weight
+from ._weight_functions import FUNCTION, RANKS, base_of, depends_on_pair, fill_weights, pair_weight
 from ._weight_parameters import (
     MAX_STEPS,
     TEMPERATURE,
+    WeightedVariant,
     check_weights,
     class_factors,
     is_signed,
-    n_nearest_of,
     rank_weights,
     scale_of,
     settled_form,
-    weights_by_function,
 )
 from ._weighted_tree import tree_score
 
@@ -146,7 +145,7 @@ def weighted_decide(items, distances, labels, target, constraints):
     return vote_outcome(votes, scores, fields.random == 1)
 
 
-class Weighted(Variant):
+class Weighted(WeightedVariant):
     """The K nearest training samples vote by weights, and the class with the largest sum wins.
 
     Sums are in double precision, in the order of the neighbors. Where all K weights are 0, all count alike.
@@ -202,10 +201,6 @@ class Weighted(Variant):
     stratified_by_distance = weighted_stratified
     decide = weighted_decide
 
-    def n_nearest(self, **parameters: Any) -> int:
-        """K, or K + 1 if the next neighbor's distance is the bandwidth."""
-        return n_nearest_of(parameters)
-
     def for_classes(self, classes: Array, counts: Array, **parameters: Any) -> Mapping[str, Any]:
         """The parameters with a number for every class as `class_weight`."""
         return {**parameters, "class_weight": class_factors(parameters["class_weight"], classes, counts)}
@@ -224,18 +219,6 @@ class Weighted(Variant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
-
-    def needs_distances(self, **parameters: Any) -> bool:
-        """True for all weights but those of the ranks, and equal ones."""
-        return settled_form(parameters) not in (RANKS, UNIFORM)
-
-    def prepares_distances(self, **parameters: Any) -> bool:
-        """True for a function, and where distances below 0 have no meaning."""
-        return callable(parameters["weights"]) or not is_signed(parameters)
-
-    def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
-        """The weights, if they are a function of the distances."""
-        return weights_by_function(distances, parameters)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The scale, the weights of the ranks, the factors of the classes, and the losses."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_bool, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit, read_as
+from knnccv.kernel import Tables, Task, jit, read_as
 
 from ._cells import cells_of_samples
 from ._outcomes import Rule
@@ -29,14 +29,13 @@ from ._weight_functions import (
 from ._weight_parameters import (
     MAX_STEPS,
     TEMPERATURE,
+    WeightedVariant,
     check_weights,
     form_of,
     is_signed,
-    n_nearest_of,
     rank_weights,
     scale_of,
     settled_form,
-    weights_by_function,
 )
 from ._weighted_chain import chain_error
 from ._weighted_tree import tree_score
@@ -144,7 +143,7 @@ def weighted_regression_decide(items, distances, labels, target, constraints):
     return error
 
 
-class WeightedRegression(Variant):
+class WeightedRegression(WeightedVariant):
     """The weighted mean target of the K nearest training samples, scored by its squared error.
 
     Its targets are real numbers, y of shape (n_items,) or (n_items, n_outputs); the error is summed over
@@ -183,10 +182,6 @@ class WeightedRegression(Variant):
     fields = WeightedRegressionFields
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
-
-    def n_nearest(self, **parameters: Any) -> int:
-        """K, or K + 1 if the next neighbor's distance is the bandwidth."""
-        return n_nearest_of(parameters)
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
@@ -227,18 +222,6 @@ class WeightedRegression(Variant):
             largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
-
-    def needs_distances(self, **parameters: Any) -> bool:
-        """True for all weights but those of the ranks, and equal ones."""
-        return settled_form(parameters) not in (RANKS, UNIFORM)
-
-    def prepares_distances(self, **parameters: Any) -> bool:
-        """True for a function, and where distances below 0 have no meaning."""
-        return callable(parameters["weights"]) or not is_signed(parameters)
-
-    def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
-        """The weights, if they are a function of the distances."""
-        return weights_by_function(distances, parameters)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The scale, and the weights of the ranks."""

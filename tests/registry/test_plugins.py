@@ -294,7 +294,7 @@ for design in (Subsample(40), StratifiedSubsample(0.7)):
 
 def report(function):
     stats = function.stats
-    files = [str(path) for path in Path(stats.cache_path).glob("*.nb?") if function.__name__ in path.name]
+    files = map(str, Path(stats.cache_path).glob(f"*.{function.__name__}-*.knnccv"))
     return {
         "hits": sum(stats.cache_hits.values()),
         "misses": sum(stats.cache_misses.values()),

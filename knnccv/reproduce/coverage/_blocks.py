@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..._parallel import for_each, n_workers
-from ...inference import InferenceWarning
+from ...inference import InferenceWarning, confidence_interval
 from ...neighbors import Neighbors
 from ._cells import Cell, cells_of
 from ._populations import POPULATIONS
-from ._rivals import rival_intervals, wald_interval
+from ._rivals import rival_intervals
 from ._scenes import pvalues
 
 SEED = 20
@@ -98,14 +98,14 @@ class Block:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             low, high = result.confidence_interval(0.95, n_halvings=self.n_halvings, random_state=at)
-            error = result.standard_error(n_halvings=self.n_halvings, random_state=at)
+            halves = result.half_scores(self.n_halvings, random_state=at)
         warned = any(issubclass(one.category, InferenceWarning) for one in caught)
         others, kind = {}, POPULATIONS[self.name].kind
         if kind == "two":
             others = rival_intervals(cell, neighbors, y, result.score, rng, self.nested)
         elif kind in ("regression", "errors"):
-            others = {"Wald": wald_interval(result.score, error)}
-        return [result.score, low, high, error**2, warned, others]
+            others = {"Wald": list(confidence_interval(result.score, halves, 0.95, None, ""))}
+        return [result.score, low, high, halves.variance, warned, others]
 
     def _scores(self) -> Record:
         """The number of scores, their sum and the sum of their squares."""

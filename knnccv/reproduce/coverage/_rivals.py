@@ -1,11 +1,10 @@
-"""Intervals that others report: for a cell of votes whose samples are not grouped, and for a regression."""
+"""Intervals that others report, for a cell of votes whose samples are not grouped."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..._typing import Array
-from ...inference import StandardError
 from ...neighbors import Neighbors
 from ...rivals import Votes, binomial, corrected_t, fold_clt, nested_cv
 from ._cells import RULES, SHARES, Cell
@@ -40,14 +39,6 @@ def rival_intervals(
             neighbors, y, n_votes, n_repeats=N_REPEATS, random_state=rng.integers(2**31)
         )
     return {name: list(interval) for name, interval in ends.items()}
-
-
-def wald_interval(score: float, error: StandardError) -> list[float]:
-    """The ends of the symmetric 95 % interval with the standard error of halves."""
-    from scipy.special import stdtrit
-
-    margin = float(stdtrit(error.degrees_of_freedom, 0.975)) * float(error)
-    return [score - margin, score + margin]
 
 
 def answers_of_folds(votes: Votes, folds: Array) -> Array:
