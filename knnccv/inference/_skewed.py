@@ -47,8 +47,9 @@ def unequal_errors(score: float, deviations: Array) -> tuple[str, ...]:
         return ()
     return (
         "take more samples, or a target with fewer extreme values, such as its logarithm: the standard "
-        f"deviation of the samples' errors is {spread:.2g} times their mean, more than "
-        f"{MOST_UNEQUAL:g}; the interval is too low if the samples lack outliers of the population",
+        f"deviation of the samples' errors is {math.ceil(100 * spread) / 100:g} times their mean, "
+        f"more than {MOST_UNEQUAL:g}; the interval is too low if the samples lack outliers of the "
+        "population",
     )
 
 

@@ -89,7 +89,7 @@ def read_rule(estimator: Any, X: Any) -> Rule:
     if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
         msg = (
             f"{type(estimator).__name__} is neither KNeighborsClassifier nor KNeighborsRegressor, nor a "
-            "pipeline that ends with one of them"
+            "pipeline of scikit-learn that ends with one of them"
         )
         raise InexactError(msg)
     regression = type(estimator) is KNeighborsRegressor
