@@ -20,6 +20,7 @@ import re
 import sys
 import time
 import uuid
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -30,11 +31,12 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 KEPT_DAYS = 60
 """Files that no process has loaded for so long are removed."""
 _VERSIONS = (numba.__version__, np.__version__, platform.python_implementation(), sys.version_info[:2])
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
+_PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic)
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -60,7 +62,8 @@ def cache_folder() -> Path:
 class KernelCache(NullCache):
     """The compiled versions of one function on disk, one file for each signature.
 
-    A file that is missing, damaged, or of another version is compiled again; where the folder cannot be
+    Nothing is kept of a function that needs the source of a module without a file, such as a class in a
+    notebook. A file that is missing, damaged, or of another version is compiled again; where the folder cannot be
     written to, code is kept in the process only. Processes may share the folder: files are replaced whole.
     """
 
@@ -95,9 +98,11 @@ class KernelCache(NullCache):
         with contextlib.suppress(OSError):
             os.utime(path)
         try:
-            return CompileResult._rebuild(target, *pickle.loads(payload))
+            result = CompileResult._rebuild(target, *pickle.loads(payload))
         except (ImportError, AttributeError):  # a class has moved to another module
             return None
+        # The classes of a script, unlike those of a module, are others in every process.
+        return result if result.signature.args == normalize_signature(signature)[0] else None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function, if there is a folder to write to."""
@@ -116,13 +121,23 @@ class KernelCache(NullCache):
                 part.unlink(missing_ok=True)
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        text = repr((signature, codegen.magic_tuple(), _VERSIONS))
+        arguments = normalize_signature(signature)[0]
+        named = [_named_tuples(one) for one in arguments]
+        text = repr((signature, named, codegen.magic_tuple(), _VERSIONS))
         if " at 0x" in text:
             msg = f"the signature holds an address, which means nothing to another process: {signature}"
             raise RuntimeError(msg)
         key = hashlib.sha256(self.stamp + text.encode())
         name = re.sub(r"[^\w.]+", "", f"{self.function.__module__}.{self.function.__qualname__}")
         return cache_folder() / f"{name[-100:]}-{key.hexdigest()[:32]}.knnccv"
+
+
+def _named_tuples(kind: Any) -> Any:
+    """The classes and fields of the named tuples in a type, which its name leaves out."""
+    if not isinstance(kind, numba.types.BaseTuple):
+        return None
+    of = getattr(kind, "instance_class", tuple)
+    return of.__module__, of.__qualname__, getattr(of, "_fields", ()), [_named_tuples(one) for one in kind.types]
 
 
 @functools.cache
@@ -152,12 +167,12 @@ class Contents:
     def add(self, value: Any) -> None:
         """Add a value, and all that it refers to."""
         if isinstance(value, _PLAIN):
-            self._tell(type(value).__name__, value)
+            self._tell(type(value).__name__, value, getattr(value, "dtype", None))
         elif isinstance(value, np.ndarray):
-            self._tell(value.dtype.str, value.shape, value.tobytes())
-        elif isinstance(value, (tuple, frozenset)):
-            self._tell(type(value).__name__, len(value))
-            for one in sorted(value, key=repr) if isinstance(value, frozenset) else value:
+            self._tell(value.dtype, value.shape, value.tobytes())
+        elif isinstance(value, (tuple, frozenset, set)):
+            self._tell(type(value).__name__, len(value), getattr(value, "_fields", ()))
+            for one in value if isinstance(value, tuple) else sorted(value, key=repr):
                 self.add(one)
         elif id(value) in self._seen:
             self._tell("again", self._seen[id(value)])
@@ -165,7 +180,8 @@ class Contents:
             self._seen[id(value)] = len(self._seen)
             self._kept.append(value)
             if isinstance(value, Dispatcher):
-                self._tell("compiled", sorted(value.targetoptions.items(), key=repr))
+                self._tell("compiled", sorted(value.locals.items()))
+                self.add(tuple(sorted(value.targetoptions.items(), key=itemgetter(0))))
                 self.add_function(value.py_func)
             elif isinstance(value, CodeType):
                 self._add_code(value)
@@ -177,7 +193,7 @@ class Contents:
 
     def add_function(self, function: Any) -> None:
         """Add the source of a compiled function, and all that it refers to."""
-        self._packages.add(function.__module__.partition(".")[0])
+        self._packages.add(str(function.__module__).partition(".")[0])
         self._tell(function.__module__, function.__qualname__)
         self.add(function.__code__)
         self.add(function.__defaults__)
@@ -208,8 +224,11 @@ class Contents:
         if module is not value:
             self.add(module)
             return
-        with contextlib.suppress(OSError, TypeError):
+        try:
             self._tell(Path(module.__file__).read_bytes())
+        except (OSError, TypeError, AttributeError) as error:  # such as that of a notebook
+            msg = f"the module {name} has no source file that tells whether its functions are the same"
+            raise RuntimeError(msg) from error
         for name, one in list(vars(module).items()):
             known = isinstance(one, (*_PLAIN, Dispatcher, ModuleType))
             if not name.startswith("__") and (known or _module_of(one).partition(".")[0] in self._packages):
