@@ -37,6 +37,7 @@ KEPT_DAYS = 60
 """Files that no process has loaded for so long are removed."""
 _VERSIONS = (numba.__version__, np.__version__, platform.python_implementation(), sys.version_info[:2])
 _PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic)
+_FOREIGN = {"numba", "numpy", "scipy", *sys.stdlib_module_names}
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -63,8 +64,9 @@ class KernelCache(NullCache):
     """The compiled versions of one function on disk, one file for each signature.
 
     Nothing is kept of a function that needs the source of a module without a file, such as a class in a
-    notebook. A file that is missing, damaged, or of another version is compiled again; where the folder cannot be
-    written to, code is kept in the process only. Processes may share the folder: files are replaced whole.
+    notebook. A file that is missing, damaged, or of another version is compiled again; where the folder
+    cannot be written to, code is kept in the process only. Processes may share the folder: files are
+    replaced whole.
     """
 
     def __init__(self, function: Any) -> None:
@@ -134,10 +136,9 @@ class KernelCache(NullCache):
 
 def _named_tuples(kind: Any) -> Any:
     """The classes and fields of the named tuples in a type, which its name leaves out."""
-    if not isinstance(kind, numba.types.BaseTuple):
-        return None
-    of = getattr(kind, "instance_class", tuple)
-    return of.__module__, of.__qualname__, getattr(of, "_fields", ()), [_named_tuples(one) for one in kind.types]
+    of = getattr(kind, "instance_class", None)
+    inner = [_named_tuples(one) for one in getattr(kind, "types", ())]
+    return of and (of.__module__, of.__qualname__, getattr(of, "_fields", ())), inner
 
 
 @functools.cache
@@ -154,8 +155,9 @@ class Contents:
     """The hash of all that compiled code can contain.
 
     A compiled function counts with its bytecode, constants, defaults, closure, options, and the globals
-    that it names. Anything else of a package whose functions are compiled (an intrinsic, a function with a
-    compiled twin, a class) counts with the source file of its module, and all that stands there.
+    that it names. Anything else that it names (an intrinsic, a function with a compiled twin, a class)
+    counts with the source file of its module, and all that stands there and is of packages that compiled
+    functions are of or name.
     """
 
     def __init__(self) -> None:
@@ -204,6 +206,8 @@ class Contents:
                 if name in scope:
                     value = scope[name]
                     self._tell(name)
+                    if not isinstance(value, (*_PLAIN, ModuleType)):
+                        self._packages |= {_module_of(value).partition(".")[0]} - _FOREIGN
                     self.add(value)
                     if isinstance(value, ModuleType) and all(vars(value) is not one for one in scopes):
                         scopes.append(vars(value))
