@@ -20,6 +20,7 @@ import re
 import sys
 import time
 import uuid
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -30,11 +31,13 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 KEPT_DAYS = 60
 """Files that no process has loaded for so long are removed."""
 _VERSIONS = (numba.__version__, np.__version__, platform.python_implementation(), sys.version_info[:2])
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
+_PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic)
+_FOREIGN = {"numba", "numpy", "scipy", *sys.stdlib_module_names}
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -57,8 +60,10 @@ def cache_folder() -> Path:
 class KernelCache(NullCache):
     """The compiled versions of one function on disk, one file for each signature.
 
-    A file that is missing, damaged, or of another version is compiled again; where the folder cannot be
-    written to, code is kept in the process only. Processes may share the folder: files are replaced whole.
+    Nothing is kept of a function that needs the source of a module without a file, such as a class in a
+    notebook. A file that is missing, damaged, or of another version is compiled again; where the folder
+    cannot be written to, code is kept in the process only. Processes may share the folder: files are
+    replaced whole.
     """
 
     def __init__(self, function: Any) -> None:
@@ -92,9 +97,11 @@ class KernelCache(NullCache):
         with contextlib.suppress(OSError):
             os.utime(path)
         try:
-            return CompileResult._rebuild(target, *pickle.loads(payload))
+            result = CompileResult._rebuild(target, *pickle.loads(payload))
         except (ImportError, AttributeError):  # a class has moved to another module
             return None
+        # The classes of a script, unlike those of a module, are others in every process.
+        return result if result.signature.args == normalize_signature(signature)[0] else None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function, if there is a folder to write to."""
@@ -113,13 +120,22 @@ class KernelCache(NullCache):
                 part.unlink(missing_ok=True)
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        text = repr((signature, codegen.magic_tuple(), _VERSIONS))
+        arguments = normalize_signature(signature)[0]
+        named = [_named_tuples(one) for one in arguments]
+        text = repr((signature, named, codegen.magic_tuple(), _VERSIONS))
         if " at 0x" in text:
             msg = f"the signature holds an address, which means nothing to another process: {signature}"
             raise RuntimeError(msg)
         key = hashlib.sha256(self.stamp + text.encode())
         name = re.sub(r"[^\w.]+", "", f"{self.function.__module__}.{self.function.__qualname__}")
         return cache_folder() / f"{name[-100:]}-{key.hexdigest()[:32]}.knnccv"
+
+
+def _named_tuples(kind: Any) -> Any:
+    """The classes and fields of the named tuples in a type, which its name leaves out."""
+    of = getattr(kind, "instance_class", None)
+    inner = [_named_tuples(one) for one in getattr(kind, "types", ())]
+    return of and (of.__module__, of.__qualname__, getattr(of, "_fields", ())), inner
 
 
 @functools.cache
@@ -136,8 +152,9 @@ class Contents:
     """The hash of all that compiled code can contain.
 
     A compiled function counts with its bytecode, constants, defaults, closure, options, and the globals
-    that it names. Anything else of a package whose functions are compiled (an intrinsic, a function with a
-    compiled twin, a class) counts with the source file of its module, and all that stands there.
+    that it names. Anything else that it names (an intrinsic, a function with a compiled twin, a class)
+    counts with the source file of its module, and all that stands there and is of packages that compiled
+    functions are of or name.
     """
 
     def __init__(self) -> None:
@@ -148,19 +165,20 @@ class Contents:
     def add(self, value: Any) -> None:
         """Add a value, and all that it refers to."""
         if isinstance(value, _PLAIN):
-            self._tell(type(value).__name__, value)
+            self._tell(type(value).__name__, value, getattr(value, "dtype", None))
         elif isinstance(value, np.ndarray):
-            self._tell(value.dtype.str, value.shape, value.tobytes())
-        elif isinstance(value, (tuple, frozenset)):
-            self._tell(type(value).__name__, len(value))
-            for one in sorted(value, key=repr) if isinstance(value, frozenset) else value:
+            self._tell(value.dtype, value.shape, value.tobytes())
+        elif isinstance(value, (tuple, frozenset, set)):
+            self._tell(type(value).__name__, len(value), getattr(value, "_fields", ()))
+            for one in value if isinstance(value, tuple) else sorted(value, key=repr):
                 self.add(one)
         elif id(value) in self._seen:
             self._tell("again", self._seen[id(value)][0])
         else:
             self._seen[id(value)] = len(self._seen), value
             if isinstance(value, Dispatcher):
-                self._tell("compiled", sorted(value.targetoptions.items(), key=repr))
+                self._tell("compiled", sorted(value.locals.items()))
+                self.add(tuple(sorted(value.targetoptions.items(), key=itemgetter(0))))
                 self.add_function(value.py_func)
             elif isinstance(value, CodeType):
                 self._add_code(value)
@@ -172,7 +190,7 @@ class Contents:
 
     def add_function(self, function: Any) -> None:
         """Add the source of a compiled function, and all that it refers to."""
-        self._packages.add(function.__module__.partition(".")[0])
+        self._packages.add(str(function.__module__).partition(".")[0])
         self._tell(function.__module__, function.__qualname__)
         self.add(function.__code__)
         self.add(function.__defaults__)
@@ -184,6 +202,8 @@ class Contents:
                 if name in scope:
                     value = scope[name]
                     self._tell(name)
+                    if not isinstance(value, (*_PLAIN, ModuleType)):
+                        self._packages |= {_module_of(value).partition(".")[0]} - _FOREIGN
                     self.add(value)
                     if isinstance(value, ModuleType) and all(vars(value) is not one for one in scopes):
                         scopes.append(vars(value))
@@ -204,8 +224,11 @@ class Contents:
         if module is not value:
             self.add(module)
             return
-        with contextlib.suppress(OSError, TypeError):
+        try:
             self._tell(Path(module.__file__).read_bytes())
+        except (OSError, TypeError, AttributeError) as error:  # such as that of a notebook
+            msg = f"the module {name} has no source file that tells whether its functions are the same"
+            raise RuntimeError(msg) from error
         for name, one in list(vars(module).items()):
             known = isinstance(one, (*_PLAIN, Dispatcher, ModuleType))
             if not name.startswith("__") and (known or _module_of(one).partition(".")[0] in self._packages):

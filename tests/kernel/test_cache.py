@@ -192,13 +192,15 @@ def test_a_folder_that_cannot_be_written_to(environment, tmp_path):
 MODULE = """
 import numpy as np
 from typing import NamedTuple
-from numba import njit
+from numba import float32, float64, njit
 from numba.extending import intrinsic, overload
 from knnccv.kernel import jit
 import part
 
 TABLE = np.array([1.0, 2.0])
 DEEP = 3
+RECORDS = np.array([(1.0, 2.0)], dtype=[("one", "f8"), ("two", "f8")])
+PART = slice(0, 1)
 
 class Pair(NamedTuple):
     low: float
@@ -217,9 +219,10 @@ def rounded(x):
 def _rounded(x):
     return lambda x: x + 0.25
 
-@njit(error_model="python")
+@njit(error_model="python", locals={"wide": float64})
 def _inner(x):
-    return part.add(x) + DEEP
+    wide = part.add(x) + DEEP
+    return wide + part.ENDS.first
 
 def _made(step):
     @jit
@@ -232,11 +235,14 @@ _step = _made(7)
 @jit
 def root(x, scale=2.0):
     pair = Pair(x, TABLE[0])
-    return _step(_inner(pair.low)) + twice(rounded(pair.high)) * scale + part.LIMIT
+    last = RECORDS[0].one + TABLE[PART].sum() + part.LIMIT
+    return _step(_inner(pair.low)) + twice(rounded(pair.high)) * scale + last
 """
 PART = """
+from collections import namedtuple
 from knnccv.kernel import jit
 LIMIT = 5
+ENDS = namedtuple("Ends", "first, last")(1.0, 2.0)
 
 @jit
 def add(x):
@@ -253,6 +259,10 @@ CHANGES = (
     ("_made(7)", "_made(8)"),
     ("scale=2.0", "scale=3.0"),
     ("LIMIT = 5", "LIMIT = 6"),
+    ('("one", "f8"), ("two", "f8")', '("two", "f8"), ("one", "f8")'),
+    ("slice(0, 1)", "slice(1, 2)"),
+    ('"wide": float64', '"wide": float32'),
+    ('"first, last"', '"last, first"'),
     ("x + 0.125", "x + 0.25"),
 )
 
@@ -284,6 +294,56 @@ def test_everything_that_compiled_code_contains_changes_its_stamp(monkeypatch, t
         stamps.add(stamp(MODULE.replace(old, new), PART.replace(old, new)))
     assert len(stamps) == 1 + len(CHANGES)
     assert stamp(MODULE, PART) == first
+
+
+PAIR = """
+from typing import NamedTuple
+from knnccv.kernel import jit
+
+class Pair(NamedTuple):
+    low: float
+    high: float
+"""
+LOW = """
+@jit
+def low(pair):
+    return pair.low
+"""
+CALL = """
+@jit
+def call(x):
+    return low(Pair(x, x + 1.0))
+
+print(call(1.0))
+"""
+
+
+def test_code_for_a_named_tuple_whose_fields_change_places(tmp_path):
+    """The function that reads the field does not name the class, which is in a module without kernels."""
+    folder = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+
+    def answer(pair, *options, **more):
+        (tmp_path / "pair.py").write_text(pair)
+        (tmp_path / "low.py").write_text("from knnccv.kernel import jit" + LOW)
+        (tmp_path / "run.py").write_text(
+            f"from low import low\n{CALL}".replace("@", "from pair import *\n@")
+        )
+        command = [sys.executable, "-B", *options]
+        return subprocess.run(
+            command, env=folder, cwd=tmp_path, check=True, capture_output=True, text=True, **more
+        ).stdout
+
+    assert answer(PAIR, "run.py") == answer(PAIR, "run.py") == "1.0\n"
+    swapped = PAIR.replace("low: float\n    high: float", "high: float\n    low: float")
+    assert swapped != PAIR
+    assert answer(swapped, "run.py") == "2.0\n"
+    # In a script the class is another one in every process; from the standard input it has no file.
+    script = f"from low import low\n{PAIR}{CALL}"
+    (tmp_path / "script.py").write_text(script)
+    (tmp_path / "longer.py").write_text(script.replace("x + 1.0", "x + 2.0"))
+    assert answer(PAIR, "script.py") == answer(PAIR, "longer.py") == "1.0\n"
+    assert answer(PAIR, "-", input=script) == "1.0\n"
+    assert answer(PAIR, "-c", f"exec({script!r}, {{}})") == "1.0\n"
 
 
 def test_every_compiled_function_of_the_package_has_the_cache():
