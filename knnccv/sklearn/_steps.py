@@ -74,7 +74,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
         reason = (
             "transductive=True fits steps that use no labels once, to all samples; without it the "
             f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
-            f"the distances would depend on the split ({WRONG_WAY})"
+            f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
         )
         return Prepared(estimator, X, reason=reason)
     for name, step in steps:
@@ -124,9 +124,9 @@ def _refuse_supervised(name: str, step: Any) -> None:
 
 def _leak(name: str, step: Any) -> str:
     return (
-        "pass method='mc' without transductive, which runs the whole pipeline in every split (as "
-        f"knnccv.screened_cv does without scikit-learn): the step {name!r} ({type(step).__name__}) uses "
-        f"the labels, and fitted to all samples it would leak them into the score ({WRONG_WAY})"
+        "pass method='mc' without transductive, which runs the whole pipeline in every split: the step "
+        f"{name!r} ({type(step).__name__}) uses the labels, and fitted to all samples it would leak them "
+        f"into the score ({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
     )
 
 
