@@ -50,6 +50,7 @@ from ._halves import (
 from ._influence_result import Influence
 from ._kind_scorer import known_set_scorer
 from ._method import InexactError
+from ._priors import AVERAGES
 from ._problem import TIES, ScoringProblem, is_accuracy, validate_problem, weights_of
 from ._removal_kernels import RemovalKernels, removal_kernels
 from ._result import CompleteCV
@@ -64,6 +65,7 @@ from ._tie_report import TieReport
 from ._trials import item_shares, score_runs, trial_scorer
 
 __all__ = [
+    "AVERAGES",
     "FEWEST_GROUPS",
     "LEAST_TRAIN_PER_NEIGHBOR",
     "LONG",

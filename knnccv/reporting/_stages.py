@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from numba.core import event
 
 from .._parallel import Bar, one_bar, shared_bar
+from ..kernel import COMPILES
 
-COMPILES = "numba:compile"
 Hook = Callable[[str, int, int], None]
 Progress = bool | Hook
 

@@ -11,10 +11,10 @@ from .._labels import single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
+from ..driver import AVERAGES
 
 SMALL_K = 15
 LARGER_K = (21, 31)
-AVERAGES = ("pooled", "item", "class")
 TIMES_LARGER = 2
 """Classes are unequal if the largest has more than so many times the samples of the others on average."""
 
