@@ -14,10 +14,10 @@ _HOME = {
     "BootstrapScore": "bootstrap",
     "Comparison": "inference",
     "Comparisons": "inference",
-    "CompleteCV": "driver",
+    "CompleteCV": "results",
     "ConfidenceInterval": "inference",
     "Design": "designs",
-    "Influence": "driver",
+    "Influence": "influence",
     "InferenceWarning": "inference",
     "ItemValues": "valuation",
     "KFold": "designs",
@@ -27,22 +27,22 @@ _HOME = {
     "Neighbors": "neighbors",
     "RebalancedLeaveOneOut": "designs",
     "Report": "reporting",
-    "SampledCV": "driver",
+    "SampledCV": "results",
     "ScreenedCV": "montecarlo",
     "SlowComputationWarning": "driver",
-    "SplitSpread": "driver",
+    "SplitSpread": "runs",
     "StandardError": "inference",
     "StratifiedKFold": "designs",
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
     "Surface": "curves",
-    "TieReport": "driver",
+    "TieReport": "ties",
     "TrainingSets": "designs",
     "Variant": "kernel",
     "bootstrap_score": "bootstrap",
     "compare": "inference",
     "compare_all": "inference",
-    "complete_cv": "driver",
+    "complete_cv": "results",
     "get_variant": "variants",
     "item_values": "valuation",
     "loo_curve": "curves",
@@ -101,15 +101,7 @@ if TYPE_CHECKING:
         Subsample,
         TrainingSets,
     )
-    from .driver import (
-        CompleteCV,
-        Influence,
-        SampledCV,
-        SlowComputationWarning,
-        SplitSpread,
-        TieReport,
-        complete_cv,
-    )
+    from .driver import SlowComputationWarning
     from .inference import (
         Comparison,
         Comparisons,
@@ -119,10 +111,14 @@ if TYPE_CHECKING:
         compare,
         compare_all,
     )
+    from .influence import Influence
     from .kernel import Variant
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors
     from .reporting import Report, report
+    from .results import CompleteCV, SampledCV, complete_cv
+    from .runs import SplitSpread
+    from .ties import TieReport
     from .valuation import ItemValues, item_values
     from .variants import get_variant, register, registered_variants, unregister, variant_names
 

@@ -14,11 +14,11 @@ from ._typing import Array
 from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
 from .designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
-from .driver import complete_cv
 from .episodes import Episodes, expected_episodes, sampled_episodes
 from .kernel import compile_kernel
 from .montecarlo import monte_carlo_cv, screened_cv
 from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
+from .results import complete_cv
 from .retrieval import (
     AtRank,
     First,

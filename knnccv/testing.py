@@ -11,10 +11,11 @@ import numpy as np
 
 from ._typing import Array
 from .designs import Design, StratifiedSubsample, Subsample
-from .driver import ScoringProblem, complete_cv, validate_problem
+from .driver import ScoringProblem, validate_problem
 from .kernel import Variant, compile_kernel
 from .montecarlo import monte_carlo_cv
 from .neighbors import Neighbors
+from .results import complete_cv
 from .variants import get_variant
 
 Scorer: TypeAlias = Callable[..., Any]

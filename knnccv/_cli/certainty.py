@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..driver import CompleteCV, is_accuracy
+from ..driver import is_accuracy
 from ..inference import Comparison, ConfidenceInterval, StandardError, compare
+from ..results import CompleteCV
 
 ROPE = 0.01
 """The largest difference between two rules that does not matter, unless --rope sets it. Not for losses."""

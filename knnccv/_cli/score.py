@@ -22,11 +22,11 @@ from ..designs import (
     StratifiedKFold,
     StratifiedSubsample,
 )
-from ..driver import CompleteCV, complete_cv
 from ..inference import InferenceWarning
 from ..kernel import Compiling, Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..results import CompleteCV, complete_cv
 from ..variants import get_variant
 from .certainty import Certainty
 from .options import MIXED_METRICS

@@ -16,9 +16,10 @@ from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
 from ..designs import KFold, LeaveGroupsOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample
-from ..driver import CompleteCV, SampledCV, is_accuracy
+from ..driver import is_accuracy
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV
+from ..results import CompleteCV, SampledCV
 from .certainty import Certainty
 from .score_data import Data
 from .score_details import confusion_as_json, confusion_lines, scores_as_json

@@ -9,8 +9,8 @@ from typing import Any
 
 from .._files import written_whole
 from .._typing import Array
-from ..driver import CompleteCV
 from ..kernel import Variant
+from ..results import CompleteCV
 
 
 def check_confusion(rule: Variant) -> None:

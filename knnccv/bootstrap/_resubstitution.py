@@ -8,7 +8,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import ScoringProblem, alike_samples, known_set_scorer
+from ..driver import Block, ScoringProblem, alike_samples, known_set_part
 from ..kernel import Labels
 from ..neighbors import NeighborLists, Neighbors
 from ._out_of_bag import blocks_of
@@ -41,7 +41,7 @@ def resubstitution(
     if problem.variant.target == "values":
         values = np.concatenate([values, weights[None] @ values])
     labels = Labels(pseudo, values)
-    scorer = known_set_scorer(problem, n_items)
+    part = known_set_part(problem, n_items)
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     found = np.empty((1 + n_labels, n_items))
     unknown = np.zeros(n_items)
@@ -63,7 +63,7 @@ def resubstitution(
             whole = NeighborLists(items, ranks, closed, lists.may_tie_beyond)
             for number in range(1 + n_labels):
                 targets = block if number == 0 else np.full(len(block), n_items + number - 1)
-                found[number, block] = scorer.scores(whole, closed, targets, labels, average_ties)
+                found[number, block] = part.scores(Block(whole, closed, targets, labels, average_ties))
 
         for_each(fill, blocks_of(near, rows, depth), n_jobs)
         rows = each[unknown[each] > 0] if depth < longest else rows[:0]

@@ -10,28 +10,26 @@ import numpy as np
 
 from .._labels import labels_of
 from .._typing import Array
-from ..driver import (
+from ..driver import ScoringProblem, first_depth, weights_of
+from ..halves import (
     FEWEST_GROUPS,
     LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDECIDED,
     TOLERANCE,
     HalvesRequest,
-    ScoringProblem,
-    all_lists,
     check_request,
-    complete_cv,
     depth_for_halves,
-    first_depth,
     halvings_of,
     has_grown,
     score_halves,
     score_range_of,
     target_of,
     uncertain_lists,
-    weights_of,
 )
 from ..inference import HalfScores, Halvings, unit_deviations
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..results import complete_cv
+from ..runs import all_lists
 from ._grid import SurfaceGrid
 from ._half_surface_profile import grid_in_half, profile_kind, score_halves_by_profiles
 

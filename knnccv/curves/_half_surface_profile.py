@@ -15,15 +15,8 @@ import numpy as np
 from .._labels import labels_of
 from .._parallel import for_each, stop_flag
 from .._typing import Array
-from ..driver import (
-    TOLERANCE,
-    ScoringProblem,
-    depth_for_halves,
-    search_block,
-    usable_lengths,
-    weights_of,
-    within_half,
-)
+from ..driver import ScoringProblem, usable_lengths, weights_of
+from ..halves import TOLERANCE, depth_for_halves, search_block, within_half
 from ..inference import Halvings
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors

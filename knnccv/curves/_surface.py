@@ -22,9 +22,10 @@ from .._labels import encode_labels, single_class
 from .._parallel import ExecutorLike, check_pool, for_each
 from .._typing import Array
 from .._validation import check_bool, check_tol
-from ..driver import CompleteCV, complete_cv, of_many, validate_problem
+from ..driver import of_many, validate_problem
 from ..kernel import Variant
 from ..neighbors import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
+from ..results import CompleteCV, complete_cv
 from ..variants import get_variant
 from ._chunks import Execution
 from ._grid import SurfaceGrid, parse_axis, parse_designs

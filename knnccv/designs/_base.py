@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,6 +62,16 @@ class TrainingSets:
         return sum(logs) / math.log(10)
 
     @property
+    def n_available(self) -> int:
+        """Number of samples besides a tested one."""
+        return sum(self.counts) - 1
+
+    @property
+    def least_train(self) -> int:
+        """Size of the smallest training set, without extra samples."""
+        return sum(self.n_train)
+
+    @property
     def most_train(self) -> int:
         """Size of the largest training set."""
         return sum(self.n_train) + self.n_extra
@@ -82,7 +92,16 @@ class TrainingSets:
 
 
 class Design(ABC):
-    """A random split of the samples into training and test sets; see the subclasses."""
+    """A random split of the samples into training and test sets; see the subclasses.
+
+    Attributes
+    ----------
+    leaves_groups : bool
+        Whether whole groups of samples are tested or train together: ``codes`` are the groups of the
+        samples, and the one kind of training sets is a `GroupTrainingSets`.
+    """
+
+    leaves_groups: ClassVar[bool] = False
 
     @abstractmethod
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:

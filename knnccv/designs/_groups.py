@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,16 @@ class GroupTrainingSets(TrainingSets):
     def n_test_groups(self) -> int:
         """Number of groups that every training set leaves for testing."""
         return sum(self.counts) - sum(self.n_train)
+
+    @property
+    def n_available(self) -> int:
+        """Number of samples besides a tested one."""
+        return sum(self.sizes) - 1
+
+    @property
+    def least_train(self) -> int:
+        """Size of the smallest training set."""
+        return self.train_sizes[0]
 
     @property
     def most_train(self) -> int:
@@ -106,6 +116,7 @@ class LeaveGroupsOut(Design):
     0.714815
     """
 
+    leaves_groups: ClassVar[bool] = True
     groups: Any
     p: int = 1
 

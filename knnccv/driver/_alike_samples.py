@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array
-from ..designs import LeaveGroupsOut
 from ..neighbors import Neighbors, distinct_rows
 from ._problem import ScoringProblem
 
@@ -25,7 +24,7 @@ def alike_samples(problem: ScoringProblem, neighbors: Neighbors) -> Array | None
     In the order of the rows (``ties="index"``) a sample's place among its copies matters, and in designs
     that leave out groups its group does; there every sample has its own score.
     """
-    if problem.ties != "random" or isinstance(problem.design, LeaveGroupsOut):
+    if problem.ties != "random" or problem.leaves_groups:
         return None
     distinct = neighbors.distinct_rows()
     if distinct is None:

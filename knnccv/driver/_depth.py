@@ -7,10 +7,8 @@ from itertools import repeat
 import numpy as np
 
 from .._typing import Array
-from ..designs import LeaveGroupsOut
 from ..neighbors import Neighbors
 from ..sampling import fixed_tail
-from ._group_scores import first_group_depth
 from ._problem import ScoringProblem
 
 
@@ -22,16 +20,15 @@ def first_depth(
 ) -> int:
     """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
 
+    For groups it is twice the depth that suffices if they are not clustered.
+
     `tails` are the `fixed_tail` of the training sets, where they are known.
     """
-    if isinstance(problem.design, LeaveGroupsOut):
-        return first_group_depth(problem, neighbors, tol)
     depth = 1
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
-            n_train = sum(kind.n_train) or kind.most_train
-            tail = fixed_tail(sum(kind.counts) - 1, n_train, problem.nearest(kind))
+            tail = fixed_tail(kind.n_available, kind.least_train or kind.most_train, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
-        depth = max(depth, enough)
+        depth = max(depth, 2 * enough if problem.leaves_groups else enough)
     # One more position shows whether a tied group continues beyond the list.
     return min(depth + (problem.ties == "random"), neighbors.max_depth)

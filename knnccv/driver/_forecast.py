@@ -27,6 +27,7 @@ import numpy as np
 from .._parallel import aside
 from .._typing import Array
 from ..designs import StratifiedKFold
+from ._deepen import deepen
 from ._depth import first_depth
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def attempt_with(scorer: Any, depth: int, tol: float) -> Attempt:
         started = time.thread_time()
         deep = depth
         while True:
-            lists, lengths = scorer.lists_of(row, deep)
+            lists, lengths = scorer.usable(scorer.neighbors.search(row, deep), row)
             if deep >= scorer.neighbors.max_depth or (scorer.tails(lists, lengths, row) <= tol / 2).all():
                 break
             deep = min(2 * deep, scorer.neighbors.max_depth)
@@ -179,7 +180,7 @@ def _time_kernel(scorer: Any, lists: NeighborLists, length: int, row: Array, sta
         n_compiled = -1
         while n_compiled != (n_compiled := _count_compiled(scorer)):  # the first may include compiling
             begun = time.thread_time()
-            scorer.scores(lists, np.array([part]), row)
+            scorer.scores_and_tails(lists, np.array([part]), row)
             took = time.thread_time() - begun
         if before and took > seconds:
             power = min(math.log(took / seconds) / math.log((part - start) / before), 3.0)
@@ -188,8 +189,9 @@ def _time_kernel(scorer: Any, lists: NeighborLists, length: int, row: Array, sta
 
 
 def _count_compiled(scorer: Any) -> int:
-    """Number of full kernels that have been compiled; a light one may have left rows to its full one."""
-    return sum(len(getattr(kind.kernel, "signatures", ())) for kind in scorer.kinds)
+    """Number of kernels that have been compiled; one may have left rows to the next."""
+    steps = (step for part in scorer.parts for step in part.steps)
+    return sum(len(getattr(step.kernel, "signatures", ())) for step in steps)
 
 
 def announce(
@@ -278,7 +280,11 @@ def announce_trials(scorer: Any, problem: ScoringProblem, rows: Array, depth: in
         one = replace(
             scorer, fold_of=np.ascontiguousarray(scorer.fold_of[:, :1]), kind_of=scorer.kind_of[:1]
         )
-        return attempt_whole(lambda row: one(row, depth), scorer.neighbors, scorer.fold_of.shape[1])
+
+        def score(row: Array) -> None:
+            deepen(one, row, depth, lambda *_: None)
+
+        return attempt_whole(score, scorer.neighbors, scorer.fold_of.shape[1])
 
     others = [(BY_INDEX, whole(replace(scorer, average_ties=False)), rows)]
     announce(whole(scorer), rows, n_workers, others, problem)

@@ -2,20 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .._typing import Array, Kernel
-from ..designs import GroupTrainingSets
-from ..kernel import Task, Variant
+from .._typing import Array
+from .._validation import check_choice, check_integer, fixed_seed
+from ..kernel import Task, is_blind
 from ..neighbors import Neighbors
 from ._problem import ScoringProblem
-from ._sampling import Sampling
 
+METHODS = ("auto", "exact", "sampled")
+MOST_DRAWS = 10_000_000
+"""For each sample; the draws of a sample and a thread are in memory at once."""
 SINGLE_SETS = (None, "error", "prediction")
 """Parts of a regression whose value over all training sets is the mean over single ones."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The checked arguments `method`, `n_draws` and `random_state`, as a number."""
+
+    method: str
+    n_draws: int
+    random_state: int
+
+    @property
+    def seed(self) -> int:
+        """The seed of all streams of random numbers, 64 bits."""
+        sequence = np.random.SeedSequence(self.random_state)
+        return int(sequence.generate_state(1, np.uint64)[0])
+
+
+def check_sampling(method: Any, n_draws: Any, random_state: Any) -> Sampling:
+    """Return the checked arguments.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one is not allowed.
+    """
+    check_choice("method", method, METHODS)
+    n_draws = check_n_draws(n_draws)
+    return Sampling(method, n_draws, fixed_seed(random_state))
+
+
+def check_n_draws(n_draws: Any) -> int:
+    """Return the number of draws for each sample.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not allowed.
+    """
+    return check_integer("n_draws", n_draws, 2, MOST_DRAWS)
 
 
 @dataclass(frozen=True)
@@ -39,7 +80,7 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
     """Raise ValueError if the rule cannot be scored by this method."""
     name = problem.variant.name
     if exact and (
-        method == "sampled" or not all(_blind(problem.variant, task) for task in _tasks(problem))
+        method == "sampled" or not all(is_blind(problem.variant, task) for task in _tasks(problem))
     ):
         why = (
             f"method={method!r} draws training sets at random"
@@ -59,7 +100,7 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
         part = problem.parameters["part"]
         msg = f"part={part!r} is no mean of the scores of single training sets and cannot be sampled"
         raise ValueError(msg)
-    if of_groups(problem) and problem.variant.decision() is None:
+    if problem.leaves_groups and problem.variant.decision() is None:
         most, least = problem.variant.n_nearest(**problem.parameters), problem.smallest_train
         if most > least:
             msg = (
@@ -84,25 +125,20 @@ def check_distances(problem: ScoringProblem, neighbors: Neighbors, method: str) 
     raise ValueError(msg)
 
 
-def of_groups(problem: ScoringProblem) -> bool:
-    """Return True if whole groups are left out."""
-    return isinstance(problem.training_sets[0], GroupTrainingSets)
-
-
 def is_exact(problem: ScoringProblem, method: str) -> bool:
     """Return True if exact kernels score the problem; they may leave single samples out."""
     if method == "sampled":
         return False
-    groups, rule = of_groups(problem), problem.variant
+    groups, rule = problem.leaves_groups, problem.variant
     return all(
-        _blind(rule, task) or (not groups and rule.distance_kernel_for(task) is not None)
+        is_blind(rule, task) or (not groups and rule.distance_kernel_for(task) is not None)
         for task in _tasks(problem)
     )
 
 
 def sees_distances(problem: ScoringProblem) -> bool:
     """Return True if some kind of training sets is scored by a kernel that sees distances."""
-    return not all(_blind(problem.variant, task) for task in _tasks(problem))
+    return not all(is_blind(problem.variant, task) for task in _tasks(problem))
 
 
 def tested_scores(problem: ScoringProblem) -> Array:
@@ -134,30 +170,5 @@ def check_complete(given: Computation, rows: Array, scores: Array) -> None:
     raise InexactError(msg)
 
 
-def kernels_of(rule: Variant, tasks: Sequence[Task]) -> tuple[list[Kernel], bool]:
-    """A kernel for every task, and whether they see distances.
-
-    Raises
-    ------
-    ValueError
-        If the rule has none.
-    """
-    if not all(_blind(rule, task) for task in tasks):
-        found = [rule.distance_kernel_for(task) for task in tasks]
-        kernels = [kernel for kernel in found if kernel is not None]
-        if len(kernels) == len(tasks):
-            return kernels, True
-    return [rule.kernel_for(task) for task in tasks], False
-
-
 def _tasks(problem: ScoringProblem) -> list[Task]:
     return [task for kind in problem.training_sets for task in problem.tasks_to_check(kind)]
-
-
-def _blind(rule: Variant, task: Task) -> bool:
-    """Return True if the rule has a kernel for the task that sees no distances."""
-    try:
-        rule.kernel_for(task)
-    except ValueError:
-        return False
-    return True

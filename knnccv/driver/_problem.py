@@ -79,13 +79,14 @@ class ScoringProblem:
         )
 
     @property
+    def leaves_groups(self) -> bool:
+        """Return True if whole groups of samples are left out."""
+        return self.design.leaves_groups
+
+    @property
     def smallest_train(self) -> int:
         """Size of the smallest training set."""
-        return min(
-            size
-            for kind in self.training_sets
-            for size in (kind.train_sizes if isinstance(kind, GroupTrainingSets) else (sum(kind.n_train),))
-        )
+        return min(kind.least_train for kind in self.training_sets)
 
     def known_training_set_task(self, train_size: int, number: type = float) -> Task:
         """One known training set of that size: exactly its samples can be drawn."""

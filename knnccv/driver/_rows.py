@@ -1,12 +1,14 @@
-"""The compiled pass over a block of samples: neighbor lists in, scores out."""
+"""The compiled passes over the lists of a block of samples; ties are found and ordered."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..kernel import CONSTRAINTS, DISTANCE_KERNEL, KERNEL, LABELS, Order, jit
+from ..kernel import CONSTRAINTS, DISTANCE_KERNEL, JOINT_KERNEL, KERNEL, LABELS, Labels, Order, jit
 from ..neighbors import NeighborLists, Neighbors
 
 ITEMS = types.Array(types.int32, 2, "C")
@@ -64,31 +66,26 @@ def score_rows_by_distance(
         out[r] = kernel(near, distances[r, :length], labels, targets[r], constraints)
 
 
-SCORE_ROWS_BY_DISTANCE = types.void(
-    DISTANCE_KERNEL,
-    ITEMS,
-    DISTANCES,
-    DISTANCES,
-    INTEGERS,
-    INTEGERS,
-    types.boolean,
-    LABELS,
-    CONSTRAINTS,
-    SCORES,
-    types.Array(types.boolean, 1, "C"),
-)
-SCORE_ROWS = types.void(
-    KERNEL,
-    ITEMS,
-    DISTANCES,
-    INTEGERS,
-    INTEGERS,
-    types.boolean,
-    LABELS,
-    CONSTRAINTS,
-    SCORES,
-    types.Array(types.boolean, 1, "C"),
-)
+@jit
+def score_jointly(
+    kernel, items, values, lengths, targets, average_ties, labels, constraints, scores, tails, stop
+):
+    """Scores and tails (n_rows, n_kinds) of the rows; ends early at ``stop[0]``."""
+    depth = items.shape[1]
+    order = np.empty(depth, labels.classes.dtype)
+    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
+    for r in range(len(targets)):
+        if stop[0]:
+            break
+        near = order_of(order, group_end, items[r], values[r], int(lengths[r]), average_ties)
+        kernel(near, labels, targets[r], constraints, scores[r], tails[r])
+
+
+_LISTS = (INTEGERS, INTEGERS, types.boolean, LABELS, CONSTRAINTS)
+_STOP = types.Array(types.boolean, 1, "C")
+SCORE_ROWS = types.void(KERNEL, ITEMS, DISTANCES, *_LISTS, SCORES, _STOP)
+SCORE_ROWS_BY_DISTANCE = types.void(DISTANCE_KERNEL, ITEMS, DISTANCES, DISTANCES, *_LISTS, SCORES, _STOP)
+SCORE_JOINTLY = types.void(JOINT_KERNEL, ITEMS, DISTANCES, *_LISTS, DISTANCES, DISTANCES, _STOP)
 
 
 def usable_lengths(lists: NeighborLists, neighbors: Neighbors, average_ties: bool) -> Array:
@@ -113,3 +110,70 @@ def _closed_lengths(values, lengths):
             last -= 1
         closed[r] = last
     return closed
+
+
+@jit
+def labels_differ(labels, one, other):
+    """Return True if two samples have different classes or targets."""
+    if labels.classes[one] != labels.classes[other]:
+        return True
+    for output in range(labels.values.shape[1]):
+        if labels.values[one, output] != labels.values[other, output]:
+            return True
+    return False
+
+
+@jit
+def first_mixed_tie(items, values, length, labels):
+    """First position whose sample ties the one before it and has another label, or -1."""
+    for i in range(1, length):
+        if values[i] == values[i - 1] and labels_differ(labels, items[i], items[i - 1]):
+            return i
+    return -1
+
+
+@jit
+def first_mixed_groups(items, values, lengths, labels, out):
+    """``out[r]`` = start of the first tied group of different labels in row r, or -1; O(depth) per row."""
+    for r in range(len(lengths)):
+        start = first_mixed_tie(items[r], values[r], lengths[r], labels)
+        while start > 0 and values[r, start] == values[r, start - 1]:
+            start -= 1
+        out[r] = start
+
+
+FIRST_MIXED_GROUPS = types.void(ITEMS, DISTANCES, INTEGERS, LABELS, INTEGERS)
+
+
+def order_ties_by_score(
+    lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, scores: Array, order: int
+) -> NeighborLists:
+    """The lists with the lowest (`order` -1) or highest (1) single score first in each tied group.
+
+    ``scores[own_class, c]`` is the single score of a sample of class c: the score if it alone decides.
+    """
+    items = lists.items.copy()
+    _order_ties(items, lists.values, lengths, rows, labels.classes, labels.values, scores, order)
+    return replace(lists, items=items)
+
+
+@jit
+def _order_ties(items, distances, lengths, rows, classes, values, scores, order):
+    """Sort every tied group, stably, by the single scores of its samples; O(b^2) for b tied samples."""
+    keys = np.empty(items.shape[1])
+    for r in range(len(rows)):
+        own_class = classes[rows[r]]
+        for i in range(lengths[r]):
+            item = items[r, i]
+            key = scores[own_class, classes[item]]
+            for output in range(values.shape[1]):
+                gap = values[item, output] - values[rows[r], output]
+                key += gap * gap
+            key *= order
+            at = i
+            while at > 0 and distances[r, at - 1] == distances[r, i] and keys[at - 1] < key:
+                keys[at] = keys[at - 1]
+                items[r, at] = items[r, at - 1]
+                at -= 1
+            keys[at] = key
+            items[r, at] = item

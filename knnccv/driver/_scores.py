@@ -1,36 +1,24 @@
-"""Blocks of samples: neighbor lists, kernels, scores; deeper lists until the tolerance holds."""
+"""A_x of every sample: chains of kernels on lists that are deepened until the tolerance holds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._parallel import ExecutorLike, WorkerPool
 from .._typing import Array, Kernel
-from ..designs import LeaveGroupsOut
-from ..kernel import Labels, compile_distance_kernel, compile_driver, jit
+from ..kernel import Constraints, Labels, Task, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._alike_samples import alike_samples
+from ._deepen import Jobs, deepen
 from ._depth import first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
-from ._group_scores import group_scorer
-from ._joint_scorer import JointScorer, joint_scorer
-from ._kind_scorer import KindScorer
-from ._label_ties import FIRST_MIXED_GROUPS, first_mixed_groups
-from ._light_kernels import compile_first, light_kernels
-from ._method import Computation, check_complete, kernels_of, needs_all
+from ._method import Computation, check_complete, needs_all
+from ._part import Block, Part, Step, parts_of
 from ._problem import ScoringProblem
-from ._rows import (
-    SCORE_ROWS,
-    SCORE_ROWS_BY_DISTANCE,
-    score_rows,
-    score_rows_by_distance,
-    usable_lengths,
-)
+from ._rows import FIRST_MIXED_GROUPS, first_mixed_groups, order_ties_by_score, usable_lengths
 from ._summary import Scores
 
 
@@ -41,130 +29,200 @@ def no_score(order, labels, target, constraints):  # noqa: ARG001
 
 
 @dataclass(frozen=True)
+class Kind:
+    """One kind of training sets: how far a neighbor list matters.
+
+    A position of a neighbor list matters as long as fewer than K of the samples before it are in the
+    training set. The probability of that, its *tail*, falls along the list.
+
+    Attributes
+    ----------
+    constraints : Constraints
+        The training sets.
+    n_nearest : int
+        The number of nearest training samples that decide.
+    fixed_tail : ndarray of shape (n_available + 1,), or None
+        The tail after every number of samples; None if it depends on their classes (stratified designs).
+    untested : bool ndarray of shape (n_classes,)
+        Classes whose samples are in every training set.
+    """
+
+    constraints: Constraints
+    n_nearest: int
+    fixed_tail: Array | None
+    untested: Array
+
+    def compile(self) -> None:
+        """Compile what `tails` calls."""
+        if self.fixed_tail is None:
+            compile_driver(stratified_tails, STRATIFIED_TAILS)
+
+    def up_to(self, depth: int) -> Kind:
+        """The same for lists up to this depth, without tails that they do not reach."""
+        return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
+
+    def tails(self, lengths: Array, items: Array, rows: Array, labels: Labels) -> Array:
+        """The tails after that many samples of every row; `items` matter in stratified designs only."""
+        if self.fixed_tail is not None:
+            known: Array = self.fixed_tail[lengths]
+            return known
+        tails = np.empty(len(rows))
+        stratified_tails(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
+        return tails
+
+    def ties_that_matter(
+        self, mixed: Array, lists: NeighborLists, rows: Array, labels: Labels, tol: float
+    ) -> Array:
+        """Mark rows with a tied group of different labels that is reached with probability > ``tol / 2``.
+
+        `mixed` has the start of the first such group of every row, -1 for none: later ones are reached less
+        often. All lists that are deep enough for `tol` give the same answer, whatever their depth.
+        """
+        tied = mixed >= 0
+        unsure = np.flatnonzero(mixed >= self.n_nearest)  # fewer samples never decide
+        if len(unsure):
+            items = lists.items if self.fixed_tail is not None else lists.items[unsure]
+            tied[unsure] = self.tails(mixed[unsure], items, rows[unsure], labels) > tol / 2
+        tied &= ~self.untested[labels.classes[rows]]
+        return tied
+
+
+def kind_of(problem: ScoringProblem, task: Task, constraints: Constraints, untested: Array) -> Kind:
+    """The kind of training sets that a task stands for."""
+    nearest = min(problem.variant.n_nearest(**problem.parameters), task.train_size)
+    tail = None if task.stratified else fixed_tail(task.n_available, task.train_size, nearest)
+    return Kind(constraints, nearest, tail, untested)
+
+
+@dataclass(frozen=True)
 class BlockScorer:
-    """Everything a worker needs to score a block of samples."""
+    """Everything a worker needs to score a block of samples.
+
+    ``tie_order`` is not 0 if tied samples are ordered by their single scores, ``losses``, see
+    `order_ties_by_score`.
+    """
 
     neighbors: Neighbors
     labels: Labels
-    kinds: tuple[KindScorer, ...]
+    kinds: tuple[Kind, ...]
+    parts: tuple[Part, ...]
     average_ties: bool
     tol: float
     tie_order: int = 0
     losses: Array | None = None
-    joint: JointScorer | None = None
 
     def compile(self) -> None:
-        """Compile the functions that blocks call, or load them from the cache; once per process."""
-        if self.joint is not None:
-            self.joint.compile()
-        else:
-            self._compile_kinds()
-        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
-
-    def _compile_kinds(self) -> None:
-        blind = [kind for kind in self.kinds if not kind.sees_distances]
-        compile_first([kind.light for kind in blind], [kind.kernel for kind in blind], "the scorer")
-        compile_driver(score_rows, SCORE_ROWS)
+        """Compile the functions that blocks call first, or load them from the cache; once per process."""
+        begun = 0
+        for part in self.parts:
+            if part.kinds.stop > begun:
+                part.compile()
+                begun = part.kinds.stop
         for kind in self.kinds:
-            if kind.sees_distances:
-                compile_distance_kernel(kind.kernel, "the scorer")
-                compile_driver(score_rows_by_distance, SCORE_ROWS_BY_DISTANCE)
-        if any(tail is None for tail in self.fixed_tails):
-            compile_driver(stratified_tails, STRATIFIED_TAILS)
+            kind.compile()
+        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
 
     @property
     def fixed_tails(self) -> tuple[Array | None, ...]:
         """The `fixed_tail` of every kind."""
         return tuple(kind.fixed_tail for kind in self.kinds)
 
-    def __call__(
-        self, rows: Array, depth: int, keep_lists: bool
-    ) -> tuple[NeighborLists | None, Array, Array, Array]:
-        """Return the rows' lists if requested, scores, tails (n_kinds, n_rows), and a mask of tied rows."""
-        lists, lengths = self.lists_of(rows, depth)
-        mixed = self._mixed(lists, lengths)
-        scores, tails = self._scores_and_tails(lists, lengths, rows, mixed)
-        return lists if keep_lists else None, scores, tails, self._tied(mixed, lists, rows)
+    def up_to(self, depth: int) -> BlockScorer:
+        """The same for lists up to this depth."""
+        return replace(self, kinds=tuple(kind.up_to(depth) for kind in self.kinds))
 
-    def lists_of(self, rows: Array, depth: int) -> tuple[NeighborLists, Array]:
-        """The rows' lists, and the lengths up to which the tie rule can use them."""
-        lists = self.neighbors.search(rows, depth)
-        lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
-        if self.losses is not None:
-            from ._tie_order import order_ties_by_score
-
-            lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
-        return lists, lengths
-
-    def scores(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """Scores (n_kinds, n_rows), NaN if a sample is never tested."""
-        return self._scores_and_tails(lists, lengths, rows, self._mixed(lists, lengths))[0]
-
-    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
-        """`scores` and `tails`."""
-        mixed = lengths if self.joint is None else self._mixed(lists, lengths)
-        return self._scores_and_tails(lists, lengths, rows, mixed)
-
-    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """The share of every score that the lists leave undecided, shape (n_kinds, n_rows)."""
-        return np.array([kind.tails(lists, lengths, rows, self.labels) for kind in self.kinds])
-
-    def _scores_and_tails(
-        self, lists: NeighborLists, lengths: Array, rows: Array, mixed: Array
-    ) -> tuple[Array, Array]:
-        """Scores and tails; the joint kernel gets the rows without mixed groups, if ties are averaged."""
-        if self.joint is None:
-            return self._by_kind(lists, lengths, rows), self.tails(lists, lengths, rows)
-        at = np.flatnonzero(mixed < 0) if self.average_ties else np.arange(len(rows))
-        some = lists if len(at) == len(rows) else lists.cut(at, lists.items.shape[1])
-        scores, tails = np.empty((2, len(self.kinds), len(rows)))
-        found, beyond = self.joint(some, lengths[at], rows[at], self.labels, self.average_ties)
-        for found_one, beyond_one, kind in zip(found, beyond, self.kinds, strict=True):
-            kind.leave_out_untested(found_one, beyond_one, rows[at], self.labels)
-        scores[:, at], tails[:, at] = found, beyond
-        left = np.delete(np.arange(len(rows)), at)
-        if len(left):
-            self._compile_kinds()
-            rest = lists.cut(left, lists.items.shape[1])
-            scores[:, left] = self._by_kind(rest, lengths[left], rows[left])
-            tails[:, left] = self.tails(rest, lengths[left], rows[left])
-        return scores, tails
-
-    def _by_kind(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        distances = None
-        if any(kind.sees_distances for kind in self.kinds):
-            distances = self.neighbors.distances_of(lists)
-        return np.array(
-            [
-                kind.scores(lists, lengths, rows, self.labels, self.average_ties, distances)
-                for kind in self.kinds
-            ]
-        )
-
-    def _mixed(self, lists: NeighborLists, lengths: Array) -> Array:
-        """The start of the first tied group of different labels in every row, -1 for none."""
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
+        """Return scores and tails (n_kinds, n_rows) and a mask of tied rows; and a mask of open rows."""
+        lists, lengths = self.usable(lists, rows)
+        scores, tails = self.scores_and_tails(lists, lengths, rows)
         mixed = np.empty(len(lengths), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
-        return mixed
-
-    def _tied(self, mixed: Array, lists: NeighborLists, rows: Array) -> Array:
         tied = np.zeros(len(rows), bool)
         for kind in self.kinds:
             tied |= kind.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
-        return tied
+        is_open = np.asarray((tails > self.tol / 2).any(axis=0))
+        return (scores, tails, tied), is_open
+
+    def usable(self, lists: NeighborLists, rows: Array) -> tuple[NeighborLists, Array]:
+        """The lists in the order that the tie rule wants, and the lengths up to which it can use them."""
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
+        if self.losses is not None:
+            lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
+        return lists, lengths
+
+    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """The shares of the scores that lists leave undecided, (n_kinds, n_rows)."""
+        return np.array([kind.tails(lengths, lists.items, rows, self.labels) for kind in self.kinds])
+
+    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """Scores, NaN if a sample is never tested, and the shares that lists leave undecided.
+
+        Both have the shape (n_kinds, n_rows).
+        """
+        scores, tails = np.full((2, len(self.kinds), len(rows)), np.inf)
+        seen = any(part.sees_distances for part in self.parts)
+        distances = self.neighbors.distances_of(lists) if seen else None
+        block = Block(lists, lengths, rows, self.labels, self.average_ties, distances)
+        for part in self.parts:
+            part.fill(block, scores[part.kinds], tails[part.kinds])
+        for kind, score, tail in zip(self.kinds, scores, tails, strict=True):
+            untested = kind.untested[self.labels.classes[rows]]
+            unknown = np.flatnonzero(tail == np.inf)  # no joint kernel has filled them
+            if len(unknown):
+                some = block.cut(unknown)
+                tail[unknown] = kind.tails(some.lengths, some.lists.items, some.rows, self.labels)
+            score[untested], tail[untested] = np.nan, 0.0
+        return scores, tails
+
+
+def block_scorer(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    tol: float,
+    tie_order: int = 0,
+    kernel: Kernel | None = None,
+) -> BlockScorer:
+    """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
+    tasks = [problem.task(kind) for kind in problem.training_sets]
+    if kernel is None:
+        parts = parts_of(problem, tasks)
+    else:
+        steps = [Step(kernel, problem.constraints(task), "", "the scorer") for task in tasks]
+        parts = [Part(slice(at, at + 1), (step,)) for at, step in enumerate(steps)]
+    alone = parts[-len(tasks) :]  # after the joint ones
+    kinds = [
+        kind_of(problem, task, part.constraints, untested)
+        for task, part, untested in zip(tasks, alone, problem.never_tested(), strict=True)
+    ]
+    scorer = BlockScorer(
+        neighbors,
+        problem.kernel_labels(),
+        tuple(kinds),
+        tuple(parts),
+        problem.ties == "random" and not tie_order,
+        tol,
+        tie_order,
+        problem.single_neighbor_scores() if tie_order else None,
+    )
+    scorer.compile()
+    return scorer
 
 
 def float_scores(
-    given: Computation,
-    *,
-    keep: bool = False,
-    executor: ExecutorLike | None = None,
-    progress: bool = False,
-    kernel: Kernel | None = None,
+    given: Computation, scorer: Any, jobs: Jobs, *, keep: bool = False, complete: bool = True
 ) -> Scores:
     """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
 
-    The variant's kernels are used unless another `kernel` is given.
+    Parameters
+    ----------
+    given : Computation
+    scorer : Work
+        `block_scorer` of the problem, or another work that finds scores, tails and ties.
+    jobs : Jobs
+    keep : bool, default False
+        Let the neighbors keep their lists.
+    complete : bool, default True
+        Whether scores are wanted, and not only ties.
 
     Raises
     ------
@@ -172,106 +230,40 @@ def float_scores(
         At the first sample that the kernel leaves out and that may not be sampled.
     """
     problem, neighbors, tol = given.problem, given.neighbors, given.tol
-    n_jobs, tie_order = given.n_jobs, given.tie_order
-    complete = kernel is None and needs_all(given)
-    scorer: Any
-    if isinstance(problem.design, LeaveGroupsOut):
-        scorer = group_scorer(problem, neighbors, tol, kernel=kernel)
-    else:
-        scorer = block_scorer(problem, neighbors, tol, tie_order, kernel)
-    depth = first_depth(
-        problem, neighbors, tol, scorer.fixed_tails if isinstance(scorer, BlockScorer) else None
-    )
-    parts = neighbors.parts(executor)
-    here = scorer
-    if executor is not None:
-        scorer = replace(scorer, neighbors=neighbors.for_workers(depth, executor))
-        if isinstance(scorer, BlockScorer):
-            scorer = replace(scorer, kinds=tuple(kind.up_to(neighbors.max_depth) for kind in scorer.kinds))
-    n_kinds, n_items = len(problem.training_sets), neighbors.n_items
-    scores = np.empty((n_kinds, n_items))
-    tails = np.empty((n_kinds, n_items))
-    tied = np.zeros(n_items, bool)
-    same = None if tie_order else alike_samples(problem, neighbors)
-    deepest = depth
-    cache = neighbors.room(depth) if keep else None
+    must_serve = complete and needs_all(given)
+    tails_of = getattr(scorer, "fixed_tails", None)
+    depth = first_depth(problem, neighbors, tol, tails_of)
+    same = None if given.tie_order else alike_samples(problem, neighbors)
+    first = np.arange(neighbors.n_items) if same is None else same
+    scores, tails = np.empty((2, len(problem.training_sets), neighbors.n_items))
+    tied = np.zeros(neighbors.n_items, bool)
+    tried = 0 if tails_of is not None and complete and not given.tie_order else None
+
+    def begin(rows: Array, now: int, workers: Any) -> None:
+        nonlocal tried
+        # In a later round a tied group may go on to the end of the list.
+        reach = now if now == depth else neighbors.max_depth
+        hard = rows[first[rows] == rows]
+        if tried is not None and len(hard) != tried and may_be_long(problem, reach, len(hard)):
+            announced = announce_scores(scorer, problem, hard, now, tol, workers.n_workers)
+            tried = None if announced else len(hard)
+        if hardest(problem, now) > HARD:
+            workers.stand_apart()
+
+    def take(block: Array, now: int, found: tuple[Any, ...], is_open: Array) -> None:
+        scores[:, block], tails[:, block], tied[block] = found
+        is_open &= first[block] == block
+        if must_serve:
+            last = (found[1] <= tol / 2) | (now >= neighbors.max_depth)
+            check_complete(given, block, np.where(last, found[0], 0.0))
+
     # Lists that are kept must be those of all samples.
-    rows = np.arange(n_items) if same is None or cache is not None else np.unique(same)
-    with WorkerPool(scorer, n_jobs=n_jobs, executor=executor, progress=progress, parts=parts) as workers:
-        announced = tie_order != 0 or kernel is not None or not isinstance(scorer, BlockScorer)
-        tried = 0  # number of rows of the last forecast
-        while len(rows):
-            # In a later round a tied group may go on to the end of the list.
-            reach = depth if depth == deepest else neighbors.max_depth
-            deepest = depth
-            hard = rows if same is None else rows[same[rows] == rows]
-            if not announced and len(hard) != tried and may_be_long(problem, reach, len(hard)):
-                tried = len(hard)
-                announced = announce_scores(here, problem, hard, depth, tol, workers.n_workers)
-            if hardest(problem, depth) > HARD:
-                workers.stand_apart()
-            neighbors.prepare(depth)
-            if executor is None and len(rows) == n_items:
-                neighbors.search_all(depth, n_jobs=n_jobs, progress=progress)
-            near = neighbors.visiting_order(rows, depth)
-            for block, (lists, *found) in workers.map(
-                near, neighbors.rows_at_once(depth), depth, cache is not None
-            ):
-                scores[:, block], tails[:, block], tied[block] = found
-                if complete:
-                    last = (tails[:, block] <= tol / 2) | (depth >= neighbors.max_depth)
-                    check_complete(given, block, np.where(last, found[0], 0.0))
-                if cache is not None and lists is not None:
-                    cache.put(block, lists)
-            if cache is not None:
-                neighbors.store(cache)
-                cache = None
-            if depth >= neighbors.max_depth:
-                break
-            rows = rows[(tails[:, rows] > tol / 2).any(axis=0)]
-            if same is not None:
-                rows = rows[same[rows] == rows]
-            depth = min(2 * depth, neighbors.max_depth)
+    keep = keep and neighbors.room(depth) is not None
+    rows = np.arange(neighbors.n_items) if keep else np.unique(first)
+    work = scorer
+    if jobs.executor is not None and tails_of is not None:
+        work = scorer.up_to(neighbors.max_depth)
+    deepest = deepen(work, rows, depth, take, jobs, keep=keep, begin=begin)
     if same is not None:
         scores, tails, tied = scores[:, same], tails[:, same], tied[same]
     return Scores(scores, tails, tied, deepest)
-
-
-def block_scorer(
-    problem: ScoringProblem, neighbors: Neighbors, tol: float, tie_order: int, kernel: Kernel | None
-) -> BlockScorer:
-    """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
-    tasks = [problem.task(kind) for kind in problem.training_sets]
-    kernels, sees_distances = (
-        kernels_of(problem.variant, tasks) if kernel is None else ([kernel] * len(tasks), False)
-    )
-    constraints = [problem.constraints(task) for task in tasks]
-    light: Sequence[Kernel | None] = [None] * len(tasks)
-    joint = None
-    if kernel is None and not sees_distances:
-        light = light_kernels(problem.variant, tasks, constraints)
-        joint = joint_scorer(problem, tasks)
-    if sees_distances:
-        for each in kernels:
-            compile_distance_kernel(each, f"variant {problem.variant.name!r}")
-    elif joint is None:
-        compile_first(light, kernels, f"variant {problem.variant.name!r}")
-    nearest = [problem.nearest(kind) for kind in problem.training_sets]
-    tails = [
-        None if task.stratified else fixed_tail(task.n_available, task.train_size, k)
-        for task, k in zip(tasks, nearest, strict=True)
-    ]
-    untested, seen = problem.never_tested(), [sees_distances] * len(tasks)
-    parts = zip(kernels, light, constraints, nearest, tails, untested, seen, strict=True)
-    scorer = BlockScorer(
-        neighbors,
-        problem.kernel_labels(),
-        tuple(KindScorer(*each) for each in parts),
-        problem.ties == "random" and not tie_order,
-        tol,
-        tie_order,
-        problem.single_neighbor_scores() if tie_order else None,
-        joint,
-    )
-    scorer.compile()
-    return scorer

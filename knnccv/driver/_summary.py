@@ -1,4 +1,4 @@
-"""Summary of the samples' scores: mean, error bound and the other fields of a `CompleteCV`."""
+"""Summary of the samples' scores: the mean and its error bound."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from .._typing import Array
-from ..designs import GroupTrainingSets, TrainingSets
+from ..designs import TrainingSets
 from ..sampling import expected_position, rounding_allowance
 from ._problem import ScoringProblem
-from ._result import CompleteCV
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,26 @@ class Scores:
     depth: int
 
 
-def summarize_scores(problem: ScoringProblem, found: Scores) -> CompleteCV:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scored:
+    """The mean score of a problem with its bound, and the scores of the samples.
+
+    The attributes are those of `CompleteCV`, which says what they mean.
+    """
+
+    score: float
+    per_item: Array
+    weights: Array
+    error_bound: float
+    kinds: tuple[TrainingSets, ...]
+    depth: int
+    tied: int
+    exact: Fraction | None = None
+    per_item_exact: tuple[Fraction | None, ...] | None = None
+    truncation_bound: float = 0.0
+
+
+def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
     """Return the mean score with its bound and the samples' scores."""
     labels = problem.labels
     by_class = np.array([[float(w) for w in row] for row in problem.item_weights])
@@ -66,25 +84,17 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> CompleteCV:
         )
         if not np.isfinite(score):  # an error of the kernel: nothing is certain
             bound = math.inf
-    return CompleteCV(
+    return Scored(
         score=score,
         per_item=per_item,
         weights=total,
         error_bound=bound,
-        truncation_bound=bound,
         kinds=problem.training_sets,
         depth=found.depth,
         tied=int(found.tied.sum()),
         exact=exact,
         per_item_exact=per_item_exact,
-        variant=problem.variant.name,
-        design=repr(problem.design),
-        ties=problem.ties,
-        average=problem.average,
-        parameters=problem.parameters,
-        measure=problem.measure,
-        classes=labels.classes if problem.variant.target == "classes" else np.empty(0),
-        labels=problem.targets,
+        truncation_bound=bound,
     )
 
 
@@ -112,7 +122,7 @@ def _rounding(problem: ScoringProblem, kind: TrainingSets, depth: int) -> float:
     walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)
     if kind.stratified:
         walked += depth / 8
-    elif isinstance(kind, GroupTrainingSets) and problem.ties == "random":
+    elif problem.leaves_groups and problem.ties == "random":
         walked += depth / 2
     return rounding_allowance(k, walked, problem.largest)
 

@@ -54,15 +54,21 @@ from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
 from ._signature import SIGNATURE as SIGNATURE
 from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for
-from ._variant import Variant
+from ._variant import BY_DISTANCE as BY_DISTANCE
+from ._variant import JOINT as JOINT
+from ._variant import Link, Variant
+from ._variant import chain_of as chain_of
 from ._variant import distance_kernels as distance_kernels
+from ._variant import is_blind as is_blind
 from ._variant import profile_of as profile_of
+from ._variant import removals_of as removals_of
 
 compiled = compile_driver  # the former public name
 
 __all__ = [
     "Constraints",
     "Labels",
+    "Link",
     "Order",
     "Tables",
     "Task",

@@ -6,11 +6,37 @@ import difflib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from .._typing import Array, Kernel
-from ._signature import Constraints
 from ._tables import Tables, Task
+
+JOINT, BY_DISTANCE = "joint", "by distance"
+FORMER = {
+    "light_kernel": "chain",
+    "joint_kernel": "chain",
+    "removal_kernel": "removals",
+    "mixed_removal_kernel": "removals",
+}
+
+
+class Link(NamedTuple):
+    """A kernel of a chain, see `Variant.chain`.
+
+    ``kernel``
+        A jitted function.
+    ``tables``
+        The tables that it reads; None for those of `Variant.tables`.
+    ``form``
+        "": a kernel as in `Variant.fixed`. `BY_DISTANCE`: as in `Variant.fixed_by_distance`. `JOINT`:
+        ``kernel(order, labels, target, constraints, scores, tails)`` fills the scores, and the
+        probabilities that the listed samples do not decide, for all tasks; all scores `NOT_SERVED` leave
+        the sample to the next kernel.
+    """
+
+    kernel: Kernel
+    tables: Tables | None = None
+    form: str = ""
 
 
 class Variant(ABC):
@@ -57,6 +83,17 @@ class Variant(ABC):
     fixed_by_distance: ClassVar[Kernel | None] = None
     stratified_by_distance: ClassVar[Kernel | None] = None
     decide: ClassVar[Kernel | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse methods of a former contract, which would not be called."""
+        super().__init_subclass__(**options)
+        former = sorted(name for name in FORMER if name in vars(cls))
+        if former:
+            msg = (
+                f"define {FORMER[former[0]]}() in place of {former[0]}() in {cls.__qualname__}: kernels "
+                "that are tried before others are links of one chain now, see registry/README.md"
+            )
+            raise TypeError(msg)
 
     @abstractmethod
     def n_nearest(self, **parameters: Any) -> int:
@@ -265,41 +302,60 @@ class Variant(ABC):
         """Return True if `prepare_distances` has something to do; by default if the class defines it."""
         return type(self).prepare_distances is not Variant.prepare_distances
 
-    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """A kernel that compiles faster than `kernel_for`'s, or None.
+    def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
+        """The kernels for these training sets, in the order in which they are tried.
 
-        It returns `NOT_SERVED` for a sample that needs the full kernel.
+        A sample for which a kernel returns `NOT_SERVED` goes to the next one; the last one serves all. So
+        a kernel that is fast, or fast to compile, may leave rare cases to others.
+
+        Parameters
+        ----------
+        tasks : sequence of Task
+            One kind of training sets. Or all kinds of a design, at most 8, which differ in `n_train` alone:
+            then only joint kernels are asked for, and what they leave goes to the chain of every kind.
+        **parameters
+            The variant's parameters.
+
+        Returns
+        -------
+        sequence of Link
+            By default the kernel of `kernel_for`, or that of `distance_kernel_for` where there is no other;
+            nothing for several tasks.
+
+        Raises
+        ------
+        ValueError
+            If the variant has no kernel.
         """
-        return None
+        if len(tasks) > 1:
+            return ()
+        by_distance = self.distance_kernel_for(tasks[0])
+        if by_distance is not None and not is_blind(self, tasks[0]):
+            return (Link(by_distance, form=BY_DISTANCE),)
+        return (Link(self.kernel_for(tasks[0])),)
 
-    def joint_kernel(self, tasks: Sequence[Task], **parameters: Any) -> tuple[Kernel, Tables] | None:
-        """A kernel that scores all kinds of training sets of a design at once, and its tables, or None.
-
-        ``kernel(order, labels, target, constraints, scores, tails)`` fills the scores, and the
-        probabilities that the listed samples do not decide, for every kind. It is not called for samples
-        with tied groups of different labels, unless ties are ordered by index: `kernel_for`'s are. It gets
-        at most 8 tasks, which differ in `n_train` alone.
-        """
-        return None
-
-    def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
-        """A kernel for the scores without each listed sample, and its tables, or None.
+    def removals(
+        self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
+    ) -> Link | None:
+        """A kernel for the mean score without each listed sample, with its tables, or None.
 
         ``kernel(order, labels, target, constraints, out)`` sets ``out[r]`` to the score of the target if
         the sample at position r did not exist, for every position whose sample is of the class `removed`;
-        of any class if the task is not stratified, where `removed` is -1. It returns the score if a sample
-        beyond the list did not exist, 0 if none can be there, or `NOT_SERVED`. The constraints are those of
-        `task`, the training sets of the other samples: ``counts`` do not include the removed one.
-        """
-        return None
+        of any class if the tasks are not stratified, where `removed` is -1. It returns the score if a
+        sample beyond the list did not exist, 0 if none can be there, or `NOT_SERVED`.
 
-    def mixed_removal_kernel(
-        self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
-    ) -> tuple[Kernel, Tables] | None:
-        """A `removal_kernel` for the mean score over training sets of several sizes, or None.
-
-        The tasks differ in ``n_train`` alone and are not stratified. The ``shares`` are their weights, with
-        the sum 1. The constraints have the ``n_train`` of the first task.
+        Parameters
+        ----------
+        tasks : sequence of Task
+            The training sets of the other samples: ``counts`` do not include the removed one. Several tasks
+            differ in ``n_train`` alone and are not stratified; the kernel reads the ``n_train`` of the
+            first.
+        shares : sequence of float
+            The weights of the tasks in the mean, with the sum 1.
+        removed : int
+            The class of the missing sample.
+        **parameters
+            The variant's parameters.
         """
         return None
 
@@ -311,6 +367,44 @@ class Variant(ABC):
         """All kernels of the variant that see no distances."""
         both = (_unbound(type(self), name) for name in ("fixed", "stratified"))
         return [kernel for kernel in both if kernel is not None]
+
+
+def is_blind(variant: Variant, task: Task) -> bool:
+    """Return True if the variant has a kernel for the task that sees no distances."""
+    try:
+        variant.kernel_for(task)
+    except ValueError:
+        return False
+    return True
+
+
+def chain_of(variant: Variant, tasks: Sequence[Task], parameters: Mapping[str, Any]) -> Sequence[Link]:
+    """`Variant.chain`; that of the base class if a subclass overrides what the chain goes with."""
+    if _goes_with("chain", type(variant)):
+        return variant.chain(tasks, **parameters)
+    return Variant.chain(variant, tasks, **parameters)
+
+
+def removals_of(
+    variant: Variant,
+    tasks: Sequence[Task],
+    shares: Sequence[float],
+    removed: int,
+    parameters: Mapping[str, Any],
+) -> Link | None:
+    """`Variant.removals`; None if a subclass overrides what the kernel goes with."""
+    if not _goes_with("removals", type(variant)):
+        return None
+    return variant.removals(tasks, shares, removed, **parameters)
+
+
+def _goes_with(special: str, owner: type[Variant]) -> bool:
+    """Return True if no subclass overrides the kernels, the tables or K without this method."""
+    homes = {
+        name: next(i for i, base in enumerate(owner.__mro__) if name in vars(base))
+        for name in (special, "fixed", "stratified", "kernel_for", "tables", "n_nearest")
+    }
+    return homes.pop(special) <= min(homes.values())
 
 
 def distance_kernels(variant: Variant) -> list[Kernel]:

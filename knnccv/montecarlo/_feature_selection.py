@@ -17,9 +17,10 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_finite, check_integer, check_random_state
 from ..designs import Design, LeaveGroupsOut, LeaveOut
-from ..driver import item_shares, validate_problem
+from ..driver import validate_problem
 from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
+from ..runs import item_shares
 from ._result import RandomRuns
 from ._selectors import check_selector, names_columns, screened
 

@@ -11,9 +11,10 @@ import numpy as np
 from .._formatting import uncertified
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_integer, check_random_state
-from ..driver import score_runs, trial_scorer, validate_problem
+from ..driver import validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_label_leakage
+from ..runs import score_runs, trial_scorer
 from ._result import MonteCarloCV
 
 

@@ -29,7 +29,7 @@ from ._reasons import (
 from ._wording import at_most, finite
 
 if TYPE_CHECKING:
-    from ..driver import Influence
+    from ..influence import Influence
     from ._study import Study
 
 MOST_LISTED = 500

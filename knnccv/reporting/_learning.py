@@ -10,8 +10,8 @@ import numpy as np
 
 from .._typing import Array
 from ..designs import Subsample
-from ..driver import complete_cv
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..results import complete_cv
 from ._cost import smallest_training_size
 from ._data import Cut, of_a_part
 from ._lists import enough_depth, keep_lists

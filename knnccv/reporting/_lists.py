@@ -6,7 +6,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import TOLERANCE, depth_for_halves
+from ..halves import TOLERANCE, depth_for_halves
 from ..neighbors import Neighbors
 from ..sampling import fixed_tail
 

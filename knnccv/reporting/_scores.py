@@ -10,9 +10,9 @@ import numpy as np
 
 from .._labels import majority_class
 from .._training_set_count import magnitude, magnitude_of_log10
-from ..driver import CompleteCV
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
+from ..results import CompleteCV
 from ._lists import depth_of_halves, enough_depth, keep_lists
 from ._regression import curve_numbers
 from ._settings import LEVEL

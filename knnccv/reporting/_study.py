@@ -10,9 +10,9 @@ import numpy as np
 
 from .._typing import Array
 from ..designs import Subsample
-from ..driver import CompleteCV, complete_cv
 from ..hvdm import HEOM, HVDM
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..results import CompleteCV, complete_cv
 from ._cost import Effort
 from ._input import TableInput
 from ._scaling import SCALE_THEMSELVES, scaled

@@ -140,8 +140,8 @@ def what_ccv_buys(quick: bool, progress: bool = False) -> Comparison:
 
 
 def _measure(task: Task, data: Dataset, quick: bool, seconds: Seconds) -> Found:
-    from ..driver import complete_cv
     from ..montecarlo import monte_carlo_cv
+    from ..results import complete_cv
 
     def exact() -> Any:
         return complete_cv(data.X, data.y, "knn", N_FOLDS, n_neighbors=task.n_neighbors)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._labels import EncodedLabels
-from .._parallel import stop_flag
 from .._typing import Array
 from ..designs import GroupTrainingSets, TrainingSets
-from ..driver import SCORE_ROWS, RemovalKernels, ScoringProblem, removal_kernels, score_rows
-from ..kernel import Labels, Task, compile_driver
+from ..driver import Block, ScoringProblem
+from ..influence import RemovalKernels, removal_kernels
+from ..kernel import Labels, Task
 from ..neighbors import NeighborLists
 
 
@@ -81,28 +81,7 @@ class Law:
 
     def scores(self, lists: NeighborLists, rows: Array, labels: Labels, average_ties: bool) -> Array:
         """Expected score of every row, shape (n_rows,)."""
-        scores = np.zeros(len(rows))
-        left = np.arange(len(rows))
-        for kernel in self.kernels.in_turn():
-            part = lists if len(left) == len(rows) else lists.cut(left, lists.items.shape[1])
-            found = np.zeros(len(left))
-            compile_driver(score_rows, SCORE_ROWS)(
-                kernel,
-                part.items,
-                part.values,
-                part.lengths,
-                rows[left],
-                average_ties,
-                labels,
-                self.kernels.constraints,
-                found,
-                stop_flag(),
-            )
-            scores[left] = found
-            left = left[np.isposinf(found)]
-            if not len(left):
-                break
-        return scores
+        return self.kernels.part.scores(Block(lists, lists.lengths, rows, labels, average_ties))
 
     def changes(
         self, lists: NeighborLists, rows: Array, labels: Labels, average_ties: bool, owners: Array
@@ -136,7 +115,6 @@ def laws_of(
     laws = []
     for kind in kinds:
         missing = -1 if removed is not None and not kind.stratified else removed
-        task, nearest = _task(problem, kind, held_out), problem.nearest(kind)
-        kernels = removal_kernels(problem, task, nearest, missing)
+        kernels = removal_kernels(problem, _task(problem, kind, held_out), missing)
         laws.append(Law(float(kind.probability), kernels))
     return tuple(laws)

@@ -13,7 +13,7 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import as_design
-from ..driver import ScoringProblem, known_set_scorer, validate_problem
+from ..driver import Block, ScoringProblem, known_set_part, validate_problem
 from ..kernel import Labels, Variant
 from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances
 from ._condense import check_limits, check_step, condensed, pool_problem
@@ -173,10 +173,10 @@ def score_known_set(
     problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
 ) -> Array:
     """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
-    scorer = known_set_scorer(problem, len(train))
-    k = min(scorer.n_nearest, len(train))
+    part = known_set_part(problem, len(train))
+    k = min(problem.variant.n_nearest(**problem.parameters), len(train))
     trained = labels_of(labels, train).codes
-    scores = np.empty(len(test))
+    scores, average_ties = np.empty(len(test)), problem.ties == "random"
     distances = data.between(test, train)
     size = distances.rows_at_once
     for start in range(0, len(test), size):
@@ -187,7 +187,7 @@ def score_known_set(
         lists = NeighborLists(items, values, lengths, np.zeros(stop - start, bool))
         targets = len(train) + np.arange(stop - start)
         known = Labels(codes, problem.values)
-        scores[start:stop] = scorer.scores(lists, lengths, targets, known, problem.ties == "random")
+        scores[start:stop] = part.scores(Block(lists, lengths, targets, known, average_ties))
     return scores
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ..driver import ScoringProblem, item_shares, validate_problem
+from ..driver import ScoringProblem, validate_problem
 from ..montecarlo import MonteCarloCV, RandomRuns, screened_cv
 from ..neighbors import ranking
+from ..runs import item_shares
 
 Search = Callable[[Array, Array], Array]
 

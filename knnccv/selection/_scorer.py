@@ -21,7 +21,6 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from .._validation import check_choice
-from ..designs import LeaveGroupsOut
 from ..driver import (
     ScoringProblem,
     alike_samples,
@@ -109,7 +108,7 @@ class ColumnScorer:
         self._squared = metric != "manhattan"
         # These neighbors tell the driver how ties are ordered; the lists come from `_lists`.
         self._stand_in = Neighbors.from_data(columns[:1].T, metric)
-        self._scorer = block_scorer(problem, self._stand_in, TOLERANCE, 0, None)
+        self._scorer = block_scorer(problem, self._stand_in, TOLERANCE)
         self._depth = first_depth(problem, self._stand_in, TOLERANCE, self._scorer.fixed_tails)
         self._n_values = [len(np.unique(column)) for column in columns]
         weights = np.array([[float(w) for w in row] for row in problem.item_weights])
@@ -218,7 +217,7 @@ class ColumnScorer:
 
 
 def _check_problem(problem: ScoringProblem) -> None:
-    if isinstance(problem.design, LeaveGroupsOut):
+    if problem.leaves_groups:
         msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
         raise ValueError(msg)
     variant, parameters = problem.variant, problem.parameters

@@ -11,7 +11,8 @@ import numpy as np
 from .._labels import EncodedLabels, encode_labels
 from .._training_set_count import magnitude
 from ..designs import Design, LeaveGroupsOut
-from ..driver import CompleteCV, InexactError, complete_cv
+from ..driver import InexactError
+from ..results import CompleteCV, complete_cv
 from ._class_counts import MAX_COUNTS, ByClassCounts, n_class_counts
 from ._designs import Folds, StratifiedShuffle
 from ._estimators import Rule

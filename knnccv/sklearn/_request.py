@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._typing import Array
-from ..driver import CompleteCV
+from ..results import CompleteCV
 from ._draws import Draws
 from ._scoring import for_sklearn
 from ._splitters import in_words

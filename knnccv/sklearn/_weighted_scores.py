@@ -9,7 +9,8 @@ from typing import Any
 
 from .._typing import Array
 from ..designs import Design
-from ..driver import CompleteCV, InexactError, SampledCV, complete_cv
+from ..driver import InexactError
+from ..results import CompleteCV, SampledCV, complete_cv
 from ._draws import Draws
 from ._estimators import Rule
 from ._scoring import Measure

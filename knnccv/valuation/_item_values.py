@@ -10,8 +10,9 @@ import numpy as np
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
 from .._validation import check_choice, check_finite, check_integer, rectangular
-from ..driver import TIES, complete_cv
+from ..driver import TIES
 from ..neighbors import Neighbors, as_neighbors
+from ..results import complete_cv
 from ._result import ItemValues
 from ._shapley import shapley_values, shapley_values_of_tests
 

@@ -85,7 +85,7 @@ def _outvoting(table, x, least, n, votes):
 
 @jit
 def contested_votes(order, labels, target, constraints):
-    """The light kernel of `knn_fixed` for pluralities without losses; O(depth * K * contested classes * K).
+    """As `knn_fixed`, for pluralities without losses; O(depth * K * contested classes * K).
 
     For t votes of the tested class, a *contender* is a class with enough samples so far to outvote t. Let J
     be the probability of t votes of the tested class and K - t others, and s_c that of these votes with c

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import ZERO, Tables, Task, jit, read_as
+from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, jit, read_as
 from knnccv.kernel.simd import (
     LANES,
     add_product,
@@ -20,6 +20,7 @@ from knnccv.kernel.simd import (
     store,
     subtract_product,
 )
+from knnccv.voting import has_mixed_group
 
 NEGLIGIBLE = 1e-20
 """Probabilities of t own votes below this are left out.
@@ -83,8 +84,12 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
     sample, given that the sample is in the training set; the product of the m smallest classes, for every
     m; and the product that is cut.
     """
-    k = constraints.n_nearest
     n_kinds = read_as(LaneFields, constraints.integers).n_kinds
+    if has_mixed_group(order, labels):
+        for kind in range(n_kinds):
+            scores[kind] = NOT_SERVED
+        return
+    k = constraints.n_nearest
     classes, items, counts = labels.classes, order.items, constraints.counts
     own_class = classes[target]
     slot = np.full(constraints.n_classes, -1)

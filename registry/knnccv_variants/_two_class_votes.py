@@ -18,7 +18,7 @@ NEGLIGIBLE = 1e-18  # far below the rounding of a score
 
 @jit
 def two_class_votes(order, labels, target, constraints):
-    """The light kernel of `knn_fixed` for a table of votes; O(depth), and O(b^2) for b tied samples.
+    """As `knn_fixed`, for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[own_class * (table_depth + 1) + i, g]`` is the weight of position i times the score, if g of the
     i nearest samples are of the tested sample's class.
@@ -63,7 +63,7 @@ def two_class_votes(order, labels, target, constraints):
 
 @jit
 def two_class_strata(order, labels, target, constraints):
-    """The light kernel of `knn_stratified` for a table of votes; O(depth), and O(b^2) for b tied samples.
+    """As `knn_stratified`, for a table of votes; O(depth), and O(b^2) for b tied samples.
 
     ``table[(2 * own_class + c) * (table_depth + 1) + n, m]`` is the probability that the next sample is the
     K-th nearest training sample and the vote is correct, if that sample is of class c and n and m samples

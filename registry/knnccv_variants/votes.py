@@ -11,7 +11,7 @@ import numpy as np
 
 from knnccv._typing import Kernel
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit, read_as
+from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, jit, read_as
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
@@ -76,7 +76,7 @@ def knn_stratified(order, labels, target, constraints):
 
 @jit
 def knn_stratified_untied(order, labels, target, constraints):
-    """The light kernel of `knn_stratified`: no mixed tied groups, no losses, ties to the smallest label."""
+    """As `knn_stratified`, if no mixed groups tie, without losses, ties to the smallest label."""
     if has_mixed_group(order, labels):
         return NOT_SERVED
     k = constraints.n_nearest
@@ -125,6 +125,19 @@ def _plurality(constraints, losses):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
     return VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers[N_RATES:], losses)
+
+
+def _first_kernel(task: Task, tables: Tables) -> Kernel | None:
+    """The kernel that serves most samples by these tables; None if only the full one does."""
+    fields = tables.integers
+    if fields.table_depth != NO_TABLE:
+        return two_class_strata if task.stratified else two_class_votes
+    if task.stratified:
+        plain = fields.n_tie_nodes == 0 and len(tables.table) == 0 and not task.n_extra
+        return knn_stratified_untied if plain else None
+    if fields.contested_depth > 0:
+        return contested_votes
+    return counted_votes if fields.counted_depth > 0 else None
 
 
 class KNN(Variant):
@@ -176,47 +189,34 @@ class KNN(Variant):
         """True for one neighbor, and for two classes."""
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
 
-    def light_kernel(self, task: Task, constraints: Constraints) -> Kernel | None:
-        """The kernel for the available tables."""
-        fields = read_as(VoteFields, constraints.integers)
-        if fields.table_depth != NO_TABLE:
-            return two_class_strata if task.stratified else two_class_votes
-        if task.stratified:
-            plain = fields.n_tie_nodes == 0 and constraints.table.size == 0 and not task.n_extra
-            return knn_stratified_untied if plain else None
-        if fields.contested_depth > 0:
-            return contested_votes
-        return counted_votes if fields.counted_depth > 0 else None
-
-    def joint_kernel(self, tasks: Sequence[Task], **parameters: Any) -> tuple[Kernel, Tables] | None:
-        """The kernel for three classes or more."""
+    def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
+        """Votes in lanes for three classes or more; the kernel for the available tables; the full one."""
         plain = parameters["vote_ties"] == "smallest" and parameters["loss"] is None
         served = all(task.stratified and task.held_out and not task.n_extra for task in tasks)
-        if not (plain and served and tasks[0].n_classes > 2):
-            return None
-        return votes_in_lanes, lane_tables(tasks)
+        links = []
+        if plain and served and tasks[0].n_classes > 2:
+            links.append(Link(votes_in_lanes, lane_tables(tasks), JOINT))
+        if len(tasks) > 1:
+            return links
+        tables = self.tables(tasks[0], **parameters)
+        first = _first_kernel(tasks[0], tables)
+        if first is not None:
+            links.append(Link(first, tables))
+        return [*links, Link(self.kernel_for(tasks[0]), tables)]
 
-    def removal_kernel(self, task: Task, removed: int, **parameters: Any) -> tuple[Kernel, Tables] | None:
-        """The kernels for a table of votes between two classes, and for counted votes."""
-        tables = self.tables(task, **parameters)
-        if tables.integers.counted_depth > 0 and tables.integers.contested_depth == 0:
-            return counted_votes_without_each, tables
-        if tables.integers.table_depth == NO_TABLE:
+    def removals(
+        self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
+    ) -> Link | None:
+        """The kernels for counted votes, linear in the weights of the positions, and for two classes."""
+        tables = [self.tables(task, **parameters) for task in tasks]
+        if all(each.integers.counted_depth > 0 and not each.integers.contested_depth for each in tables):
+            mean = sum(share * each.weights for share, each in zip(shares, tables, strict=True))
+            return Link(counted_votes_without_each, replace(tables[0], weights=mean))
+        if len(tasks) > 1 or tables[0].integers.table_depth == NO_TABLE:
             return None
-        if not task.stratified:
-            return two_class_votes_without_each, tables
-        return two_class_strata_without_each, replace(tables, numbers=(removed,))
-
-    def mixed_removal_kernel(
-        self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
-    ) -> tuple[Kernel, Tables] | None:
-        """The kernel for counted votes, whose score is linear in the weights of the positions."""
-        found = [self.removal_kernel(task, -1, **parameters) for task in tasks]
-        if any(one is None or one[0] is not counted_votes_without_each for one in found):
-            return None
-        tables = [one[1] for one in found if one is not None]
-        mean = sum(share * each.weights for share, each in zip(shares, tables, strict=True))
-        return counted_votes_without_each, replace(tables[0], weights=mean)
+        if not tasks[0].stratified:
+            return Link(two_class_votes_without_each, tables[0])
+        return Link(two_class_strata_without_each, replace(tables[0], numbers=(removed,)))
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""

@@ -14,8 +14,8 @@ from knnccv import LeaveGroupsOut, compare, complete_cv
 from knnccv._cli.certainty import Certainty
 from knnccv._cli.options import other_rule
 from knnccv.datasets import load_wine
-from knnccv.driver import SplitSpread
 from knnccv.inference import ConfidenceInterval
+from knnccv.runs import SplitSpread
 
 WINE = load_wine()
 X = scaled(WINE.X)

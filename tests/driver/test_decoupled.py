@@ -22,7 +22,7 @@ from knnccv import (
     Subsample,
     complete_cv,
 )
-from knnccv.driver._draws import estimate
+from knnccv.sampled._draws import estimate
 from knnccv.sklearn._designs import Shares, StratifiedShuffle
 
 AVERAGES = ("pooled", "item", "class")
@@ -165,7 +165,7 @@ def test_threads_blocks_and_depths_change_no_bit(cv, ties, monkeypatch):
     once = complete_cv(X, y, Nearness, cv, n_jobs=1, **asked)
     again = complete_cv(X, y, Nearness, cv, n_jobs=3, **asked)
     monkeypatch.setattr(Neighbors, "rows_at_once", lambda *_: 7)
-    monkeypatch.setattr("knnccv.driver._decoupled.RARE", 0.5)  # shallow lists, which are deepened
+    monkeypatch.setattr("knnccv.sampled._decoupled.RARE", 0.5)  # shallow lists, which are deepened
     blocks = complete_cv(X, y, Nearness, cv, n_jobs=2, **asked)
     for other in (again, given, blocks):
         assert np.array_equal(once.per_item, other.per_item)
@@ -199,7 +199,7 @@ def test_a_python_function_of_the_distances(monkeypatch):
         found = complete_cv(case.distances, case.y, Prepared, design, **asked)
         tally.add(found, naive_decide.complete(case.distances.tolist(), case.y.tolist(), weigh, 2, listed))
         with monkeypatch.context() as patch:
-            patch.setattr("knnccv.driver._decoupled.AT_ONCE", 300)  # a row at a time
+            patch.setattr("knnccv.sampled._decoupled.AT_ONCE", 300)  # a row at a time
             again = complete_cv(case.distances, case.y, Prepared, design, **asked)
         assert np.array_equal(found.per_item, again.per_item)
     tally.check()

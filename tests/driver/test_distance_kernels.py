@@ -20,7 +20,7 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv.driver import halvings_of
+from knnccv.halves import halvings_of
 from knnccv.kernel import Variant, jit
 
 

@@ -20,7 +20,7 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 from knnccv.kernel import Tables, Variant, jit
 from knnccv.variants import get_variant
 

@@ -13,7 +13,7 @@ from problems import SETTINGS, plain, problem
 import knnccv.neighbors
 from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant, monte_carlo_cv
 from knnccv._labels import encode_labels
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 
 N_PROBLEMS = 60
 

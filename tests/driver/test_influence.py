@@ -17,7 +17,7 @@ from knnccv import (
     Subsample,
     complete_cv,
 )
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 from knnccv.kernel import Tables, Variant, jit
 
 FEW = 3  # cases of each kind among the fast tests; the others are marked slow

@@ -16,10 +16,8 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv.driver import _kind_scorer, _trials
-from knnccv.driver._light_kernels import light_kernels
 from knnccv.driver._problem import validate_problem
-from knnccv.kernel import Compiling, compile_kernel, jit
+from knnccv.kernel import JOINT, Compiling, chain_of, jit
 from knnccv_variants.votes import KNN
 
 needs_compiler = pytest.mark.skipif(
@@ -48,14 +46,10 @@ def always_half(order, labels, target, constraints):  # noqa: ARG001
     return 0.5 * constraints.unit
 
 
-def light_first(light, full):
-    """`_light.first_kernel`, forgetting that the full kernel may be compiled already."""
-    return full if light is None else compile_kernel(light, "a test")
-
-
-def full_first(_, full):
-    """The full kernel only."""
-    return compile_kernel(full, "a test")
+def without_first_kernels(variant, tasks, parameters):
+    """The chain without the kernels that are tried before the last one, except joint ones."""
+    *first, last = chain_of(variant, tasks, parameters) or [None]
+    return [link for link in (*first, last) if link is last or link.form == JOINT] if last else []
 
 
 @needs_compiler
@@ -66,9 +60,8 @@ def test_light_kernels_give_the_same_bits(monkeypatch, rule, parameters, kind, n
     X, y = data(kind, n_classes)
     for design in DESIGNS:
         found = []
-        for first in (light_first, full_first):
-            monkeypatch.setattr(_kind_scorer, "first_kernel", first)
-            monkeypatch.setattr(_trials, "first_kernel", first)
+        for chain in (chain_of, without_first_kernels):
+            monkeypatch.setattr("knnccv.driver._part.chain_of", chain)
             exact = complete_cv(X, y, rule, design, **parameters)
             runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)
             found.append((exact, runs))
@@ -94,9 +87,10 @@ def test_a_light_kernel_leaves_what_it_cannot_do():
     for rule, parameters in RULES:
         for stratified, cv in enumerate((KFold(4), StratifiedKFold(3))):
             question = validate_problem(y, len(X), rule, cv, None, "pooled", parameters)
-            tasks = [question.task(kind) for kind in question.training_sets]
-            light = light_kernels(question.variant, tasks, [question.constraints(task) for task in tasks])
-            chosen[rule, parameters.get("vote_ties"), bool(stratified)] = light[0] is not None
+            task = question.task(question.training_sets[0])
+            links = chain_of(question.variant, [task], question.parameters)
+            plain = [link for link in links if link.form != JOINT]
+            chosen[rule, parameters.get("vote_ties"), bool(stratified)] = len(plain) > 1
     assert chosen["nn", None, True]
     assert chosen["knn", None, False]
     assert chosen["knn", None, True]

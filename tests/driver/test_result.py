@@ -27,7 +27,7 @@ from knnccv import (
     surface,
     unregister,
 )
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 
 VOTES = [setting for setting in SETTINGS if setting[0] in ("nn", "knn")]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from problems import blobs, designs, plain, problem
 
-import knnccv.driver._split_exact as split_exact
-import knnccv.driver._split_spread as split_spread
+import knnccv.runs._split_exact as split_exact
+import knnccv.runs._split_spread as split_spread
 from knnccv import (
     KFold,
     LeaveGroupsOut,

@@ -22,8 +22,8 @@ from knnccv import (
 )
 from knnccv._labels import encode_labels
 from knnccv.designs import Design, n_train_in_half
-from knnccv.driver._half_scores import score_halves
 from knnccv.driver._problem import validate_problem
+from knnccv.halves._half_scores import score_halves
 from knnccv.inference import Halvings, draw_halvings
 from knnccv.kernel import Variant, jit
 

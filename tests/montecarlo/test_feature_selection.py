@@ -21,7 +21,7 @@ from knnccv import (
     screened_cv,
 )
 from knnccv._labels import encode_labels
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 
 DESIGNS = [
     KFold(4),

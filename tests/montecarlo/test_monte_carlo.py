@@ -18,7 +18,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._labels import encode_labels, single_class
-from knnccv.driver._priors import AVERAGES
+from knnccv.driver import AVERAGES
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
 

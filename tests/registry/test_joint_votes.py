@@ -7,7 +7,7 @@ import pytest
 from problems import blobs, check_votes
 
 from knnccv import Neighbors, StratifiedKFold, StratifiedSubsample, complete_cv
-from knnccv.kernel import Labels, Tables, Task, constraints_for, simd
+from knnccv.kernel import JOINT, Labels, Tables, Task, chain_of, constraints_for, simd
 from knnccv.sampling import stratified_tails
 from knnccv_variants import votes
 
@@ -16,7 +16,10 @@ STRATIFIED = (StratifiedKFold, StratifiedSubsample)
 
 def kind_by_kind(monkeypatch, *arguments, **more):
     with monkeypatch.context() as patch:
-        patch.setattr(votes.KNN, "joint_kernel", lambda *_, **__: None)
+        patch.setattr(
+            "knnccv.driver._part.chain_of",
+            lambda *given: [link for link in chain_of(*given) if link.form != JOINT],
+        )
         return complete_cv(*arguments, **more)
 
 
@@ -106,7 +109,7 @@ def test_a_subclass_with_its_own_kernel_is_asked():
     plain = complete_cv(X, y, "knn", n_neighbors=3, ties="index")
     other = complete_cv(X, y, Other, n_neighbors=3, ties="index")
     assert other.score == pytest.approx(plain.score, abs=1e-13)
-    assert Other().joint_kernel  # inherited, and not called
+    assert Other().chain  # inherited, and not called
 
     class Refusing(votes.KNN):
         name = "refusing"

@@ -285,7 +285,7 @@ CACHE_REPORT = (
 from pathlib import Path
 from knnccv import monte_carlo_cv
 from knnccv.driver import score_rows
-from knnccv.driver._trials import score_trials
+from knnccv.runs._trials import score_trials
 from knnccv_unanimous import rule
 
 for design in (Subsample(40), StratifiedSubsample(0.7)):

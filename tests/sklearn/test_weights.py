@@ -23,7 +23,7 @@ from sklearn.preprocessing import Normalizer
 from knnccv import KFold as AllFolds
 from knnccv import StratifiedSubsample, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
-from knnccv.driver import _kind_scorer
+from knnccv.driver import _part
 from knnccv.driver._rows import score_rows_by_distance
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 
@@ -251,7 +251,7 @@ def test_the_refusal_comes_before_the_work(monkeypatch):
         scored.append(len(arguments[5]))
         score_rows_by_distance(*arguments)
 
-    monkeypatch.setattr(_kind_scorer, "score_rows_by_distance", counted)
+    monkeypatch.setattr(_part, "score_rows_by_distance", counted)
     estimator, cv = KNeighborsClassifier(5, weights="distance"), KFold(5, shuffle=True)
     with pytest.raises(ValueError, match=r"weights='distance' with n_neighbors=5 .* have too many of them"):
         expected_score(estimator, X, y, cv=cv, n_jobs=1)

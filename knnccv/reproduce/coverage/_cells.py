@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import Design, KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample
-from ...driver import CompleteCV, complete_cv
 from ...neighbors import Neighbors
+from ...results import CompleteCV, complete_cv
 from ._populations import GROUP_SIZE, POPULATIONS
 
 

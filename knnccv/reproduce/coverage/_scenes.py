@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import Subsample
-from ...driver import complete_cv
 from ...inference import InferenceWarning, compare
 from ...neighbors import Neighbors
+from ...results import complete_cv
 from ...rivals import Votes, corrected_t, five_by_two_cv, mcnemar
 from ._populations import gaussians
 from ._rivals import N_SPLITS, answers_of_folds

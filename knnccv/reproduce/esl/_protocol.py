@@ -16,8 +16,8 @@ from ..._parallel import for_each
 from ..._typing import Array
 from ...curves import surface
 from ...designs import KFold, StratifiedKFold
-from ...driver import complete_cv
 from ...montecarlo import monte_carlo_cv, screened_cv
+from ...results import complete_cv
 
 SEED = 7
 N_SAMPLES, N_PREDICTORS, N_KEPT, N_HELD_OUT = 50, 5000, 100, 10

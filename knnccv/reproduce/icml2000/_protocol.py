@@ -19,8 +19,8 @@ from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import Design, KFold, StratifiedKFold, StratifiedSubsample, Subsample
-from ...driver import complete_cv
 from ...montecarlo import monte_carlo_cv
+from ...results import complete_cv
 from ._paper import BAYES_ERROR, CCV, CV, GAUSSIANS, HOLDOUT, IN_ORDER, STRATIFIED, SUBSAMPLING, Block
 
 N_FOLDS = 5

@@ -10,7 +10,7 @@ import numpy as np
 from ..._typing import Array
 from ...curves import loo_curve, loo_identity
 from ...designs import LeaveOut
-from ...driver import complete_cv
+from ...results import complete_cv
 from .._comparison import Line
 from ._brute_force import fitted_one_by_one, predict_by_hand, regressor, standardized
 from ._paper import DIGIT, KS, Study

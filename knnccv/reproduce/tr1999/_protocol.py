@@ -64,8 +64,8 @@ def _load(experiment: Experiment) -> Dataset:
 
 def _run(experiment: Experiment, data: Any, quick: bool) -> Row:
     from ... import designs
-    from ...driver import complete_cv
     from ...montecarlo import monte_carlo_cv
+    from ...results import complete_cv
 
     design, arguments = experiment.design
     asked: dict[str, Any] = {

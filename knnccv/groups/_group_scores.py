@@ -1,0 +1,291 @@
+"""Scores of designs that leave whole groups out.
+
+- One group left out: the training set is known, and holds all samples outside the tested sample's group.
+  The kernel gets these samples in order, and a task that puts all of them into the training set.
+- Several groups left out, one nearest training sample decides: `_group_members`.
+- Several groups left out, several samples decide: the sets of groups are enumerated by `_group_sets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from .._parallel import stop_flag
+from .._typing import Array, Kernel
+from ..designs import GroupTrainingSets, LeaveGroupsOut
+from ..driver import (
+    FIRST_MIXED_GROUPS,
+    SCORE_ROWS,
+    Scores,
+    ScoringProblem,
+    as_objects,
+    exact_labels,
+    first_mixed_groups,
+    rational,
+    score_rows,
+    usable_lengths,
+)
+from ..kernel import Constraints, Labels, as_python, compile_driver, compile_kernel, jit
+from ..neighbors import NeighborLists, Neighbors
+from ..sampling import fixed_tail
+from ._group_members import SCORE_NEAREST_MEMBERS, score_nearest_members
+from ._group_sets import SCORE_GROUP_SETS, check_n_sets, score_group_sets, sizes_to_score
+
+
+@jit
+def keep_outside(items, values, lengths, targets, groups, nearest, kept_items, kept_values, kept):
+    """Lists without the sample's group, down to the `nearest`-th sample and those that tie it; lengths."""
+    for r in range(len(targets)):
+        own_group = groups[targets[r]]
+        n = 0
+        for i in range(lengths[r]):
+            if groups[items[r, i]] == own_group:
+                continue
+            if n >= nearest[r] and values[r, i] != kept_values[r, n - 1]:
+                break
+            kept_items[r, n] = items[r, i]
+            kept_values[r, n] = values[r, i]
+            n += 1
+        kept[r] = n
+
+
+@dataclass(frozen=True)
+class GroupScorer:
+    """Everything a worker needs to score a block of samples.
+
+    ``constraints`` and ``nearest`` belong together, an entry for each
+
+    - size of training sets, if one group is left out; ``size_of`` (n_items,) is the entry of a sample;
+    - training set of one sample, if several groups are left out and one nearest sample decides;
+    - size of training sets below K, and one entry for all larger ones, otherwise.
+
+    ``group_tail[m]`` is the probability that none of m groups is in the training set; in exact mode 1
+    where that is possible, otherwise 0. Ties of different labels count if their own probability, in
+    ``tie_tails``, is above ``min_tail``.
+    """
+
+    neighbors: Neighbors
+    labels: Labels
+    kernel: Kernel
+    constraints: tuple[Constraints, ...]
+    nearest: Array
+    size_of: Array
+    groups: Array
+    n_groups: int
+    n_train: int
+    group_tail: Array
+    tie_tails: Array
+    min_tail: float
+    average_ties: bool
+    exact: bool = False
+
+    def compile(self) -> None:
+        """Compile the functions that blocks call, or load them from the cache; once per process."""
+        compile_kernel(self.kernel, "the scorer")
+        compile_driver(score_rows, SCORE_ROWS)
+        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+        compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
+        if self.enumerates_sets:
+            compile_driver(score_group_sets, SCORE_GROUP_SETS)
+
+    @property
+    def enumerates_sets(self) -> bool:
+        """Return True if the sets of groups are enumerated."""
+        return self.n_train < self.n_groups - 1 and int(self.nearest.max()) > 1
+
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
+        """Return scores and tails (1, n_rows) and a mask of tied rows; and a mask of open rows."""
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties)
+        found = self._score(lists, lengths, rows)
+        return found, found[1][0] > self.min_tail
+
+    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """Scores and tails, (1, n_rows)."""
+        return self._score(lists, lengths, rows)[:2]
+
+    def _score(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array, Array]:
+        scores = np.zeros(len(rows), object if self.exact else float)
+        if self.n_train == self.n_groups - 1:
+            score = self._score_outside
+        else:
+            score = self._score_sets if self.enumerates_sets else self._score_members
+        tails, tied = score(lists, lengths, rows, scores)
+        return scores[None], tails[None], tied
+
+    def _run(
+        self,
+        function: Kernel,
+        items: Array,
+        values: Array,
+        lengths: Array,
+        rows: Array,
+        *arguments: Any,
+    ) -> None:
+        """Call one of the passes over rows, unjitted in exact mode."""
+        function = as_python(function) if self.exact else function
+        targets = as_objects(rows) if self.exact else rows
+        function(self.kernel, items, values, lengths, targets, self.average_ties, *arguments)
+
+    def _score_outside(
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
+    ) -> tuple[Array, Array]:
+        """Fill in the scores if T holds all samples outside the group; return tails and ties."""
+        size_of = self.size_of[rows]
+        nearest = self.nearest[size_of]
+        items, values = np.empty_like(lists.items), np.empty_like(lists.values)
+        kept = np.empty(len(rows), np.int64)
+        keep_outside(lists.items, lists.values, lengths, rows, self.groups, nearest, items, values, kept)
+        for size in np.unique(size_of):
+            at = np.flatnonzero(size_of == size)
+            part = scores[at]
+            rest = self.labels, self.constraints[size], part, stop_flag()
+            self._run(score_rows, items[at], values[at], kept[at], rows[at], *rest)
+            scores[at] = part
+        tied = np.zeros(len(rows), bool)
+        if not self.exact:
+            mixed = np.empty(len(rows), np.int64)
+            first_mixed_groups(items, values, kept, self.labels, mixed)
+            tied = (mixed >= 0) & (mixed < nearest)
+        return (kept < nearest).astype(float), tied
+
+    def _score_members(
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
+    ) -> tuple[Array, Array]:
+        """Fill in the scores if T is random groups and one sample decides; return tails and ties."""
+        passed, ties = np.empty((2, len(rows)), np.int64)
+        self._run(
+            score_nearest_members,
+            lists.items,
+            lists.values,
+            lengths,
+            rows,
+            self.groups,
+            self.n_groups,
+            self.n_train,
+            self.labels,
+            self.constraints[0],
+            scores,
+            passed,
+            ties,
+        )
+        return self.group_tail[passed], (ties >= 0) & (self.tie_tails[ties] > self.min_tail)
+
+    def _score_sets(
+        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
+    ) -> tuple[Array, Array]:
+        """Fill in the scores if T is random groups and several samples decide; return tails and ties."""
+        tails = np.zeros(len(rows))
+        tie_shares = np.zeros(len(rows), scores.dtype)
+        largest = self.nearest[-1]
+        for nearest, constraints in zip(self.nearest, self.constraints, strict=True):
+            unknown = np.zeros(len(rows), scores.dtype)
+            self._run(
+                score_group_sets,
+                lists.items,
+                lists.values,
+                lengths,
+                rows,
+                self.groups,
+                self.n_groups,
+                self.n_groups - self.n_train,
+                nearest + (nearest < largest),
+                nearest if nearest < largest else 0,
+                self.labels,
+                constraints,
+                scores,
+                unknown,
+                tie_shares,
+            )
+            if nearest == largest:
+                tails[:] = unknown
+        return tails, tie_shares > self.min_tail
+
+
+def group_scorer(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    tol: float,
+    exact: bool = False,
+    kernel: Kernel | None = None,
+    rows: Array | None = None,
+) -> GroupScorer:
+    """The scorer of a design of groups; with another kernel than the variant's, if given.
+
+    With `rows` the design has groups of these samples only.
+
+    Raises
+    ------
+    ValueError
+        If several groups are left out, the rule looks at more than one training sample, and there are too
+        many sets of groups.
+    """
+    kind = cast(GroupTrainingSets, problem.training_sets[0])
+    groups = cast(LeaveGroupsOut, problem.design).codes
+    if rows is not None:
+        of_rows, groups = groups, np.zeros(neighbors.n_items, np.int64)
+        groups[rows] = of_rows
+    n_nearest = problem.nearest(kind)
+    sizes: tuple[int, ...] = (1,)
+    if kind.n_test_groups == 1:
+        sizes = kind.train_sizes
+    nearest = [min(n_nearest, size) for size in sizes]
+    if kind.n_test_groups > 1 and n_nearest > 1:
+        check_n_sets(problem, kind)
+        nearest = sizes_to_score(kind.sizes, kind.n_test_groups, n_nearest)
+        sizes = (*nearest[:-1], kind.most_train)
+    tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
+    kernel = kernel or problem.variant.kernel_for(tasks[0])
+    compile_kernel(kernel, f"variant {problem.variant.name!r}")
+    train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
+    n_groups, n_train = kind.counts[0], kind.n_train[0]
+    tie_tails = fixed_tail(n_groups - 1, n_train, 1)
+    may_miss = np.arange(n_groups) < kind.n_test_groups  # all of them may be test groups
+    scorer = GroupScorer(
+        neighbors,
+        exact_labels(problem) if exact else problem.kernel_labels(),
+        as_python(kernel) if exact else kernel,
+        tuple(problem.constraints(task) for task in tasks),
+        np.array(nearest),
+        np.searchsorted(sizes, train_sizes),
+        groups,
+        n_groups,
+        n_train,
+        may_miss.astype(float) if exact else tie_tails,
+        tie_tails,
+        tol / 2,
+        problem.ties == "random",
+        exact,
+    )
+    if not exact:
+        scorer.compile()
+    return scorer
+
+
+def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
+    """A_x of every sample as Fractions; tied samples are not counted.
+
+    Raises
+    ------
+    ValueError
+        As `group_scorer`, or if the neighbor lists end before the last position that can matter.
+    """
+    scorer = group_scorer(problem, neighbors, 0.0, exact=True)
+    n_items, depth = neighbors.n_items, neighbors.max_depth
+    scores = np.full((1, n_items), None, dtype=object)
+    size = neighbors.rows_at_once(depth)
+    for start in range(0, n_items, size):
+        rows = np.arange(start, min(start + size, n_items))
+        (found, tails, _), _ = scorer(neighbors.search(rows, depth), rows)
+        if tails.any():
+            at = int(rows[np.argmax(tails[0] > 0)])
+            msg = (
+                "exact=True needs all neighbors that can matter, ties included; the list of sample "
+                f"{at} has too few samples of other groups"
+            )
+            raise ValueError(msg)
+        scores[0, rows] = [rational(score, problem, scorer.constraints) for score in found[0]]
+    return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)

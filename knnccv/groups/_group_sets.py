@@ -1,0 +1,170 @@
+"""Scores of rules of several nearest training samples if several whole groups are left out.
+
+The groups left out beside the tested sample's own are a random set. The walk follows the neighbor list; at
+the first sample of a group it branches on whether the group is in the training set. Once the nearest
+training samples are known, the groups not yet met do not matter. So all sets that agree on the groups met
+are one case with their common probability, and the kernel scores one known training set.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+from numba import types
+
+from ..designs import GroupTrainingSets
+from ..driver import DISTANCES, INTEGERS, ITEMS, SCORES, ScoringProblem, fill_group_ends, first_mixed_tie
+from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
+
+MAX_SETS = 20_000
+
+
+@jit
+def score_group_sets(
+    kernel,
+    items,
+    values,
+    lengths,
+    targets,
+    average_ties,
+    groups,
+    n_groups,
+    n_test,
+    n_nearest,
+    size,
+    labels,
+    constraints,
+    out,
+    tails,
+    tie_shares,
+):
+    """Add A_x of every row over the sets of `n_test` groups that hold its own; O(cases * cost of a kernel).
+
+    With `size` 0 the cases are those in which `n_nearest` training samples are listed, with the samples
+    that tie the last; with ``size = n_nearest - 1`` those in which the whole training set has this size.
+    ``tails`` is the probability of the cases in which the list ends too early. The probability of the cases
+    in which listed training samples tie and differ in their labels is added to ``tie_shares``.
+    """
+    unit = constraints.unit
+    depth = items.shape[1]
+    kept = np.empty(depth, labels.classes.dtype)
+    kept_values = np.empty(depth)
+    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
+    UNKNOWN, TRAINS, TESTED = 0, 1, 2
+    fate = np.zeros(n_groups, np.int64)
+    decided = np.empty(n_groups, np.int64)
+    # The state at every group that was put into the training set and may also be left out.
+    at_position, at_kept = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    at_decided, at_left = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    at_probability = np.full(n_groups, unit * 0)
+    for r in range(len(targets)):
+        own_group = groups[targets[r]]
+        length = lengths[r]
+        complete = length == len(groups) - 1
+        score = unit * 0
+        unknown = unit * 0
+        n_decided = n_kept = n_open = position = 0
+        n_left = n_test - 1  # groups still to be left out
+        probability = unit * 1
+        while True:
+            while position < length:
+                if n_kept >= n_nearest and not (
+                    average_ties and values[r, position] == kept_values[n_kept - 1]
+                ):
+                    break
+                group = groups[items[r, position]]
+                if group != own_group:
+                    if fate[group] == UNKNOWN:
+                        others = n_groups - 1 - n_decided
+                        if n_left == 0:
+                            fate[group] = TRAINS
+                        elif n_left == others:
+                            fate[group] = TESTED
+                            n_left -= 1
+                        else:
+                            at_position[n_open], at_kept[n_open] = position, n_kept
+                            at_decided[n_open], at_left[n_open] = n_decided, n_left
+                            at_probability[n_open] = probability
+                            n_open += 1
+                            fate[group] = TRAINS
+                            probability = probability * (others - n_left) / others
+                        decided[n_decided] = group
+                        n_decided += 1
+                    if fate[group] == TRAINS:
+                        kept[n_kept] = int(items[r, position])
+                        kept_values[n_kept] = values[r, position]
+                        n_kept += 1
+                position += 1
+            if n_kept < n_nearest and not complete:
+                unknown += probability
+            elif n_kept == size if size > 0 else n_kept >= n_nearest:
+                if average_ties:
+                    fill_group_ends(kept_values, n_kept, group_end)
+                if first_mixed_tie(kept, kept_values, n_kept, labels) >= 0:
+                    tie_shares[r] += probability
+                order = Order(kept[:n_kept], group_end[:n_kept])
+                score += probability * kernel(order, labels, targets[r], constraints)
+            if n_open == 0:
+                break
+            n_open -= 1
+            group = decided[at_decided[n_open]]
+            for i in range(at_decided[n_open], n_decided):
+                fate[decided[i]] = UNKNOWN
+            n_decided = at_decided[n_open]
+            others = n_groups - 1 - n_decided
+            n_left = at_left[n_open]
+            probability = at_probability[n_open] * n_left / others
+            n_left -= 1
+            fate[group] = TESTED
+            n_decided += 1
+            n_kept = at_kept[n_open]
+            position = at_position[n_open] + 1
+        for i in range(n_decided):
+            fate[decided[i]] = UNKNOWN
+        out[r] += score
+        tails[r] = unknown
+
+
+SCORE_GROUP_SETS = types.void(
+    KERNEL,
+    ITEMS,
+    DISTANCES,
+    INTEGERS,
+    INTEGERS,
+    types.boolean,
+    INTEGERS,
+    types.int64,
+    types.int64,
+    types.int64,
+    types.int64,
+    LABELS,
+    CONSTRAINTS,
+    SCORES,
+    SCORES,
+    SCORES,
+)
+
+
+def sizes_to_score(sizes: tuple[int, ...], n_test: int, n_nearest: int) -> list[int]:
+    """The sizes of training sets below `n_nearest`, ascending, and `n_nearest`."""
+    n_items = sum(sizes)
+    if n_items - sum(sorted(sizes)[-n_test:]) >= n_nearest:
+        return [n_nearest]
+    small = {n_items - sum(test) for test in combinations(sizes, n_test)}
+    return [*sorted(size for size in small if size < n_nearest), n_nearest]
+
+
+def check_n_sets(problem: ScoringProblem, kind: GroupTrainingSets) -> None:
+    """Raise ValueError if there are more sets of groups than are enumerated."""
+    number = kind.number
+    if number > MAX_SETS:
+        shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
+        msg = (
+            f"{problem.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
+            f"training samples (variant {problem.variant.name!r} looks at {problem.nearest(kind)}) are "
+            f"possible for at most {MAX_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
+            "monte_carlo_cv"
+        )
+        raise ValueError(msg)

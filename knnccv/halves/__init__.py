@@ -1,0 +1,37 @@
+"""TODO halves."""
+
+from __future__ import annotations
+
+from ._half_scores import TOLERANCE, depth_for_halves, score_halves, search_block, within_half
+from ._halves import (
+    FEWEST_GROUPS,
+    LEAST_TRAIN_PER_NEIGHBOR,
+    MOST_UNDECIDED,
+    check_request,
+    halves_of,
+    halvings_of,
+    has_grown,
+    uncertain_lists,
+)
+from ._target import HalvesRequest, check_finite, score_range_of, target_of, terms_of
+
+__all__ = [
+    "FEWEST_GROUPS",
+    "LEAST_TRAIN_PER_NEIGHBOR",
+    "MOST_UNDECIDED",
+    "TOLERANCE",
+    "HalvesRequest",
+    "check_finite",
+    "check_request",
+    "depth_for_halves",
+    "halves_of",
+    "halvings_of",
+    "has_grown",
+    "score_halves",
+    "score_range_of",
+    "search_block",
+    "target_of",
+    "terms_of",
+    "uncertain_lists",
+    "within_half",
+]

@@ -1,0 +1,205 @@
+"""From a result to the scores of its halves: checks, halvings, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from .._validation import check_random_state
+from ..designs import LeaveGroupsOut, encode_groups
+from ..driver import Scored, ScoringProblem, class_shares
+from ..inference import (
+    HalfScores,
+    Halvings,
+    check_halvings,
+    draw_halvings,
+    has_one_bound,
+    unequal_errors,
+    unit_deviations,
+)
+from ..neighbors import Neighbors
+from ._half_scores import TOLERANCE, score_halves
+from ._target import HalvesRequest, problem_size, score_range_of
+
+FEWEST_GROUPS = 20
+FEWEST_OF_CLASS = 20
+"""Samples of the smallest class where all classes count alike."""
+NOTEWORTHY = 1e-4
+"""Undecided share of a half's score from which a warning is given."""
+MOST_UNDECIDED = 0.01
+"""Undecided share of a half's score from which there is no standard error: it would be too small."""
+LEAST_TRAIN_PER_NEIGHBOR = 4
+LARGEST_GROWTH = 1.5
+"""A warning is given if one answer varies by this factor more in the halves than in all samples."""
+
+
+def check_request(
+    problem: ScoringProblem, n_halvings: Any, groups: Any, random_state: Any
+) -> HalvesRequest:
+    """Check the arguments of `ScoredHalves.standard_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not allowed.
+    """
+    codes = _groups(problem, groups)
+    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
+    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    rng = check_random_state(random_state)
+    key = None
+    if isinstance(random_state, (int, np.integer)):
+        key = (number, int(random_state), None if groups is None else codes.tobytes())
+    return HalvesRequest(number, codes, rng, key)
+
+
+def halves_of(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    result: Scored,
+    request: HalvesRequest,
+    n_jobs: int | None,
+) -> HalfScores:
+    """Draw and score halves, see `ScoredHalves.standard_error`.
+
+    Raises
+    ------
+    ValueError
+        If halves cannot be scored, or the neighbor lists are much too short for them.
+    """
+    halvings = halvings_of(problem, request)
+    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
+    if undecided > MOST_UNDECIDED:
+        msg = (
+            f"a standard error needs deeper neighbor lists: they end so early that up to {undecided:.2g} "
+            f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
+        )
+        raise ValueError(msg)
+    deviations = unit_deviations(result.per_item, result.weights, request.groups)
+    found = HalfScores(
+        scores,
+        halvings.n_units,
+        halvings.of_groups,
+        train_size,
+        drawn=halvings.digest,
+        n_answers=1 / float(np.square(result.weights).sum()),
+        resolution=TOLERANCE * problem.largest,
+        deviations=deviations,
+    )
+    texts = (
+        *uncertain_lists(neighbors, undecided),
+        *_known_limits(problem, found),
+        *_growth(problem, result.score, found.mean),
+        *(unequal_errors(result.score, deviations) if has_one_bound(score_range_of(problem)) else ()),
+    )
+    return replace(found, warnings=texts)
+
+
+def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
+    """Random halvings for the design of a problem."""
+    stratified = any(kind.stratified for kind in problem.training_sets)
+    return draw_halvings(
+        request.n_halvings,
+        problem_size(problem),
+        request.rng,
+        groups=request.groups,
+        classes=problem.labels.codes if stratified else None,
+    )
+
+
+def _groups(problem: ScoringProblem, groups: Any) -> Any:
+    """The group codes of the samples, or None for samples that are drawn singly."""
+    own = cast(LeaveGroupsOut, problem.design).codes if problem.leaves_groups else None
+    if groups is None:
+        return own
+    if own is not None:
+        msg = "groups cannot be given for LeaveGroupsOut: halves are drawn from its own groups"
+        raise ValueError(msg)
+    codes = encode_groups(groups)[1]
+    if len(codes) != problem_size(problem):
+        msg = (
+            f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
+        )
+        raise ValueError(msg)
+    return codes
+
+
+def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
+    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
+    texts = []
+    if neighbors.approximate:
+        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
+    if undecided > NOTEWORTHY:
+        texts.append(
+            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
+            "half's weight is undecided and counts as a score of 0"
+        )
+    return tuple(texts)
+
+
+def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
+    """Warnings where intervals were found to be unreliable."""
+    texts = []
+    nearest = problem.variant.n_nearest(**problem.parameters)
+    if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
+        texts.append(
+            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
+            "intervals were found to contain the target in 86 to 97 % of the data sets"
+        )
+    smallest = int(min(count for count in problem.labels.counts if count))
+    rare = _rare_class(problem)
+    if rare is not None:
+        texts.append(
+            f"class {rare[0]!r} has {rare[1]} samples, fewer than {FEWEST_OF_CLASS}, and counts more than "
+            "its share of them: the standard error is uncertain"
+        )
+    if problem.average == "class" and smallest < FEWEST_OF_CLASS:
+        texts.append(
+            f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
+            "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
+            "data sets"
+        )
+    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
+        texts.append(
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
+        )
+    return tuple(texts)
+
+
+def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
+    """The smallest class to which target priors give more weight than its samples, if it is small."""
+    if not isinstance(problem.average, Mapping):
+        return None
+    labels = problem.labels
+    shares = class_shares(problem.average, labels)
+    raised = [
+        (int(count), name)
+        for name, count, share in zip(labels.classes.tolist(), labels.counts, shares, strict=True)
+        if count < FEWEST_OF_CLASS and share * len(labels.codes) > int(count)
+    ]
+    return None if not raised else min(raised, key=lambda pair: pair[0])[::-1]
+
+
+def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:
+    """A warning if halves score so much worse that their scatter says little about all samples."""
+    if not has_grown(problem, score, half_score):
+        return ()
+    return (
+        f"halves of the samples score {half_score:.4g}, all of them {score:.4g}: the rule needs more than "
+        "half of the data, and the standard error is probably too large",
+    )
+
+
+def has_grown(problem: ScoringProblem, score: float, half_score: float) -> bool:
+    """Return True if halves score so much worse that their scatter says little about all samples."""
+    limits = score_range_of(problem)
+    if limits is None or has_one_bound(limits):
+        return problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
+    low, high = limits
+    of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))
+    few = (high - low) ** 2 / problem_size(problem)
+    return of_half > LARGEST_GROWTH * of_all + few

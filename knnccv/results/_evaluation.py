@@ -1,0 +1,158 @@
+"""A problem together with the neighbors: computes a result, and further results from the same data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from .._formatting import uncertified
+from .._parallel import ExecutorLike
+from .._typing import Array, Kernel
+from ..designs import LeaveGroupsOut
+from ..driver import (
+    BlockScorer,
+    Computation,
+    Jobs,
+    Sampling,
+    Scores,
+    block_scorer,
+    exact_scores,
+    float_scores,
+    is_exact,
+    kind_weights,
+    no_score,
+    sees_distances,
+    summarize_scores,
+    tested_scores,
+)
+from ..groups import GroupScorer, exact_group_scores, group_scorer
+from ..halves import HalvesRequest, check_finite, check_request, halves_of
+from ..inference import HalfScores
+from ..influence import Influence, influence
+from ..kernel import Variant
+from ..runs import SplitSpread, split_spread
+from ..sampled import sampled_scores
+from ..ties import TieReport, expected_confusion, tie_report
+from ._result import CompleteCV, result_of
+from ._sampled_result import summarize_sampled
+
+
+@dataclass(frozen=True)
+class NeighborEvaluation(Computation):
+    """A computation that can be repeated with other parameters."""
+
+    def again(self, **parameters: Any) -> CompleteCV:
+        """Return the result with other parameters; the neighbors keep their lists."""
+        problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
+        return replace(self._unchanged(), problem=problem).result(keep=True)
+
+    def result(
+        self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
+    ) -> CompleteCV:
+        """Compute the result; with `keep` the neighbors keep their lists."""
+        jobs = Jobs(self.n_jobs, executor, progress)
+        if self.sampling is not None and not is_exact(self.problem, self.sampling.method):
+            return self._sampled(self.sampling, None, keep, jobs)
+        by_distance = sees_distances(self.problem)
+        found = self._scores(keep or by_distance, jobs)
+        if by_distance and np.isnan(found.scores[tested_scores(self.problem)]).any():
+            return self._sampled(self.sampling, found, keep, jobs)
+        linear = type(self.problem.variant).over_kinds is Variant.over_kinds
+        if not linear and self._has_several_kinds():
+            found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))
+        result = result_of(self.problem, summarize_scores(self.problem, found))
+        return uncertified(result) if self.neighbors.approximate else result
+
+    def _sampled(
+        self, sampling: Sampling | None, known: Scores | None, keep: bool, jobs: Jobs
+    ) -> CompleteCV:
+        """The result from drawn training sets, for all samples or for those without a `known` score."""
+        rows = np.arange(self.neighbors.n_items)
+        if known is not None:
+            rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]
+        assert sampling is not None
+        drawn = sampled_scores(self.problem, self.neighbors, sampling, rows, jobs, keep=keep)
+        return summarize_sampled(self.problem, drawn, rows, known)
+
+    def _has_several_kinds(self) -> bool:
+        """Return True if kernels see several kinds of training sets, or one set of groups at a time."""
+        sets_of_groups = self.problem.leaves_groups and cast(LeaveGroupsOut, self.problem.design).p > 1
+        return len(self.problem.training_sets) > 1 or sets_of_groups
+
+    def with_tie_order(self, order: int) -> CompleteCV:
+        """Return the result with tied samples ordered by their single scores, in floating point."""
+        return replace(self._unchanged(), exact=False, tie_order=order).result(keep=True)
+
+    def _unchanged(self) -> NeighborEvaluation:
+        """Return this evaluation for a further question; ValueError if X was changed after the score."""
+        self.neighbors.check_unchanged()
+        return self
+
+    def confusion(self, result: CompleteCV) -> Array:
+        """Return the matrix of `CompleteCV.confusion`, not normalized."""
+        return expected_confusion(self.problem, result, self.exact, self.again)
+
+    def tie_report(self, result: CompleteCV) -> TieReport:
+        """Return the report of `CompleteCV.tie_report`."""
+        return tie_report(self.problem, result, self.with_tie_order)
+
+    def split_std(
+        self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
+    ) -> SplitSpread:
+        """Return the spread of `CompleteCV.split_std`."""
+        check_finite(result)
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        near = self._unchanged().neighbors
+        return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
+
+    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
+        """Return the changes of `CompleteCV.influence`."""
+        check_finite(result)
+        jobs = self.n_jobs if n_jobs is None else n_jobs
+        return influence(result, self.problem, self._unchanged().neighbors, self.tol, jobs)
+
+    def halves_request(
+        self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any
+    ) -> HalvesRequest:
+        """Return the checked arguments of `half_scores`."""
+        check_finite(result)
+        return check_request(self.problem, n_halvings, groups, random_state)
+
+    def half_scores(self, result: CompleteCV, request: HalvesRequest) -> HalfScores:
+        """Return the scores of random halves."""
+        return halves_of(self.problem, self._unchanged().neighbors, result, request, self.n_jobs)
+
+    def _over_kinds(self, scores: Array, jobs: Jobs) -> Array:
+        """The scores, averaged over several kinds of training sets as the variant defines it."""
+        problem = self.problem
+
+        def scores_with(**parameters: Any) -> Array:
+            other = replace(problem, parameters={**problem.parameters, **parameters})
+            return replace(self, problem=other)._scores(True, jobs).scores
+
+        return problem.variant.over_kinds(
+            scores,
+            kind_weights(problem, self.exact),
+            scores_with,
+            problem.values.shape[1],
+            **problem.parameters,
+        )
+
+    def _scores(self, keep: bool, jobs: Jobs) -> Scores:
+        if not self.exact:
+            return float_scores(self, self._scorer(), jobs, keep=keep)
+        if self.problem.leaves_groups:
+            found = exact_group_scores(self.problem, self.neighbors)
+        else:
+            found = exact_scores(self.problem, self.neighbors)
+        # Ties are counted in the lists of the floating-point mode, so that both modes agree.
+        ties = float_scores(self, self._scorer(no_score), Jobs(self.n_jobs), complete=False)
+        return replace(found, tied=ties.tied)
+
+    def _scorer(self, kernel: Kernel | None = None) -> BlockScorer | GroupScorer:
+        """The scorer of the problem; with another kernel than the variant's, if given."""
+        if self.problem.leaves_groups:
+            return group_scorer(self.problem, self.neighbors, self.tol, kernel=kernel)
+        return block_scorer(self.problem, self.neighbors, self.tol, self.tie_order, kernel)

@@ -1,0 +1,419 @@
+"""The result of complete cross-validation."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._formatting import _listed, data_frame, error_line, html_table
+from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
+from .._typing import Array
+from ..driver import Scored
+from ..halves import score_range_of, target_of, terms_of
+from ..inference import HalfScores, ScoredHalves, Terms
+from ..runs import RandomSplits
+from ..ties import check_normalize, normalized
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..driver import ScoringProblem
+    from ..influence import Influence
+    from ..ties import TieReport
+
+
+MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets is computed for display
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompleteCV(Scored, ScoredHalves, RandomSplits):
+    """The exact mean score of a nearest-neighbor rule over all admissible training sets.
+
+    Attributes
+    ----------
+    score : float
+        The mean score: accuracy as a share in [0, 1], or the expected loss if a loss was given.
+    per_item : ndarray of shape (n_items,)
+        A_x, the expected score of every sample when it is tested; NaN for a sample that is never tested.
+    weights : ndarray of shape (n_items,)
+        The weights of the samples; they sum to 1, and ``score`` is the weighted sum of ``per_item``.
+    error_bound : float
+        Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` cannot change the score
+        by more, rounding errors included. 0 in exact mode; infinite if ``certified`` is False.
+    n_train_sets : int
+        Number of different training sets; an exact integer, computed at the first access. A long one is
+        shown as ``3.2e+6018``; ``f"{n:d}"`` has all digits.
+    log10_n_train_sets : float
+        Its decimal logarithm.
+    kinds : tuple of TrainingSets
+        The kinds of training sets of the design; those of `LeaveGroupsOut` count groups.
+    depth : int
+        The largest number of neighbors used for a sample.
+    tied : int
+        Number of tested samples for which tied neighbors that matter have different labels. A tied group
+        matters if, with a probability above ``tol / 2``, too few of the neighbors before it are in the
+        training set to decide. Counted in the lists of the floating-point mode, with ``exact=True`` as
+        well; with ``ties="index"`` these may end within a group.
+    exact : Fraction or None
+        The score as a rational number, in exact mode.
+    per_item_exact : tuple of (Fraction or None), or None
+        ``per_item`` as rational numbers, in exact mode; None for a sample that is never tested.
+    variant, design, ties : str
+        The arguments, as text.
+    average : str or dict
+        The argument.
+    parameters : dict
+        The variant's parameters.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty if there are real targets.
+    labels : ndarray of shape (n_items,), or (n_items, n_outputs)
+        The label of every sample, or its targets.
+    seconds : float
+        Wall time.
+    certified : bool
+        False for approximate neighbors: nearer samples may be missing, so the error has no bound.
+    truncation_bound : float
+        ``error_bound`` under the assumption that the listed neighbors are correct: rounding, and lists that
+        end too early. Equal to ``error_bound`` where ``certified`` is True.
+    measure : str
+        The name of the score: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
+    """
+
+    variant: str = ""
+    design: str = ""
+    ties: str = "index"
+    average: Any = "pooled"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    classes: Array = field(default_factory=lambda: np.empty(0))
+    labels: Array = field(default_factory=lambda: np.empty(0))
+    seconds: float = 0.0
+    certified: bool = True
+    measure: str = "score"
+    _evaluation: ClassVar[Any] = None  # for `confusion` and the like; set by complete_cv
+
+    @functools.cached_property
+    def n_train_sets(self) -> int:
+        """Number of different training sets (takes a second for a million samples)."""
+        return TrainingSetCount(sum(kind.number for kind in self.kinds))
+
+    @property
+    def log10_n_train_sets(self) -> float:
+        """Decimal logarithm of `n_train_sets`; fast for any number of samples."""
+        logs = [kind.log10_number for kind in self.kinds]
+        largest = max(logs)
+        if largest < MAX_EXACT_LOG:
+            return math.log10(self.n_train_sets)
+        return largest + math.log10(sum(10 ** (value - largest) for value in logs))
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        exact = f", exactly {_short(self.exact)}" if self.exact is not None else ""
+        return (
+            f"<CompleteCV {self.score:.6g}{exact}: {self.variant}{_listed(self.parameters)} over "
+            f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
+            f"{len(self.per_item)} samples, {error_line(self)}, {self.tied} samples tied "
+            f"(ties={self.ties!r})>"
+        )
+
+    def _magnitude(self) -> str:
+        """`magnitude` of the number; a number of too many digits is not computed."""
+        log = self.log10_n_train_sets
+        return magnitude(self.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the data."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_evaluation", "_confusion", "_halves")
+        }
+
+    def per_class(self) -> dict[Any, float]:
+        """Mean score of the samples of every class.
+
+        Returns
+        -------
+        dict
+            Every label, in sorted order, with the mean score of its samples; for accuracy this is the
+            recall. NaN for a class that is never tested.
+
+        Raises
+        ------
+        ValueError
+            If there are no classes (regression).
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> result = complete_cv(wine.X, wine.y, "nn", Subsample(89))
+        >>> {label: round(score, 3) for label, score in result.per_class().items()}
+        {1: 0.86, 2: 0.709, 3: 0.547}
+        """
+        if not len(self.classes):
+            msg = f"variant {self.variant!r} has real targets, no classes"
+            raise ValueError(msg)
+        codes = np.unique(self.labels, return_inverse=True)[1].reshape(-1)
+        weights = np.bincount(codes, self.weights, len(self.classes))
+        sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0))
+        means = np.full(len(self.classes), np.nan)
+        np.divide(sums, weights, out=means, where=weights > 0)
+        is_date = self.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
+        names = list(self.classes) if is_date else self.classes.tolist()
+        return dict(zip(names, means.tolist(), strict=True))
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of `per_class` over the classes that are tested: the mean recall.
+
+        It equals the score under ``average="class"``, unless folds differ in size: samples are then
+        weighted over the folds as `average` says.
+
+        Raises
+        ------
+        ValueError
+            If the score is not an accuracy: with a loss, for "rank", "confidence", "regression", and for
+            other rules whose measure is not accuracy.
+        """
+        if self.measure not in ("accuracy", "balanced accuracy", "accuracy at given class shares"):
+            mean = (
+                '; for the mean over the classes take complete_cv(..., average="class").score, or the mean '
+                "of per_class()"
+            )
+            msg = f"there is no balanced accuracy, since the score is: {self.measure}"
+            msg += mean if len(self.classes) else ""
+            raise ValueError(msg)
+        tested = [score for score in self.per_class().values() if not math.isnan(score)]
+        return math.fsum(tested) / len(tested)
+
+    def confusion(self, normalize: str | None = None) -> Array:
+        """Expected confusion matrix: how often each class is predicted for the samples of each class.
+
+        Computed at the first call, from the data, to which the result refers until it is pickled or copied.
+        This takes a run of `complete_cv` for each class; with two classes none, or one if there is a loss.
+        Later calls, with another `normalize` as well, use the same matrix.
+
+        Parameters
+        ----------
+        normalize : {None, "true", "pred", "all"}, default None
+            Scale rows ("true"), columns ("pred") or the whole matrix ("all") to sum 1, as scikit-learn's
+            ``confusion_matrix`` does. A row or column without any weight is then NaN. Unlike there, None
+            gives shares, not counts; it differs from "all" only if neighbor lists end too early.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Rows: true class, columns: predicted class, in the order of ``classes``. Without `normalize` an
+            entry is the share of all weight, so that the diagonal sums to the accuracy, and the matrix
+            times the loss to the expected loss. The sum is 1, or less if neighbor lists end too early.
+            Fractions (dtype object) in exact mode.
+
+        Raises
+        ------
+        ValueError
+            If the rule predicts no class (it takes no `loss`), or the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import StratifiedSubsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> result = complete_cv(wine.X, wine.y, "knn", StratifiedSubsample(0.5))
+        >>> result.confusion(normalize="true").round(3)
+        array([[0.905, 0.024, 0.07 ],
+               [0.071, 0.668, 0.26 ],
+               [0.122, 0.39 , 0.488]])
+        """
+        check_normalize(normalize)
+        return normalized(self._confusion, normalize)
+
+    @functools.cached_property
+    def _confusion(self) -> Array:
+        matrix: Array = self._reference().confusion(self)
+        return matrix
+
+    def tie_report(self) -> TieReport:
+        """Number of samples with ties that matter, and the range of scores that they allow.
+
+        Computed at every call, from the data, to which the result refers until it is pickled or copied.
+        This takes two runs of `complete_cv`.
+
+        Returns
+        -------
+        TieReport
+
+        Raises
+        ------
+        ValueError
+            For `LeaveGroupsOut`, or if the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> X = [[0], [1], [1], [2], [2], [3]]
+        >>> report = complete_cv(X, [0, 0, 1, 1, 1, 0], "nn", Subsample(4)).tie_report()
+        >>> report.n_tied, round(report.lowest, 3), round(report.score, 3), round(report.highest, 3)
+        (5, 0.3, 0.406, 0.533)
+        """
+        report: TieReport = self._reference().tie_report(self)
+        return report
+
+    @functools.cached_property
+    def bias2(self) -> Array:
+        """Regression: squared bias of every sample, ndarray of shape (n_items,).
+
+        The squared difference of the mean prediction, `prediction`, and the sample's targets. The sum of
+        `bias2` and `variance` is ``per_item``. All three are means over the training sets that test the
+        sample, with equal weights, or where folds differ in size, weighted as `average` says. Computed at
+        the first access, from the data; a copied or unpickled result has no data and raises ValueError.
+        """
+        return self._part("bias2").per_item
+
+    @functools.cached_property
+    def variance(self) -> Array:
+        """Regression: variance of every sample's prediction, ndarray of shape (n_items,); see `bias2`."""
+        return self._part("variance").per_item
+
+    @functools.cached_property
+    def prediction(self) -> Array:
+        """Regression: mean prediction over the training sets; in the shape of the targets."""
+        outputs = range(1 if self.labels.ndim == 1 else self.labels.shape[1])
+        columns = [self._part("prediction", output).per_item for output in outputs]
+        return columns[0] if self.labels.ndim == 1 else np.column_stack(columns)
+
+    def influence(self, n_jobs: int | None = None) -> Influence:
+        """How the score changes without each sample: an `Influence`, computed at every call.
+
+        Parameters
+        ----------
+        n_jobs : int, optional
+            Number of threads, -1 for all processors; by default that of `complete_cv`.
+
+        Raises
+        ------
+        ValueError
+            If the design or the rule is impossible without some sample, or a class with target priors is
+            then not tested; if several groups are left out, the score is no mean (regression's variance),
+            or the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import Subsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
+        array([110,  98, 112])
+        """
+        found: Influence = self._reference().influence(self, n_jobs)
+        return found
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `knnccv.compare`."""
+        return terms_of(self._reference().problem, self.weights, self.error_bound)
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        evaluation = self._reference()
+        request = evaluation.halves_request(self, n_halvings, groups, random_state)
+        return self._kept_halves(request.key, lambda: evaluation.half_scores(self, request))
+
+    def target_in_words(self) -> str:
+        """What the score estimates."""
+        return target_of(self._reference().problem)
+
+    def score_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest score of one classification, or None."""
+        return score_range_of(self._reference().problem)
+
+    def _part(self, part: str, output: int = 0) -> CompleteCV:
+        if "part" not in self.parameters:
+            msg = f"variant {self.variant!r} does not predict numbers; only 'regression' has {part}"
+            raise ValueError(msg)
+        return self._again(part=part, output=output)
+
+    def _again(self, **parameters: Any) -> CompleteCV:
+        """The result of the same problem with other parameters."""
+        found: CompleteCV = self._reference().again(**parameters)
+        return found
+
+    def _reference(self) -> Any:
+        """The evaluation that made this result; ValueError for a copy."""
+        if self._evaluation is None:
+            msg = (
+                "this needs the data, which a copied or pickled result does not contain; call complete_cv "
+                "again, or compute this before copying"
+            )
+            raise ValueError(msg)
+        return self._evaluation
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per sample: label, score and weight, as a pandas DataFrame.
+
+        Several targets have a column each: label_0, label_1, …
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        labels = {"label": self.labels}
+        if self.labels.ndim == 2:
+            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
+        frame = data_frame({**labels, "score": self.per_item, "weight": self.weights})
+        frame.index.name = "item"
+        return frame
+
+    def _repr_html_(self) -> str:
+        """Return the score, what it means and how sure it is as a small table, for notebooks."""
+        found: Any = self  # perhaps a `SampledCV`
+        error = getattr(self, "std_error", None)
+        measured = error_line(self) if error is None else f"standard error {error:.2g} (luck of the draws)"
+        drawn = "" if error is None else f", {found.n_draws} drawn for each sample"
+        number = self._magnitude() if self.kinds else "unknown"
+        rows = [
+            (self.measure, f"{self.score:.6g}"),
+            ("error", measured),
+            ("rule", f"{self.variant}{_listed(self.parameters)}"),
+            ("design", self.design),
+            ("training sets", f"{number}{drawn}"),
+            ("samples", f"{len(self.per_item)}, {self.tied} tied (ties={self.ties!r})"),
+        ]
+        return html_table(type(self).__name__, rows)
+
+
+def _short(value: Fraction) -> str:
+    if value.numerator.bit_length() + value.denominator.bit_length() > 200:
+        return (
+            f"a fraction of {n_digits(abs(value.numerator) or 1)} by {n_digits(value.denominator)} digits"
+        )
+    return str(value)
+
+
+def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:
+    """The result of a problem."""
+    return CompleteCV(**vars(found), **described(problem))
+
+
+def described(problem: ScoringProblem) -> dict[str, Any]:
+    """The fields of a result that tell its problem."""
+    return {
+        "variant": problem.variant.name,
+        "design": repr(problem.design),
+        "ties": problem.ties,
+        "average": problem.average,
+        "parameters": problem.parameters,
+        "measure": problem.measure,
+        "classes": problem.labels.classes if problem.variant.target == "classes" else np.empty(0),
+        "labels": problem.targets,
+    }

@@ -1,0 +1,173 @@
+"""The score of every sample if one sample of its neighbor list decides, and passes over blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from .._parallel import for_each
+from .._typing import Array
+from ..designs import StratifiedKFold, StratifiedSubsample
+from ..driver import Scored, ScoringProblem, Step, part_of, unserved, usable_lengths
+from ..kernel import (
+    CONSTRAINTS,
+    KERNEL,
+    LABELS,
+    Labels,
+    Order,
+    compile_driver,
+    jit,
+)
+from ..neighbors import NeighborLists, Neighbors
+from ._trials import known_task
+
+ROWS = 256
+ROUNDED = 1e-14
+"""Differences of a score from a mean that rounding may cause, as a share of the largest score."""
+STRATA = (StratifiedSubsample, StratifiedKFold)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The lists of all samples, and the score of each if one sample of its list decides, less a mean.
+
+    ``scores`` (n_items, depth) are multiplied by the class weights where the design is not stratified;
+    ``largest`` bounds their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied
+    samples that hardly matter.
+    """
+
+    lists: NeighborLists
+    scores: Array
+    largest: float
+    unsure: float
+    mean: float = 0.0
+
+    @property
+    def vanish(self) -> bool:
+        """Return True if the lists are complete and all scores are 0: no run differs from another."""
+        return bool((self.lists.lengths == len(self.scores) - 1).all() and not self.scores.any())
+
+
+@jit
+def score_alone(kernel, items, lengths, first, last, usable, labels, constraints, out):
+    """Scores of the rows ``first .. last - 1`` where one sample of their list decides; by a known T."""
+    one, end = np.empty(1, np.int64), np.ones(1, np.int64)
+    for r in range(first, last):
+        for i in range(lengths[r]):
+            if usable[labels.classes[items[r, i]]]:
+                one[0] = items[r, i]
+                out[r, i] = kernel(Order(one, end), labels, r, constraints)
+
+
+SCORE_ALONE = types.void(
+    KERNEL,
+    types.Array(types.int32, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.int64,
+    types.int64,
+    types.Array(types.boolean, 1, "C"),
+    LABELS,
+    CONSTRAINTS,
+    types.Array(types.float64, 2, "C"),
+)
+
+
+def alone_scores(
+    problem: ScoringProblem,
+    lists: NeighborLists,
+    neighbors: Neighbors,
+    result: Scored,
+    tol: float,
+    by_class: Array,
+    equal: bool,
+    n_jobs: int | None,
+) -> Alone:
+    """The scores where one sample decides; less a mean, if this moves all runs alike."""
+    lists.lengths = usable_lengths(lists, neighbors, average_ties=False)
+    labels, codes = problem.kernel_labels(), problem.labels.codes
+    scores = np.zeros(lists.items.shape)
+    known = np.zeros(len(problem.labels.classes), bool)
+    for kind in problem.training_sets:
+        task = known_task(problem, kind)
+        usable = np.array(kind.n_train) > 0 if kind.stratified else np.ones(len(known), bool)
+        for step in part_of(problem, task).steps:
+            step.compiled()
+            _score_lists(lists, step, usable & ~known, labels, scores, n_jobs)
+            if not len(unserved(scores)):
+                break
+        known |= usable
+    unsure = (
+        4 * tol * problem.largest**2 if problem.ties == "random" and _tied_scores(lists, scores) else 0.0
+    )
+    largest = problem.largest
+    if not equal:
+        return Alone(lists, scores * by_class[codes][:, None], largest, unsure, result.score)
+    means = np.full(len(known), result.score)
+    if isinstance(problem.design, STRATA):
+        tested = result.weights > 0
+        sums = np.bincount(codes[tested], result.per_item[tested], len(known))
+        means = sums / np.maximum(np.bincount(codes[tested], minlength=len(known)), 1)
+    largest += float(np.abs(means).max())
+    scores -= means[codes][:, None]
+    scores[np.abs(scores) <= ROUNDED * largest] = 0.0
+    return Alone(lists, scores, largest, unsure)
+
+
+def _score_lists(
+    lists: NeighborLists,
+    step: Step,
+    usable: Array,
+    labels: Labels,
+    out: Array,
+    n_jobs: int | None,
+) -> None:
+    compile_driver(score_alone, SCORE_ALONE)
+
+    def fill(first: int, last: int) -> None:
+        score_alone(
+            step.kernel, lists.items, lists.lengths, first, last, usable, labels, step.constraints, out
+        )
+
+    over_blocks(fill, len(lists.items), ROWS, n_jobs)
+
+
+def _tied_scores(lists: NeighborLists, scores: Array) -> bool:
+    """Return True if the lists hold tied samples of different scores."""
+    equal = lists.values[:, 1:] == lists.values[:, :-1]
+    equal &= np.arange(1, scores.shape[1]) < lists.lengths[:, None]
+    return bool((equal & (scores[:, 1:] != scores[:, :-1])).any())
+
+
+def all_lists(neighbors: Neighbors, depth: int, n_jobs: int | None) -> NeighborLists:
+    """The lists of all samples; kept by the neighbors, if they keep any."""
+    cache = neighbors.room(depth)
+    neighbors.search_all(depth, n_jobs=n_jobs)
+    lists = NeighborLists.empty(neighbors.n_items, depth) if cache is None else cache
+    rows, size = (
+        neighbors.visiting_order(np.arange(neighbors.n_items), depth),
+        neighbors.rows_at_once(depth),
+    )
+
+    def fill(block: Array) -> None:
+        lists.put(block, neighbors.search(block, depth))
+
+    for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], n_jobs)
+    if cache is not None:
+        neighbors.store(cache)
+    return lists.cut(slice(None), depth)
+
+
+def over_blocks(work: Callable[[int, int], Any], n_rows: int, size: int, n_jobs: int | None) -> list[Any]:
+    """``work(first, last)`` for blocks of rows in threads; the results in the order of the blocks."""
+    starts = list(range(0, n_rows, size))
+    found: list[Any] = [None] * len(starts)
+
+    def one(at: int) -> None:
+        found[at] = work(starts[at], min(starts[at] + size, n_rows))
+
+    for_each(one, range(len(starts)), n_jobs)
+    return found

@@ -1,0 +1,102 @@
+"""The result of `CompleteCV.tie_report`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._formatting import bound_text, html_table
+from .._typing import Array
+from ..driver import Scored, ScoringProblem
+
+LOW, HIGH = -1, 1
+
+
+@dataclass(frozen=True, eq=False)
+class TieReport:
+    """The range of scores that the order of tied samples allows; from `CompleteCV.tie_report`.
+
+    Attributes
+    ----------
+    n_items, n_tied : int
+        Number of samples, and of those with tied neighbors of different labels.
+    score : float
+        The score under the tie rule of the result.
+    lowest, highest : float
+        Means of the lowest and the highest score found for every sample. Each tied group is ordered by the
+        score that each of its samples would give if it alone decided, lowest or highest first.
+    exact_range : bool
+        Whether no order gives a lower or a higher score. True for one nearest neighbor, votes of two
+        classes, "rank" and the confidence's share; for votes of several classes other orders may exceed the
+        range.
+    per_item, per_item_lowest, per_item_highest : ndarray of shape (n_items,)
+        The three scores of every sample.
+    error_bound : float
+        Certified bound of the error of each of the three scores, as in `CompleteCV`. Infinite for
+        approximate neighbors.
+    measure : str
+        The name of the score.
+    """
+
+    n_items: int
+    n_tied: int
+    score: float
+    lowest: float
+    highest: float
+    exact_range: bool
+    per_item: Array = field(repr=False)
+    per_item_lowest: Array = field(repr=False)
+    per_item_highest: Array = field(repr=False)
+    error_bound: float = 0.0
+    measure: str = "score"
+
+    def _repr_html_(self) -> str:
+        """Return the range of scores as a small table, for notebooks."""
+        range_ = "no order is outside" if self.exact_range else "other orders may exceed it"
+        rows = [
+            ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
+            ("score", f"{self.score:.6g}"),
+            ("range over orders of the ties", f"{self.lowest:.6g} to {self.highest:.6g} ({range_})"),
+            ("error", f"at most {bound_text(self.error_bound)}"),
+        ]
+        return html_table(f"Ties: {self.measure}", rows)
+
+
+def tie_report(
+    problem: ScoringProblem, result: Scored, with_tie_order: Callable[[int], Scored]
+) -> TieReport:
+    """Return the report of `CompleteCV.tie_report`.
+
+    ``with_tie_order(order)`` computes the result with tied samples in the order of their single scores.
+
+    Raises
+    ------
+    ValueError
+        For `LeaveGroupsOut`, whose ties are between groups.
+    """
+    if problem.leaves_groups:
+        msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
+        raise ValueError(msg)
+    low, high = (with_tie_order(order) for order in (LOW, HIGH))
+    # Where the range is not exact, the score itself may lie outside the two orders.
+    scores = np.array([low.per_item, result.per_item, high.per_item])
+    lowest, highest = scores.min(axis=0), scores.max(axis=0)
+    tested = result.weights > 0
+    weights = result.weights[tested]
+    n_classes = len(problem.labels.classes)
+    return TieReport(
+        n_items=len(result.per_item),
+        n_tied=result.tied,
+        score=result.score,
+        lowest=math.fsum(weights * lowest[tested]),
+        highest=math.fsum(weights * highest[tested]),
+        exact_range=problem.variant.range_is_exact(n_classes, **problem.parameters),
+        per_item=result.per_item,
+        per_item_lowest=lowest,
+        per_item_highest=highest,
+        error_bound=max(result.error_bound, low.error_bound, high.error_bound),
+        measure=problem.measure,
+    )
