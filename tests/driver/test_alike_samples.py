@@ -40,9 +40,9 @@ def scored(monkeypatch):
     rows = []
     call = _scores.BlockScorer.__call__
 
-    def spied(self, block, depth, keep_lists):
+    def spied(self, lists, block):
         rows.extend(block.tolist())
-        return call(self, block, depth, keep_lists)
+        return call(self, lists, block)
 
     monkeypatch.setattr(_scores.BlockScorer, "__call__", spied)
     return rows

@@ -222,5 +222,6 @@ def test_the_compiler_is_not_timed(monkeypatch):
             now[0] += 20.0
 
     monkeypatch.setattr(_forecast.time, "thread_time", lambda: now[0])
-    plan = SimpleNamespace(kinds=(SimpleNamespace(kernel=kernel),), scores=scores)
+    part = SimpleNamespace(steps=(SimpleNamespace(kernel=kernel),))
+    plan = SimpleNamespace(parts=(part,), scores_and_tails=scores)
     assert _forecast._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)
