@@ -1,10 +1,26 @@
-"""TODO driver."""
+"""The driver: from neighbors, a rule and a design to the exact mean score.
+
+The driver names no variant. For each block of samples it gets the neighbor lists and calls the rule's
+kernels. Every sample's A_x is computed independently, and the samples are summed in their order, so that
+the result depends neither on the threads nor on the blocks, to the last bit.
+
+- `_problem` checks labels, rule, design, ties and average; `_method` chooses between exact kernels and
+  drawn training sets.
+- `_deepen` finds the first depth and the samples that share a score, and has the one loop: search a block,
+  work on it, and again with deeper lists where they were too short.
+- `_scores` is the work for exact scores: `_part` has the kernels, a chain for each kind of training sets,
+  and `_rows` the compiled passes over the rows of a block, with the tie rule.
+- `_exact` runs the kernels' source on rational numbers.
+- `_summary` turns the samples' scores into the mean and its error bound.
+- `_forecast` warns of problems that take long.
+
+What else is asked of a problem is in packages above: `groups`, `sampled`, `halves`, `influence`, `runs`,
+`ties`; and `results` has `complete_cv`.
+"""
 
 from __future__ import annotations
 
-from ._alike_samples import alike_samples, one_of_alike
-from ._deepen import Jobs, deepen
-from ._depth import first_depth
+from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
 from ._exact import as_objects, exact_labels, exact_scores, rational
 from ._forecast import (
     HARD,
@@ -30,8 +46,18 @@ from ._method import (
     tested_scores,
 )
 from ._part import Block, Part, Step, known_set_part, part_of, unserved
-from ._priors import AVERAGES, by_class, check_labels_of, class_shares
-from ._problem import TIES, ScoringProblem, check_tested, is_accuracy, validate_problem, weights_of
+from ._problem import (
+    AVERAGES,
+    TIES,
+    ScoringProblem,
+    by_class,
+    check_labels_of,
+    check_tested,
+    class_shares,
+    is_accuracy,
+    validate_problem,
+    weights_of,
+)
 from ._rows import (
     DISTANCES,
     FIRST_MIXED_GROUPS,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._parallel import ExecutorLike, WorkerPool
 from .._typing import Array
-from ..neighbors import NeighborLists, Neighbors
+from ..neighbors import NeighborLists, Neighbors, distinct_rows
+from ..sampling import fixed_tail
+from ._problem import ScoringProblem
 
 
 class Jobs(NamedTuple):
@@ -119,3 +122,63 @@ def deepen(
             rows = np.sort(np.concatenate(left))
             depth = min(2 * depth, neighbors.max_depth)
     return deepest
+
+
+def first_depth(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    tol: float,
+    tails: tuple[Array | None, ...] | None = None,
+) -> int:
+    """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
+
+    For groups it is twice the depth that suffices if they are not clustered.
+
+    `tails` are the `fixed_tail` of the training sets, where they are known.
+    """
+    depth = 1
+    for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
+        if tail is None:
+            tail = fixed_tail(kind.n_available, kind.least_train or kind.most_train, problem.nearest(kind))
+        enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
+        depth = max(depth, 2 * enough if problem.leaves_groups else enough)
+    # One more position shows whether a tied group continues beyond the list.
+    return min(depth + (problem.ties == "random"), neighbors.max_depth)
+
+
+def alike_samples(problem: ScoringProblem, neighbors: Neighbors) -> Array | None:
+    """The sample whose score serves for each sample, int64 (n_items,); None if every sample needs its own.
+
+    A kernel is given the neighbors in order, the tied groups, and the tested sample's target. Let A and B
+    be samples with equal features and equal targets. For every other sample the distance from A is that
+    from B, to the last bit, since it is computed from equal numbers. A is not its own neighbor but B's, and
+    B is A's, in a tied group of the same distance and with the same target. So the two lists have the same
+    tied groups, with the same numbers of every target in them, and averaged over all orders of tied samples
+    the scores are equal. Only the order within a tied group, in which the kernel adds, may differ: the
+    scores that separate computations would give differ by roundings, which the error bound covers. The
+    shares that a list leaves undecided are equal as well: it is cut before a tied group, never in one.
+
+    In the order of the rows (``ties="index"``) a sample's place among its copies matters, and in designs
+    that leave out groups its group does; there every sample has its own score.
+    """
+    if problem.ties != "random" or problem.leaves_groups:
+        return None
+    distinct = neighbors.distinct_rows()
+    if distinct is None:
+        return None
+    parts = np.column_stack([distinct, problem.labels.codes])
+    if problem.values.size:
+        parts = np.column_stack([parts, np.ascontiguousarray(problem.values).view(np.int64)])
+    alike = distinct_rows(parts, fewest_copies=2)
+    if alike is None:
+        return None
+    first = np.unique(alike, return_index=True)[1]
+    return np.asarray(first[alike], dtype=np.int64)
+
+
+def one_of_alike(problem: ScoringProblem, neighbors: Neighbors) -> tuple[Array, Array]:
+    """Samples of which one is in every set of `alike_samples`, and the size of the set for every sample."""
+    alike = alike_samples(problem, neighbors)
+    if alike is None:
+        return np.arange(neighbors.n_items), np.ones(neighbors.n_items, np.int64)
+    return np.unique(alike), np.bincount(alike, minlength=neighbors.n_items)

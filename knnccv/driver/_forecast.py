@@ -27,8 +27,7 @@ import numpy as np
 from .._parallel import aside
 from .._typing import Array
 from ..designs import StratifiedKFold
-from ._deepen import deepen
-from ._depth import first_depth
+from ._deepen import deepen, first_depth
 
 if TYPE_CHECKING:
     from ..neighbors import NeighborLists, Neighbors

@@ -1,4 +1,4 @@
-"""The scoring problem: labels, rule, design and tie rule, checked before anything is computed."""
+"""The scoring problem: labels, rule, design, tie rule and average, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Rational
 from typing import Any
 
 import numpy as np
 
 from .._labels import EncodedLabels, as_targets, encode_labels, single_class
 from .._typing import Array
-from .._validation import check_choice, check_integer
+from .._validation import check_choice, check_integer, check_real
 from ..designs import (
     Design,
     GroupTrainingSets,
@@ -25,7 +25,6 @@ from ..designs import (
 )
 from ..kernel import Constraints, Labels, Task, Variant, constraints_for, distance_kernels
 from ..variants import get_variant
-from ._priors import check_average, check_labels_of, class_shares
 
 TIES = ("index", "random")
 
@@ -289,3 +288,76 @@ def weights_of(
         tuple(weight(kind, share, c) for c, share in enumerate(row))
         for kind, row in zip(kinds, shares, strict=True)
     )
+
+
+AVERAGES = ("pooled", "item", "class")
+SLACK = Fraction(1, 10**9)
+"""By how much shares may miss a sum of 1, as decimals of 1/3 do."""
+
+
+def check_average(average: Any) -> str | dict[Any, Any]:
+    """The average, a mapping as a dictionary: the caller may change the original.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is neither a known word nor a mapping of labels to positive shares with sum 1.
+    """
+    if not isinstance(average, Mapping):
+        if not isinstance(average, str) or average not in AVERAGES:
+            words = ", ".join(map(repr, AVERAGES))
+            msg = f"average must be one of {words}, or a mapping of label to share, got {average!r}"
+            raise ValueError(msg)
+        check_choice("average", average, AVERAGES)
+        return average
+    for label, share in average.items():
+        value = Fraction(share) if isinstance(share, Rational) else check_real(f"average[{label!r}]", share)
+        if not 0 < value <= 1:
+            msg = (
+                f"average[{label!r}] must be a share in (0, 1], got {share}; every class needs a positive "
+                "share (per_class() has the scores of single classes)"
+            )
+            raise ValueError(msg)
+    total = sum(map(_exactly, average.values()), Fraction(0))
+    if abs(total - 1) > SLACK:
+        msg = (
+            f"the shares of average must sum to 1, got {float(total):.10g} for {dict(average)}; "
+            "every class needs one"
+        )
+        raise ValueError(msg)
+    return dict(average)
+
+
+def check_labels_of(average: Any, labels: EncodedLabels, has_classes: bool, rule: str) -> None:
+    """Raise ValueError if a mapping does not name every class, and no other."""
+    if not isinstance(average, Mapping):
+        return
+    if not has_classes:
+        msg = f"variant {rule!r} has real targets, no classes; got average={average!r}"
+        raise ValueError(msg)
+    keys = list(labels.classes)  # NumPy's scalars equal Python's, and keep dates
+    missing = [name for name, key in zip(labels.classes.tolist(), keys, strict=True) if key not in average]
+    known = set(keys)
+    unknown = [name for name in average if name not in known]
+    if missing or unknown:
+        msg = f"average must name every class and no other: missing {missing}, unknown {unknown}"
+        raise ValueError(msg)
+
+
+def class_shares(average: Any, labels: EncodedLabels) -> list[Fraction]:
+    """The wanted share of every class: that of a mapping, or the same for all."""
+    if isinstance(average, Mapping):
+        return [_exactly(average[label]) for label in labels.classes]
+    return [Fraction(1)] * len(labels.classes)
+
+
+def by_class(average: Any) -> bool:
+    """Return True if the weights of the classes do not depend on their numbers of samples."""
+    return isinstance(average, Mapping) or average == "class"
+
+
+def _exactly(share: Any) -> Fraction:
+    """The share as it is written: 0.9 is 9/10, also in single precision."""
+    if isinstance(share, Rational):
+        return Fraction(share)
+    return Fraction(repr(share) if type(share) is float else np.format_float_scientific(share))

@@ -11,9 +11,7 @@ from .._typing import Array, Kernel
 from ..kernel import Constraints, Labels, Task, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
-from ._alike_samples import alike_samples
-from ._deepen import Jobs, deepen
-from ._depth import first_depth
+from ._deepen import Jobs, alike_samples, deepen, first_depth
 from ._forecast import HARD, announce_scores, hardest, may_be_long
 from ._method import Computation, check_complete, needs_all
 from ._part import Block, Part, Step, parts_of

@@ -1,4 +1,10 @@
-"""TODO results."""
+"""`complete_cv` and its results.
+
+- `_complete_cv` is the public function.
+- `_evaluation` combines the problem with the neighbors: it computes a result, and answers further questions
+  from the same data by the packages below.
+- `_result` is `CompleteCV`, and `_sampled_result` the `SampledCV` of drawn training sets.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from knnccv import KFold, LeaveGroupsOut, Neighbors, StratifiedKFold, Subsample, complete_cv
 from knnccv.driver import _scores
-from knnccv.driver._alike_samples import alike_samples
+from knnccv.driver._deepen import alike_samples
 from knnccv.driver._problem import validate_problem
 from knnccv.hvdm import HEOM
 from knnccv.neighbors import distinct_rows
