@@ -50,11 +50,6 @@ class Kind:
     fixed_tail: Array | None
     untested: Array
 
-    def compile(self) -> None:
-        """Compile what `tails` calls."""
-        if self.fixed_tail is None:
-            compile_driver(stratified_tails, STRATIFIED_TAILS)
-
     def up_to(self, depth: int) -> Kind:
         """The same for lists up to this depth, without tails that they do not reach."""
         return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
@@ -65,7 +60,8 @@ class Kind:
             known: Array = self.fixed_tail[lengths]
             return known
         tails = np.empty(len(rows))
-        stratified_tails(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)  # joint kernels fill in most tails
+        fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
 
     def ties_that_matter(
@@ -116,8 +112,6 @@ class BlockScorer:
             if part.kinds.stop > begun:
                 part.compile()
                 begun = part.kinds.stop
-        for kind in self.kinds:
-            kind.compile()
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
 
     @property

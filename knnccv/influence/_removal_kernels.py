@@ -59,7 +59,6 @@ class RemovalKernels:
 
     def compile(self) -> None:
         """Compile what is called first."""
-        self.kind.compile()
         if self.at_once is not None:
             compile_removal_kernel(self.at_once[0])
         else:
