@@ -14,6 +14,7 @@ from .._typing import Array, Kernel
 from ..kernel import (
     BY_DISTANCE,
     JOINT,
+    LANES,
     Constraints,
     Labels,
     Link,
@@ -25,7 +26,6 @@ from ..kernel import (
     compile_kernel,
     constraints_for,
 )
-from ..kernel.simd import LANES
 from ..neighbors import NeighborLists
 from ._problem import ScoringProblem
 from ._rows import (

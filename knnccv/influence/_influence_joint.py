@@ -24,6 +24,7 @@ from ..kernel import (
     JOINT,
     JOINT_KERNEL,
     LABELS,
+    LANES,
     Constraints,
     Labels,
     Order,
@@ -37,7 +38,6 @@ from ..kernel import (
     jit,
     removals_of,
 )
-from ..kernel.simd import LANES
 from ..neighbors import NeighborLists
 from ._influence_rows import CHANGES_AT_ONCE, changes_at_once, earlier_alike
 from ._reduced import ReducedProblem

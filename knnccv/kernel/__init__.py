@@ -62,6 +62,7 @@ from ._variant import distance_kernels as distance_kernels
 from ._variant import is_blind as is_blind
 from ._variant import profile_of as profile_of
 from ._variant import removals_of as removals_of
+from .simd import LANES as LANES
 
 compiled = compile_driver  # the former public name
 

@@ -50,7 +50,7 @@ def test_references_that_lead_nowhere_are_found():
     for path, name in [
         ("knnccv/driver/_nowhere.py", None),
         ("knnccv/driver/_rows.py", "no_such_function"),
-        ("knnccv/driver/_result.py", "CompleteCV.no_such_method"),
+        ("knnccv/results/_result.py", "CompleteCV.no_such_method"),
     ]:
         with pytest.raises(LookupError):
             LINKS["line_of"](path, name)
@@ -66,12 +66,12 @@ def test_every_path_that_is_named_exists(text):
 
 
 def test_every_line_of_complete_cv_is_explained():
-    """The list names every function that the body calls."""
-    source = (ROOT / "knnccv" / "driver" / "_complete_cv.py").read_text(encoding="utf-8")
+    """The table names every function that the body calls."""
+    source = (ROOT / "knnccv" / "results" / "_complete_cv.py").read_text(encoding="utf-8")
     (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
     called = {call.id for call in calls if isinstance(call, ast.Name)} - {"isinstance", "ValueError"}
-    (section,) = re.findall(r"^## complete_cv, line by line\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)
+    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)
     assert called <= set(re.findall(r"`(\w+)`", section))
 
 
@@ -124,7 +124,6 @@ def test_other_packages_import_from_packages_with_the_exceptions_on_the_page():
         ("hvdm", "knnccv/neighbors/_engines"),
         ("curves", "knnccv/neighbors/_engines"),
         ("curves", "knnccv/kernel/simd"),
-        ("driver", "knnccv/kernel/simd"),
         ("neighbors", "knnccv/kernel/simd"),
         ("reproduce", "knnccv/plot/_canvas"),
         ("__main__", "knnccv/_cli/commands"),
