@@ -4,8 +4,8 @@
 and every variant.
 
 - `_neighbors` has the class `Neighbors`; `_lists` the lists that it returns.
-- `_between` has distances from queries to a gallery: matrices, features (`_between_features`) and lists of
-  the nearest (`_between_lists`). `_pairs` has their constructors, and those from distances.
+- `_between` has distances from queries to a gallery, `_between_lists` lists of the nearest. `_pairs` has
+  their constructors, and those from distances.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
 - `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.

@@ -1,4 +1,4 @@
-"""Lists of the nearest gallery items of every query, in place of the distances of all."""
+"""The nearest gallery items of every query, given or searched, in place of the distances of all."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._parallel import one_blas_thread
 from .._typing import Array
 from .._validation import check_bool, check_integer, rectangular
 from ._between import Between, check_same
+from ._engines.engine import serving
 from ._given_rows import as_finite, spread_rows
 from ._inputs import as_distances
 from ._mapped_lists import mapping_of
+from ._sources import FeatureTable
 
 ROWS = 2**10
 
@@ -181,3 +184,37 @@ def as_rows(indices: Any, n_gallery: int) -> Array:
         msg = f"{must}, got dtype {raw.dtype}"
         raise TypeError(msg)
     return raw
+
+
+class SearchedBetween(ListedBetween):
+    """Lists that are searched block by block; their orders and ties are exact.
+
+    Parameters
+    ----------
+    source : FeatureTable
+        The gallery, and after it the queries.
+    same : int64 ndarray of shape (n_queries,), or None
+    n_neighbors : int
+        As in `Neighbors.between`.
+    """
+
+    def __init__(self, source: FeatureTable, same: Array | None, n_neighbors: int) -> None:
+        n_gallery = source.n_searched
+        super().__init__(source.n_items - n_gallery, n_gallery, source.description, same)
+        self._depth = check_integer("n_neighbors", n_neighbors, 1, n_gallery, "the size of the gallery")
+        self._engines = tuple(source.engines())
+
+    def lists(self, start: int, stop: int, *, fair: bool) -> tuple[Array, Array, Array, Array]:
+        """Search; in the order of the gallery it is known what is beyond the end of a list."""
+        same = None if self.same is None else self.same[start:stop]
+        depth = min(self._depth + (same is not None), self.n_gallery)
+        rows = self.n_gallery + np.arange(start, stop)
+        with one_blas_thread():
+            found = serving(self._engines, depth, prepare=True).search(rows, depth)
+        items, values = found.items.astype(np.int64), found.values
+        lengths, doubtful = found.lengths, found.may_tie_beyond
+        if same is not None and depth > self._depth:
+            longer = (items != same[:, None]).all(axis=1)  # without the query itself
+            lengths = lengths - longer
+            doubtful = np.where(longer, values[:, -2] == values[:, -1], doubtful)
+        return items, values, lengths, doubtful & fair

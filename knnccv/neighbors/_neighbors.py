@@ -11,8 +11,7 @@ import numpy as np
 from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
-from ._engines.engine import Engine
-from ._engines.stored_lists import StoredLists
+from ._engines.engine import Engine, StoredLists, serving
 from ._given_lists import source_of_lists
 from ._inputs import lists_of_graph
 from ._lists import NeighborLists
@@ -283,12 +282,7 @@ class Neighbors(FromPairs):
         lists = self._stored if stored else None  # another thread may replace it
         if lists is not None and lists.serves(depth):
             return lists
-        for engine in self._engines:
-            if prepare and engine.serves(depth):
-                engine.prepare()
-            if engine.serves(depth):
-                break
-        return engine
+        return serving(self._engines, depth, prepare=prepare)
 
     def rows_at_once(self, depth: int) -> int:
         """Number of rows that one call of `search` should have."""

@@ -7,13 +7,18 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from ._between import Between, between_distances, check_same
-from ._between_features import BetweenFeatures, as_features
-from ._between_lists import GivenBetween
-from ._between_search import SearchedBetween
-from ._between_sparse import BetweenSparse, check_sparse
+from ._between import (
+    Between,
+    BetweenFeatures,
+    BetweenSparse,
+    as_features,
+    between_distances,
+    check_same,
+    check_sparse,
+)
+from ._between_lists import GivenBetween, SearchedBetween
 from ._metrics import Metric
-from ._sources import DistanceMatrix
+from ._sources import DistanceMatrix, FeatureTable
 from ._square_input import as_matrix
 
 
@@ -99,9 +104,9 @@ class FromPairs:
             if sparse:
                 msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
                 raise ValueError(msg)
-            return SearchedBetween(
-                first, second, metric, metric_params, identical, n_neighbors, algorithm, device
-            )
+            both, size = np.concatenate([second, first]), len(second)
+            source = FeatureTable(both, metric, metric_params, algorithm, device, n_searched=size)
+            return SearchedBetween(source, identical, n_neighbors)
         if algorithm != "auto" or device is not None:
             msg = "algorithm and device search the nearest items; pass n_neighbors as well"
             raise ValueError(msg)
