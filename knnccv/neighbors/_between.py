@@ -18,8 +18,8 @@ from .._typing import Array
 from .._validation import as_reals, check_finite, rectangular, refuse_fitted
 from ._distinct_rows import mixed
 from ._engines.sparse_rows import SparseRows, compare_rows, real_values
+from ._measures import span
 from ._metrics import ALIASES, Metric, ranking, unit_rows
-from ._scale import span
 
 TILE = 64
 """Queries of one matrix product; blocks of any size are cut from these, so that they have the same bits."""

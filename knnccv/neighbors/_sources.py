@@ -1,7 +1,7 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
-A source holds the data that are ordered: features under a metric, a matrix of distances, or given lists.
-Mixed tables have a source of their own in `knnccv.hvdm`.
+A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
+have sources of their own in `_list_sources`, and mixed tables in `knnccv.hvdm`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ from .._parallel import Parts
 from .._typing import Array
 from ._distinct_rows import distinct_rows
 from ._engines.brute_force import BruteForce, own_columns
-from ._engines.engine import Engine, StoredLists
+from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree
 from ._engines.matrix_product import MatrixProduct
 from ._engines.sparse_rows import SparseSearch
-from ._engines.streamed_lists import HeldLists, Reader, StreamedLists
-from ._given_rows import ListFormat
-from ._lists import NeighborLists
 from ._metrics import Metric, PreparedMetric, ranking
 
 ALGORITHMS = ("auto", "brute", "tree")
@@ -211,71 +208,6 @@ class DistanceMatrix(Source):
     def checksum(self) -> int:
         """Of the matrix, which is the caller's."""
         return checksum_of(self.matrix)
-
-
-class GivenLists(Source):
-    """Neighbor lists that another program has found.
-
-    Parameters
-    ----------
-    lists : NeighborLists
-        Lists of all samples.
-    description : str
-        "lists" or "graph".
-    measured : bool, default True
-        Whether the values are distances.
-    """
-
-    ordered_by_index = False
-    compares_all = False
-
-    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
-        self.lists, self.measured = lists, measured
-        self.n_items, self.max_depth = lists.items.shape
-        self.description = description
-
-    def engines(self) -> Sequence[Engine]:
-        """The lists themselves at every depth."""
-        return (StoredLists(self.lists, self.n_items),)
-
-    def checksum(self) -> int:
-        """Of the indices, which may be the caller's; distances are copies."""
-        return checksum_of(self.lists.items)
-
-
-class ListsInParts(Source):
-    """Neighbor lists that another program has found, and that are read as they are needed.
-
-    Parameters
-    ----------
-    reader : MappedLists or DaskLists
-    how : ListFormat
-    """
-
-    ordered_by_index = False
-    compares_all = False
-    description = "lists"
-
-    def __init__(self, reader: Reader, how: ListFormat) -> None:
-        self.n_items, self.max_depth = how.n_items, how.max_depth
-        self._reader, self._how = reader, how
-        self.measured = how.measured
-
-    def engines(self) -> Sequence[Engine]:
-        """The reader of the lists at every depth."""
-        return (StreamedLists(self._reader, self._how),)
-
-    def parts(self) -> Parts | None:
-        """The chunks of dask arrays."""
-        return self._reader.parts
-
-    def without_parts(self) -> Source:
-        """The same lists for a worker, which reads the chunk that comes with its task."""
-        return ListsInParts(HeldLists(), self._how)
-
-    def check_sendable(self) -> None:
-        """Raise TypeError if the dask arrays are held by a cluster."""
-        self._reader.check_sendable()
 
 
 def checksum_of(table: Array) -> int:

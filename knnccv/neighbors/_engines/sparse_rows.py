@@ -22,8 +22,7 @@ from ..._typing import Array
 from ..._validation import as_reals
 from ...kernel import jit
 from .._lists import NeighborLists
-from .._measures import NO_ZERO
-from .._scale import shifted
+from .._measures import NO_ZERO, shifted
 from .engine import Engine
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
