@@ -19,7 +19,9 @@ from __future__ import annotations
 from ._argument import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
 from ._between import Between, between_distances, check_same
 from ._distinct_rows import distinct_rows
-from ._engines.brute_force import FAST_BYTES, nearest_of
+from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
+from ._engines.engine import Engine
+from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
 from ._neighbors import Neighbors
@@ -27,16 +29,22 @@ from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, lon
 
 __all__ = [
     "ALIASES",
+    "BLOCK_BYTES",
     "FAST_BYTES",
     "FEWEST_ITEMS",
     "MOST_FEATURES",
     "NAMES",
     "PARAMETERS",
     "SPARSE_NAMES",
+    "UNIT",
     "Between",
+    "BruteForce",
+    "Engine",
+    "MatrixProduct",
     "NeighborLists",
     "Neighbors",
     "PreparedMetric",
+    "ProductSearch",
     "Source",
     "SupervisedDistanceWarning",
     "as_neighbors",
@@ -48,5 +56,6 @@ __all__ = [
     "longest_short_list",
     "nearest_of",
     "ranking",
+    "shuffled",
     "warn_label_leakage",
 ]

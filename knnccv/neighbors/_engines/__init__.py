@@ -7,6 +7,5 @@ same lists, index for index and bit for bit.
 - `brute_force` compares all pairs; `kd_tree` serves few features; `sparse_rows` serves sparse data.
 - `matrix_product` proposes neighbors by matrix products in single precision; `torch_device` does so on a
   GPU; the proposals are measured again in double precision.
-- `count_nearer` counts nearer samples by class, without lists.
 - `bounded_heap` and `bitmask` are compiled parts of the engines.
 """

@@ -106,6 +106,16 @@ class ProductSearch:
         right[:, -1] = 1
         return right
 
+    def slack(self, rows: Array) -> Array:
+        """Largest errors of all proposals for some rows, in their scale; see `certain_below`."""
+        if self.exact:
+            return np.zeros(len(rows))
+        n_features = self.factors.shape[1] - 2
+        squares = self.factors[:, -1].astype(np.float64)
+        both = (np.sqrt(squares[rows]) + np.sqrt(squares.max())) * (1 + 1e-6)
+        error = 1.1 * UNIT * (n_features + 6) + 1e-9
+        return error * both**2 + 1e-36 * n_features  # type: ignore[no-any-return]
+
     def certain_below(self, rows: Array, proposed: Array) -> Array:
         """Lower bounds of the exact values of samples whose proposals are at least `proposed`.
 
