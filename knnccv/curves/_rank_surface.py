@@ -1,14 +1,14 @@
 """The surface of rank-R accuracy over stratified training sets: all R and all designs in one pass.
 
-`neighbors._engines.count_nearer` counts the samples that are nearer than those of the tested class,
-`_rank_curves` computes the scores for every R. If few neighbors decide, sorted lists are read. Samples
-whose lists end too early, and problems that need deep lists, are compared with all other samples, which are
-not sorted.
+`_count_nearer` counts the samples that are nearer than those of the tested class, `_rank_curves` computes
+the scores for every R. If few neighbors decide, sorted lists are read. Samples whose lists end too early,
+and problems that need deep lists, are compared with all other samples, which are not sorted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +17,23 @@ from .._typing import Array
 from ..driver import ScoringProblem, usable_lengths
 from ..kernel import FALSE, TRUE, ZERO, jit, profile_of
 from ..neighbors import NeighborLists, Neighbors
-from ..neighbors._engines.count_nearer import (
-    LEAST_SHIFT,
-    count_ahead,
-    count_listed,
-    set_stops,
-    slack_of,
-    squared_distance,
-)
 from ..sampling import expected_position, fixed_tail, rounding_allowance
 from ._chunks import ChunkPass, Execution, run_chunks
+from ._count_nearer import Bounds, Compared, count_ahead, count_listed, set_stops, squared_distance
 from ._rank_curves import RankSpec, Stops, add_curve
 from ._strata import strata_of
 
 BLOCK_BYTES = 2**23
+# Distances of data divided by a smaller power of two may underflow before they are compared.
+LEAST_SHIFT = -400
+
+
+class Members(NamedTuple):
+    """The samples by class: ``items``, cut by ``starts``; the nearest ``limits`` of a class can matter."""
+
+    items: Array
+    starts: Array
+    limits: Array
 
 
 @jit
@@ -92,71 +95,40 @@ def _add_listed(items, values, lengths, rows, spec, last_chance, out, stop):
         own_class = classes[rows[r]]
         stops.ahead[:] = 0
         stops.tied[:] = 0
-        n_stops = count_listed(
-            items[r],
-            values[r],
-            lengths[r],
-            classes,
-            own_class,
-            spec.average_ties,
-            stops.sizes,
-            stops.ahead,
-            stops.tied,
-        )
+        n_stops = count_listed(items[r], values[r], lengths[r], own_class, spec, stops)
         listed = lengths[r] < len(classes) - 1
         left[r] = not _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out)
     return left
 
 
 @jit
-def _add_compared(values, scale, slacks, items, data, rows, members, starts, limits, spec, out, stop):
-    """Add the samples in `rows`, whose distances to all are given, exact if there are no `slacks`.
-
-    Ends early once ``stop[0]`` is set.
-    """
-    classes = spec.classes
+def _add_compared(compared, rows, members, spec, out, stop):
+    """Add the samples in `rows`, whose distances to all are given. Ends early once ``stop[0]`` is set."""
     n_classes = len(spec.strata.counts)
     largest = 0
     for c in range(n_classes):
-        largest = max(largest, starts[c + 1] - starts[c])
-    bounds, who = np.empty(2 * largest + 1), np.empty(largest, np.int64)
+        largest = max(largest, members.starts[c + 1] - members.starts[c])
+    bounds = Bounds(np.empty(2 * largest + 1), np.empty(largest, np.int64))
     stops = _new_stops(largest, n_classes)
     one = np.zeros(out.shape)
     for r in range(len(rows)):
         if stop[0]:
             break
-        own_class = classes[rows[r]]
-        others = members[starts[own_class] : starts[own_class + 1]]
+        own_class = spec.classes[rows[r]]
+        others = members.items[members.starts[own_class] : members.starts[own_class + 1]]
         others = others[others != rows[r]]
         distances = np.empty(len(others))
         for i in range(len(others)):
-            if len(slacks) > 0:
-                distances[i] = squared_distance(data, rows[r], others[i])
+            if len(compared.slacks) > 0:
+                distances[i] = squared_distance(compared.data, rows[r], others[i])
             else:
-                distances[i] = values[r, others[i]]
-        n_stops = set_stops(
-            distances, others, limits[own_class], spec.average_ties, bounds, who, stops.sizes
-        )
+                distances[i] = compared.values[r, others[i]]
+        limit = members.limits[own_class]
+        n_stops = set_stops(distances, others, limit, spec.average_ties, bounds, stops.sizes)
         stops.ahead[: n_stops + 1] = 0
         stops.tied[: n_stops + 1] = 0
         if n_stops > 0:
-            slack = slacks[r] if len(slacks) > 0 else 0.0
-            count_ahead(
-                values[r],
-                scale,
-                slack,
-                items,
-                data,
-                rows[r],
-                bounds,
-                who,
-                n_stops,
-                classes,
-                own_class,
-                spec.average_ties,
-                stops.ahead,
-                stops.tied,
-            )
+            count_ahead(compared, r, rows[r], bounds, n_stops, own_class, spec, stops)
         _add_item(n_stops, stops, FALSE, own_class, spec, TRUE, one, out)
 
 
@@ -164,14 +136,11 @@ def _add_compared(values, scale, slacks, items, data, rows, members, starts, lim
 class RankPass(ChunkPass):
     """The pass over chunks that makes the curves; the remarks are the samples that are left over.
 
-    `members`, cut by ``starts``, are the samples by class; the nearest ``limits`` of a class can matter.
     With `last_chance` no sample is left over. A ``depth`` of 0 compares with all samples.
     """
 
     spec: RankSpec
-    members: Array
-    starts: Array
-    limits: Array
+    members: Members
     top: int
     last_chance: bool = False
 
@@ -197,13 +166,13 @@ class RankPass(ChunkPass):
                 search, data = proposer
                 places = search.rows[rows]
                 values = search.right_factors(places) @ search.factors.T
-                items, slacks, scale = search.items, slack_of(search, places), 4.0**search.shift
+                scale = 4.0**search.shift
+                compared = Compared(values, scale, search.slack(places), search.items, data)
             else:
-                values, data = self.neighbors.values(rows), np.empty((0, 0))
-                items, slacks, scale = np.arange(values.shape[1], dtype=np.int32), np.empty(0), 1.0
-            proposals = values, scale, slacks, items, data, rows
-            by_class = self.members, self.starts, self.limits
-            _add_compared(*proposals, *by_class, self.spec, out, stop_flag())
+                values = self.neighbors.values(rows)
+                items = np.arange(values.shape[1], dtype=np.int32)
+                compared = Compared(values, 1.0, np.empty(0), items, np.empty((0, 0)))
+            _add_compared(compared, rows, self.members, self.spec, out, stop_flag())
 
 
 def serves(problem: ScoringProblem) -> bool:
@@ -239,9 +208,11 @@ def rank_surface(
         depth,
         average_ties,
         spec,
-        np.argsort(labels.codes, kind="stable"),
-        np.concatenate([[0], np.cumsum(labels.counts)]),
-        _limits(n_train, labels.counts, tol / 8),
+        Members(
+            np.argsort(labels.codes, kind="stable"),
+            np.concatenate([[0], np.cumsum(labels.counts)]),
+            _limits(n_train, labels.counts, tol / 8),
+        ),
         max_rank - 1,
     )
     found = np.zeros((len(problems), 2, max_rank + 1))

@@ -15,10 +15,16 @@ from .._labels import EncodedLabels, encode_labels
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_integer
-from ..neighbors import Neighbors, Source, check_comparison, longest_short_list
-from ..neighbors._engines.brute_force import BruteForce, nearest_of
-from ..neighbors._engines.engine import Engine
-from ..neighbors._engines.matrix_product import MatrixProduct
+from ..neighbors import (
+    BruteForce,
+    Engine,
+    MatrixProduct,
+    Neighbors,
+    Source,
+    check_comparison,
+    longest_short_list,
+    nearest_of,
+)
 from ._embedding import embedded, measured
 from ._overlap_search import OverlapSearch
 from ._statistics import Statistics, squared_distances

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import jit
-from ..neighbors._engines.matrix_product import UNIT, ProductSearch, shuffled
+from ..neighbors import UNIT, ProductSearch, shuffled
 from ._statistics import Statistics, prepare_row, rounded, shifted
 from ._tables import Table
 

@@ -6,9 +6,7 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import ZERO, jit
-from ..neighbors import NeighborLists
-from ..neighbors._engines.brute_force import BLOCK_BYTES
-from ..neighbors._engines.engine import Engine
+from ..neighbors import BLOCK_BYTES, Engine, NeighborLists
 
 MISSING = 0
 LARGEST_CODE = 2**8 - 1

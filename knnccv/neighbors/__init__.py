@@ -3,24 +3,25 @@
 `Neighbors` knows nothing about labels or designs. It is computed once and used for every K, every design
 and every variant.
 
-- `_neighbors` has the class `Neighbors`; `_lists` the lists that it returns.
-- `_between` has distances from queries to a gallery: matrices, features (`_between_features`) and lists of
-  the nearest (`_between_lists`). `_pairs` has their constructors, and those from distances.
+- `_argument` makes neighbors of the argument `X` of public functions; `_neighbors` has the class
+  `Neighbors`, `_lists` the lists that it returns.
+- `_between` has distances from queries to a gallery, `_between_lists` lists of the nearest.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
-- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU, stored lists.
-- `_metrics` prepares a metric; `_measures` and `_scale` compute distances without loss of precision.
-- `_inputs` checks given lists and graphs; `_square_input` checks square matrices.
-- `_distinct_rows` finds equal rows.
-- `_leakage` warns about distances that were fitted to the labels.
+- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
+- `_metrics` prepares a metric; `_measures` computes distances without loss of precision.
+- `_given_lists` checks and packs given lists and graphs, `_list_readers` reads them from arrays, files and
+  dask, `_list_sources` makes neighbors of them.
+- `_square_input` checks square matrices, `_distinct_rows` finds equal rows.
 """
 
 from __future__ import annotations
 
-from ._argument import as_neighbors
+from ._argument import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
 from ._between import Between, between_distances, check_same
 from ._distinct_rows import distinct_rows
-from ._engines.brute_force import FAST_BYTES, nearest_of
-from ._leakage import SupervisedDistanceWarning, warn_label_leakage
+from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
+from ._engines.engine import Engine
+from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
 from ._lists import NeighborLists
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
 from ._neighbors import Neighbors
@@ -28,16 +29,22 @@ from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, lon
 
 __all__ = [
     "ALIASES",
+    "BLOCK_BYTES",
     "FAST_BYTES",
     "FEWEST_ITEMS",
     "MOST_FEATURES",
     "NAMES",
     "PARAMETERS",
     "SPARSE_NAMES",
+    "UNIT",
     "Between",
+    "BruteForce",
+    "Engine",
+    "MatrixProduct",
     "NeighborLists",
     "Neighbors",
     "PreparedMetric",
+    "ProductSearch",
     "Source",
     "SupervisedDistanceWarning",
     "as_neighbors",
@@ -49,5 +56,6 @@ __all__ = [
     "longest_short_list",
     "nearest_of",
     "ranking",
+    "shuffled",
     "warn_label_leakage",
 ]

@@ -1,67 +1,409 @@
-"""What `Neighbors.from_lists` takes: arrays, memory-mapped arrays, dask arrays."""
+"""Checks of given neighbor lists and graphs, and their packing into lists as a search returns them.
+
+Every row is checked alone, so that lists larger than the memory can be checked as they are read.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._dask_lists import DaskLists, is_dask_array
-from ._given_rows import ListFormat, spread_rows
-from ._inputs import as_distances, as_indices, check_distances, check_indices, lists_of_indices
+from .._typing import Array
+from .._validation import as_reals, check_finite, rectangular
+from ..kernel import jit
 from ._lists import NeighborLists
-from ._mapped_lists import MappedLists, mapping_of
-from ._sources import GivenLists, ListsInParts, Source
+
+SAMPLED = 256  # rows from which similarities are told from distances
+ROWS = 2**14
 
 
-def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_self: bool) -> Source:
-    """The source for given lists; those that need not fit into memory are read later.
+@dataclass(frozen=True)
+class ListFormat:
+    """How given lists are to be read.
+
+    Attributes
+    ----------
+    n_items : int
+        Number of samples, or of items in the gallery.
+    width : int
+        Number of entries in a row of the given arrays.
+    measured : bool
+        Whether there are distances.
+    approximate, drop_self : bool
+        As in `Neighbors.from_lists`.
+    of_gallery : bool
+        Whether rows are those of queries, which need not be in the gallery and may list nothing.
+    """
+
+    n_items: int
+    width: int
+    measured: bool
+    approximate: bool
+    drop_self: bool = False
+    of_gallery: bool = False
+
+    @classmethod
+    def of(cls, indices: Any, *, measured: bool, approximate: bool, drop_self: bool) -> ListFormat:
+        """The format of neighbor lists, checked by the shape and type of the indices alone.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If they cannot be lists.
+        """
+        shape = indices.shape
+        if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
+            msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {shape}"
+            raise ValueError(msg)
+        if not approximate and shape[1] > shape[0] - (not drop_self):
+            most = "depth <= n_items" if drop_self else "depth < n_items"
+            msg = f"indices must have shape (n_items, depth) with 1 <= {most}, got {shape}"
+            raise ValueError(msg)
+        check_integers(indices.dtype)
+        return cls(shape[0], shape[1], measured, approximate, drop_self)
+
+    @property
+    def max_depth(self) -> int:
+        """The most neighbors that a row can hold."""
+        return min(self.width, self.n_items - 1)
+
+    @property
+    def may_be_similarities(self) -> bool:
+        """Whether distances that decrease are a mistake; in lists of one's own this order is intended."""
+        return self.measured and (self.approximate or self.drop_self)
+
+    def mark(self, raw: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """Check the indices of some rows, whose numbers are `rows`.
+
+        Returns
+        -------
+        items : int64 ndarray of shape (n_rows, width)
+        keep : bool ndarray of shape (n_rows, width)
+            Which of them are neighbors.
+        lengths : int64 ndarray of shape (n_rows,)
+            Their numbers.
+
+        Raises
+        ------
+        ValueError
+            If an index is out of range, repeated or the sample itself, or a row holds no neighbor.
+        """
+        items = raw.astype(np.int64)
+        keep = np.empty(raw.shape, bool)
+        lengths = np.ones(len(raw), np.int64)
+        marker = self._missing_marker(raw)
+        may_miss, missing = marker is not None, 0 if marker is None else int(marker.astype(np.int64))
+        itself = np.full(len(rows), -1) if self.of_gallery else rows
+        bad = _mark_neighbors(items, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
+        if not (self.of_gallery or lengths.all()):
+            bad = int(lengths.argmin())  # before the first other mistake, or the same row
+        if bad >= 0:
+            self._refuse(raw[bad], int(rows[bad]))
+        return items, keep, lengths
+
+    def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, bool, bool]:
+        """The lists of some rows from their indices and distances; whether distances rise, or fall.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `mark`, or if a distance is not finite.
+        """
+        given, keep, lengths = self.mark(raw, rows)
+        depth = self.max_depth
+        items = np.zeros((len(rows), depth), np.int32)
+        if found is None:
+            _pack_items(given, keep, items)
+            values = np.broadcast_to(np.arange(depth, dtype=np.float64), items.shape)
+            return NeighborLists(items, values, lengths, np.zeros(len(rows), bool)), False, False
+        values = np.full((len(rows), depth), np.inf)
+        rises, falls = _pack_lists(given, as_finite(found, keep, rows), keep, items, values)
+        return NeighborLists(items, values, lengths, lengths < self.n_items - 1), rises, falls
+
+    def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, bool, bool]:
+        """The lists of all samples, as by `pack`; clean int32 indices alone are not copied."""
+        n_items, depth = self.n_items, self.max_depth
+        clean = distances is None and not (self.approximate or self.drop_self)
+        shared = clean and indices.dtype == np.int32 and indices.flags.c_contiguous
+        items = indices if shared else np.empty((n_items, depth), np.int32)
+        values = np.empty((0 if distances is None else n_items, depth))
+        lengths = np.empty(n_items, np.int64)
+        rise = fall = False
+        # In blocks of rows, to save copies of the lists of a million samples.
+        for start in range(0, n_items, ROWS):
+            block = slice(start, min(start + ROWS, n_items))
+            found = None if distances is None else distances[block]
+            part, rises, falls = self.pack(np.arange(start, block.stop), indices[block], found)
+            lengths[block] = part.lengths
+            if not shared:
+                items[block] = part.items
+            if distances is not None:
+                values[block] = part.values
+            rise, fall = rise or rises, fall or falls
+        depth = int(lengths.max())
+        if distances is None:  # positions, the same in every row
+            values = np.broadcast_to(np.arange(depth, dtype=np.float64), (n_items, depth))
+        ends = n_items - 1 if self.measured else 0
+        lists = NeighborLists(items[:, :depth], values[:, :depth], lengths, lengths < ends)
+        return lists, rise, fall
+
+    def refuse_similarities(self, rises: bool, falls: bool, where: str = "all lists") -> None:
+        """Raise ValueError if distances fall along lists, and never rise."""
+        if self.may_be_similarities and falls and not rises:
+            msg = (
+                f"distances decrease along {where}, as similarities do; pass distances (for example the "
+                "negative similarities), the nearest first"
+            )
+            raise ValueError(msg)
+
+    def _missing_marker(self, raw: Array) -> Array | None:
+        """The entry that stands for no neighbor, a 0-d array: -1, or the largest unsigned integer."""
+        marker = np.array(-1).astype(raw.dtype)
+        return None if not self.approximate or 0 <= marker < self.n_items else marker
+
+    def _refuse(self, given: Array, row: int) -> None:
+        """Raise ValueError for the first mistake in a row of indices."""
+        marker = self._missing_marker(given)
+        what, limits = "sample", "it must"
+        if self.of_gallery:
+            what, limits = "gallery item", f"with n_gallery={self.n_items} it must"
+        seen: set[int] = set()
+        for j, item in enumerate(given.tolist()):
+            if marker is not None and item == marker:
+                continue
+            if j and marker is not None and given[j - 1] == marker:
+                missing = f"indices[{row}, {j - 1}] = {given[j - 1]}"
+                msg = f"indices[{row}] continues after {missing}, a missing neighbor"
+                raise ValueError(msg)
+            if not 0 <= item < self.n_items:
+                hint = ", or -1 for none with approximate=True" if item == -1 else ""
+                msg = f"indices[{row}, {j}] is {item}; {limits} be between 0 and {self.n_items - 1}{hint}"
+                raise ValueError(msg)
+            if item == row and not (self.drop_self or self.of_gallery):
+                msg = f"indices[{row}] holds the sample itself; leave it out, or pass drop_self=True"
+                raise ValueError(msg)
+            if item in seen:
+                msg = f"indices[{row}] holds {what} {item} twice"
+                raise ValueError(msg)
+            if item != row or self.of_gallery:
+                seen.add(item)
+        msg = f"indices[{row}] holds no neighbor"
+        raise ValueError(msg)
+
+
+def as_indices(indices: Any) -> Array:
+    """The indices as an array, not copied or checked further.
+
+    Raises
+    ------
+    ValueError
+        If entries are masked, or rows differ in length.
+    """
+    if np.ma.is_masked(indices):
+        msg = "there are masked entries in indices; every value is needed"
+        raise ValueError(msg)
+    return rectangular(indices, "indices must be integers")
+
+
+def check_integers(dtype: Any) -> None:
+    """Raise TypeError unless indices of this type are integers."""
+    if dtype.kind not in "iu":
+        msg = f"indices must be integers, got dtype {dtype}"
+        raise TypeError(msg)
+
+
+def check_distances(distances: Any, shape: tuple[int, ...]) -> None:
+    """Raise ValueError or TypeError unless distances have the shape of the indices and are real numbers."""
+    if distances.shape != shape:
+        msg = f"distances must have the shape of indices, {shape}, got {distances.shape}"
+        raise ValueError(msg)
+    if distances.dtype.kind not in "biuf":
+        msg = f"distances must be real numbers, got dtype {distances.dtype}"
+        raise TypeError(msg)
+
+
+def as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
+    """The distances as an array; real numbers are returned unchanged, and their values unchecked."""
+    must = "distances must be real numbers"
+    raw = distances if np.ma.isMaskedArray(distances) else rectangular(distances, must)
+    if raw.dtype.kind == "O" or np.ma.is_masked(raw):
+        raw = as_reals("distances", raw, must)
+    check_distances(raw, shape)
+    return np.asarray(raw)
+
+
+def as_finite(found: Array, keep: Array, rows: Array) -> Array:
+    """Distances of some rows as float64, checked where `keep` is set.
+
+    Raises
+    ------
+    ValueError
+        If the distance of a neighbor is not finite, or an integer that is not exact in float64.
+    """
+    if found.dtype.kind in "iu" and found.dtype.itemsize > 4:
+        large = keep & ((found > 2**53) | (found < -(2**53) if found.dtype.kind == "i" else False))
+        if large.any():
+            r, j = (int(at) for at in np.argwhere(large)[0])
+            shown = f"distances[{rows[r]}, {j}] is {found[r, j]}"
+            msg = f"{shown}; integers beyond 2**53 are not exact in float64"
+            raise ValueError(msg)
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(found, dtype=np.float64)
+    bad = keep & ~np.isfinite(values)
+    if bad.any():
+        r = int(np.argwhere(bad)[0][0])
+        check_finite("distances", np.where(keep[r], values[r], 0.0)[None], int(rows[r]))
+    return values
+
+
+def follow_each_other(rows: Array) -> bool:
+    """Return True if the rows are some consecutive ones, in their order."""
+    return bool(len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
+
+
+def take_rows(array: Array, rows: Array) -> Array:
+    """Some rows of an array, as a view if they follow each other."""
+    return array[int(rows[0]) : int(rows[-1]) + 1] if follow_each_other(rows) else array[rows]
+
+
+def spread_rows(start: int, stop: int) -> Array:
+    """Up to `SAMPLED` rows, from `start` to before `stop`, at about equal distances."""
+    return np.unique(np.linspace(start, stop - 1, SAMPLED).astype(np.int64))
+
+
+def lists_of_graph(graph: Any) -> NeighborLists:
+    """The lists of a sparse graph.
 
     Raises
     ------
     ValueError, TypeError
-        As `Neighbors.from_lists`.
+        If it is not square and sparse, holds no distances, or a value is not finite.
     """
-    if is_dask_array(indices) or is_dask_array(distances):
-        return _of_dask_arrays(indices, distances, approximate, drop_self)
-    if mapping_of(indices) is None and mapping_of(distances) is None:
-        items, values, lengths = lists_of_indices(
-            indices, distances, approximate=approximate, drop_self=drop_self
+    if not hasattr(graph, "tocsr"):
+        msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
+        raise TypeError(msg)
+    if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
+        msg = (
+            f"graph has format {graph.format!r}, which does not distinguish stored zeros from empty "
+            "entries; convert it to csr, csc, coo, lil or dok"
         )
-        ends = len(items) - 1 if distances is not None else 0
-        lists = NeighborLists(items, values, lengths, lengths < ends)
-        return GivenLists(lists, "lists", distances is not None)
-    indices = as_indices(indices, approximate=approximate, drop_self=drop_self)
-    if mapping_of(distances) is not None:
-        distances = np.asarray(distances)
-    elif distances is not None:
-        distances = as_distances(distances, indices.shape)
-    how = _checked_format(indices, distances, approximate, drop_self)
-    reader = MappedLists(indices, distances)
-    rows = spread_rows(0, how.n_items)  # finds usual mistakes early, such as samples in their own lists
-    _, rises, falls = how.pack(rows, *reader.read(rows))
-    how.refuse_similarities(rises, falls)
-    return ListsInParts(reader, how)
+        raise ValueError(msg)
+    csr = graph.tocsr(copy=True)
+    if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
+        msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
+        raise ValueError(msg)
+    if csr.dtype.kind not in "biuf":
+        msg = f"graph must hold real distances, got dtype {csr.dtype}"
+        raise TypeError(msg)
+    stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
+    csr.sum_duplicates()
+    if csr.nnz != stored:
+        msg = "graph stores more than one distance for some pair of samples"
+        raise ValueError(msg)
+    n_items = csr.shape[0]
+    row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
+    keep = csr.indices != row_of
+    rows, items, values = (
+        row_of[keep],
+        csr.indices[keep],
+        as_reals("the stored values", csr.data[keep], "graph must hold real distances"),
+    )
+    if len(values) and (values == 1).all():
+        msg = (
+            'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
+        )
+        raise ValueError(msg)
+    lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
+    if not lengths.all():
+        msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
+        raise ValueError(msg)
+    order = np.lexsort((items, values, rows))
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    column = np.arange(len(rows)) - np.repeat(starts, lengths)
+    depth = int(lengths.max())
+    padded_items = np.zeros((n_items, depth), np.int32)
+    padded_values = np.full((n_items, depth), np.inf)
+    padded_items[rows, column] = items[order]
+    padded_values[rows, column] = values[order]
+    return NeighborLists(padded_items, padded_values, lengths, lengths < n_items - 1)
 
 
-def _of_dask_arrays(indices: Any, distances: Any, approximate: bool, drop_self: bool) -> Source:
-    for name, array in (("indices", indices), ("distances", distances)):
-        if array is not None and not is_dask_array(array):
-            msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
-            raise TypeError(msg)
-        if array is not None and np.isnan(array.shape).any():
-            msg = f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first"
-            raise ValueError(msg)
-    how = _checked_format(indices, distances, approximate, drop_self)
-    indices = indices.rechunk({1: -1})
-    if distances is not None:
-        distances = distances.rechunk(indices.chunks)
-    return ListsInParts(DaskLists(indices, distances, how), how)
+@jit
+def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, lengths):
+    """Mark the neighbors in each row and count them; return the first row with a bad index, or -1.
+
+    A row's samples are looked up in a small table, so that the time does not depend on the number of all
+    samples. ``stamps`` has the last row that used a place of the table.
+    """
+    size = 4
+    while size < 2 * raw.shape[1]:
+        size *= 2
+    direct = n_items <= size
+    keys = np.empty(size, np.int64)
+    stamps = np.full(size, -1)
+    for r in range(len(raw)):
+        lengths[r] = 0
+        ended = False
+        for j in range(raw.shape[1]):
+            item = raw[r, j]
+            keep[r, j] = False
+            if may_miss and item == missing:
+                ended = True
+                continue
+            if ended or item < 0 or item >= n_items:
+                return r
+            if item == rows[r]:
+                if not drop_self:
+                    return r
+                continue
+            place = item if direct else (item * 2654435761 >> 15) & (size - 1)
+            while stamps[place] == r:
+                if keys[place] == item:
+                    return r
+                place = (place + 1) & (size - 1)
+            keys[place] = item
+            stamps[place] = r
+            keep[r, j] = True
+            lengths[r] += 1
+    return -1
 
 
-def _checked_format(indices: Any, distances: Any, approximate: bool, drop_self: bool) -> ListFormat:
-    check_indices(indices.shape, indices.dtype, approximate=approximate, drop_self=drop_self)
-    if distances is not None:
-        check_distances(distances.shape, distances.dtype, indices.shape)
-    n_items, width = indices.shape
-    return ListFormat(n_items, width, distances is not None, approximate, drop_self)
+@jit
+def _pack_items(raw, keep, items):
+    """Fill the lists with the entries to keep, in their order."""
+    for r in range(len(raw)):
+        n = 0
+        for j in range(raw.shape[1]):
+            if keep[r, j]:
+                items[r, n] = raw[r, j]
+                n += 1
+
+
+@jit
+def _pack_lists(raw, found, keep, items, values):
+    """Fill the lists, sorted by (value, index); return whether given values rise, and whether they fall."""
+    rises = False
+    falls = False
+    for r in range(len(raw)):
+        n = 0
+        sorted_already = True
+        for j in range(raw.shape[1]):
+            if keep[r, j]:
+                items[r, n] = raw[r, j]
+                values[r, n] = found[r, j]
+                if n > 0:
+                    rises = rises or values[r, n] > values[r, n - 1]
+                    falls = falls or values[r, n] < values[r, n - 1]
+                    if values[r, n] < values[r, n - 1] or (
+                        values[r, n] == values[r, n - 1] and items[r, n] < items[r, n - 1]
+                    ):
+                        sorted_already = False
+                n += 1
+        if not sorted_already:
+            by_index = np.argsort(items[r, :n])
+            order = by_index[np.argsort(values[r, :n][by_index], kind="mergesort")]
+            items[r, :n] = items[r, :n][order]
+            values[r, :n] = values[r, :n][order]
+    return rises, falls

@@ -1,4 +1,6 @@
-"""Dissimilarities that are not sums of powers: quotients, quadratic forms, arcs on a sphere.
+"""Dissimilarities that are not sums of powers, and the scaling of data before powers are summed.
+
+Data are scaled by powers of two, so that sums and squares neither overflow nor vanish.
 
 Each pair is computed by an expression that is symmetric to the last bit. Equal rows are therefore at
 distance 0, have the same distance to every other row, and tie.
@@ -21,6 +23,10 @@ NO_ZERO = (
 )
 
 ABREAST = 64
+PIECE = 4096  # rows
+# Largest and smallest binary exponents for which sums of values, or of their squares, are safe.
+SUMS = 900, -1000
+SQUARES = 450, -450
 
 
 def with_squares(data: Array) -> Array:
@@ -172,3 +178,54 @@ def on_sphere(data: Array) -> Array:
 def arcs(squares: Array) -> Array:
     """Angles, in radians, from squared chords."""
     return 2 * np.arcsin(np.minimum(np.sqrt(squares) / 2, 1.0))
+
+
+def shifted(data: Array, name: str, limit: int, low: int) -> tuple[Array, int, int]:
+    """The data divided by 2**shift, exactly; the shift; the smallest exponent afterwards.
+
+    The data are scaled if the largest exponent is above `limit` or the smallest below `low`. The largest
+    exponent is then `limit`.
+
+    Raises
+    ------
+    ValueError
+        If small values would lose digits.
+    """
+    largest, smallest = span(data)
+    shift = largest - limit if largest > limit or smallest < low else 0
+    scaled = np.ldexp(data, -shift) if shift else data
+    if shift and (np.ldexp(scaled, shift) != data).any():
+        raise ValueError(_too_wide(name, smallest, largest))
+    return scaled, shift, smallest - shift
+
+
+def safely_scaled(data: Array, name: str, limit: int, low: int) -> tuple[Array, int]:
+    """The data and the shift from `shifted`, with all exponents at least `low`.
+
+    Raises
+    ------
+    ValueError
+        If the data span more orders of magnitude.
+    """
+    scaled, shift, smallest = shifted(data, name, limit, low)
+    if smallest < low:
+        raise ValueError(_too_wide(name, smallest + shift, span(data)[0]))
+    return scaled, shift
+
+
+def _too_wide(name: str, smallest: int, largest: int) -> str:
+    return f"X spans too many orders of magnitude for metric {name!r}: 2**{smallest} to 2**{largest}"
+
+
+def span(data: Array) -> tuple[int, int]:
+    """Binary exponents of the largest and the smallest nonzero absolute value."""
+    largest, smallest = 0.0, np.inf
+    for start in range(0, len(data), PIECE):
+        size = np.abs(data[start : start + PIECE])
+        largest = max(largest, float(size.max()))
+        smallest = min(smallest, float(size.min(where=size > 0, initial=np.inf)))
+    return _exponent(largest), _exponent(min(smallest, largest))
+
+
+def _exponent(largest: float) -> int:
+    return int(np.frexp(largest)[1]) if largest > 0 else 0

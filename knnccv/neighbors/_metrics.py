@@ -18,8 +18,20 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import as_reals, check_finite, check_real, rectangular, refuse_fitted
-from ._measures import NO_ZERO, arcs, braycurtis, factors_of, on_sphere, quadratic, tanimoto, with_squares
-from ._scale import SQUARES, SUMS, safely_scaled, shifted
+from ._measures import (
+    NO_ZERO,
+    SQUARES,
+    SUMS,
+    arcs,
+    braycurtis,
+    factors_of,
+    on_sphere,
+    quadratic,
+    safely_scaled,
+    shifted,
+    tanimoto,
+    with_squares,
+)
 from ._square_input import warn_of_distances
 
 Metric = str | Callable[[Array, Array], float]

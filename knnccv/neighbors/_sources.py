@@ -1,7 +1,7 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
-A source holds the data that are ordered: features under a metric, a matrix of distances, or given lists.
-Mixed tables have a source of their own in `knnccv.hvdm`.
+A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
+have sources of their own in `_list_sources`, and mixed tables in `knnccv.hvdm`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import numpy as np
 from .._parallel import Parts
 from .._typing import Array
 from ._distinct_rows import distinct_rows
-from ._engines.brute_force import BruteForce
+from ._engines.brute_force import BruteForce, own_columns
 from ._engines.engine import Engine
-from ._engines.stored_lists import StoredLists
-from ._engines.streamed_lists import HeldLists, Reader, StreamedLists
-from ._given_rows import ListFormat
-from ._lists import NeighborLists
+from ._engines.kd_tree import KDTree
+from ._engines.matrix_product import MatrixProduct
+from ._engines.sparse_rows import SparseSearch
 from ._metrics import Metric, PreparedMetric, ranking
 
 ALGORITHMS = ("auto", "brute", "tree")
@@ -103,6 +102,8 @@ class FeatureTable(Source):
     ----------
     X, metric, metric_params, algorithm, device
         As in `Neighbors.from_data`.
+    n_searched : int, optional
+        Search only the first rows of X, the gallery; the others are queries. Default: all are searched.
     """
 
     def __init__(
@@ -112,12 +113,14 @@ class FeatureTable(Source):
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
         device: Any = None,
+        n_searched: int = 0,
     ) -> None:
         self.metric = ranking(X, metric, metric_params)
         self.named = isinstance(metric, str)
         self.description = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
         self.n_items = len(self.metric.data)
-        self.max_depth = self.n_items - 1
+        self.n_searched = n_searched
+        self.max_depth = n_searched or self.n_items - 1
         self.compares_all = self.metric.kind != "sparse"
         _check_algorithm(algorithm, metric, self.metric, on_device=device is not None)
         self.algorithm = algorithm
@@ -130,44 +133,43 @@ class FeatureTable(Source):
 
     def engines(self) -> Sequence[Engine]:
         """Engines by metric, algorithm and device; the first condition that holds decides."""
-        kind, data = self.metric.kind, self.metric.data
-        short = longest_short_list(self.n_items)
-        brute_force = BruteForce(self.n_items, self.compare)
+        kind, data, n = self.metric.kind, self.metric.data, self.n_searched
+        short = longest_short_list(n or self.n_items)
+        brute_force = BruteForce(self.n_items, self.compare, n)
         match kind, self.algorithm, self.device:
             case "sparse", _, _:
-                from ._engines.sparse_rows import SparseSearch
-
                 return (SparseSearch(data),)
             case _, "tree", _:
-                from ._engines.kd_tree import KDTree
-
-                return (KDTree(data, kind, self.max_depth),)
+                return (KDTree(data, kind, self.max_depth, n),)
             case _ if not kind or not short:
                 return (brute_force,)
             case _, "auto", None if data.shape[1] <= MOST_FEATURES:
-                from ._engines.kd_tree import KDTree
-
-                return KDTree(data, kind, short), brute_force
+                return KDTree(data, kind, short, n), brute_force
             case "sqeuclidean", _, None:
-                from ._engines.matrix_product import MatrixProduct
-
-                return MatrixProduct(data, short, self.compare), brute_force
+                return MatrixProduct(data, short, self.compare, n_searched=n), brute_force
             case "sqeuclidean", _, str(device):
                 from ._engines.torch_device import TorchProduct
 
-                return TorchProduct(data, short, self.compare, device), brute_force
+                return TorchProduct(data, short, self.compare, device, n), brute_force
         return (brute_force,)
 
     def compare(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items).
+
+        Of a gallery, (n_rows, n_searched + 1), the last column infinite.
 
         Raises
         ------
         ValueError
             If a distance to another sample is not finite.
         """
-        values = self.metric.compare(self.metric.data[rows], self.metric.data)
-        check_comparison(values, rows, self.description)
+        data, n = self.metric.data, self.n_searched
+        if n:
+            values = np.full((len(rows), n + 1), np.inf)
+            values[:, :-1] = self.metric.compare(data[rows], data[:n])
+        else:
+            values = self.metric.compare(data[rows], data)
+        check_comparison(values, rows, self.description, n)
         return values
 
     def to_distance(self, values: Array) -> Array:
@@ -208,71 +210,6 @@ class DistanceMatrix(Source):
         return checksum_of(self.matrix)
 
 
-class GivenLists(Source):
-    """Neighbor lists that another program has found.
-
-    Parameters
-    ----------
-    lists : NeighborLists
-        Lists of all samples.
-    description : str
-        "lists" or "graph".
-    measured : bool, default True
-        Whether the values are distances.
-    """
-
-    ordered_by_index = False
-    compares_all = False
-
-    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
-        self.lists, self.measured = lists, measured
-        self.n_items, self.max_depth = lists.items.shape
-        self.description = description
-
-    def engines(self) -> Sequence[Engine]:
-        """The lists themselves at every depth."""
-        return (StoredLists(self.lists, self.n_items),)
-
-    def checksum(self) -> int:
-        """Of the indices, which may be the caller's; distances are copies."""
-        return checksum_of(self.lists.items)
-
-
-class ListsInParts(Source):
-    """Neighbor lists that another program has found, and that are read as they are needed.
-
-    Parameters
-    ----------
-    reader : MappedLists or DaskLists
-    how : ListFormat
-    """
-
-    ordered_by_index = False
-    compares_all = False
-    description = "lists"
-
-    def __init__(self, reader: Reader, how: ListFormat) -> None:
-        self.n_items, self.max_depth = how.n_items, how.max_depth
-        self._reader, self._how = reader, how
-        self.measured = how.measured
-
-    def engines(self) -> Sequence[Engine]:
-        """The reader of the lists at every depth."""
-        return (StreamedLists(self._reader, self._how),)
-
-    def parts(self) -> Parts | None:
-        """The chunks of dask arrays."""
-        return self._reader.parts
-
-    def without_parts(self) -> Source:
-        """The same lists for a worker, which reads the chunk that comes with its task."""
-        return ListsInParts(HeldLists(), self._how)
-
-    def check_sendable(self) -> None:
-        """Raise TypeError if the dask arrays are held by a cluster."""
-        self._reader.check_sendable()
-
-
 def checksum_of(table: Array) -> int:
     """A CRC of all values of a table; of a wide one, of some in every row and in every column.
 
@@ -293,16 +230,16 @@ def checksum_of(table: Array) -> int:
     return crc
 
 
-def check_comparison(values: Array, rows: Array, metric: str) -> None:
+def check_comparison(values: Array, rows: Array, metric: str, n_searched: int = 0) -> None:
     """Raise ValueError if the distance of a row to another sample is not finite."""
     bad = ~np.isfinite(values)
-    bad[np.arange(len(rows)), rows] = False
+    bad[np.arange(len(rows)), own_columns(rows, n_searched)] = False
     if bad.any():
         r, j = (int(at) for at in np.argwhere(bad)[0])
-        msg = (
-            f"the distance of samples {int(rows[r])} and {j} under {metric} is {values[r, j]}; "
-            "it must be finite"
-        )
+        pair = f"samples {rows[r]} and {j}"
+        if n_searched:
+            pair = f"query {rows[r] - n_searched} and gallery item {j}"
+        msg = f"the distance of {pair} under {metric} is {values[r, j]}; it must be finite"
         raise ValueError(msg)
 
 

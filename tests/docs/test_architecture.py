@@ -121,8 +121,6 @@ def test_other_packages_import_from_packages_with_the_exceptions_on_the_page():
         if parts[0] == "knnccv" and len(parts) > 2 and parts[1] != owner:
             exceptions.add((owner.removesuffix(".py"), "/".join(parts[:3])))
     assert exceptions == {
-        ("hvdm", "knnccv/neighbors/_engines"),
-        ("curves", "knnccv/neighbors/_engines"),
         ("curves", "knnccv/kernel/simd"),
         ("neighbors", "knnccv/kernel/simd"),
         ("reproduce", "knnccv/plot/_canvas"),

@@ -306,7 +306,7 @@ def test_threads_blocks_and_processes_do_not_matter(variant, p, monkeypatch):
     with ProcessPoolExecutor(1) as pool:
         away = complete_cv(X, y, variant, design, executor=pool, **asked)
     np.testing.assert_array_equal(away.per_item, one.per_item)
-    monkeypatch.setattr(knnccv.neighbors._engines.stored_lists, "ROWS", 7)
+    monkeypatch.setattr(knnccv.neighbors._engines.engine, "STORED_ROWS", 7)
     near = Neighbors.from_data(X)
     near.kneighbors(20)
     for _ in range(2):

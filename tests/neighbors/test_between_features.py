@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from knnccv import Neighbors
-from knnccv.neighbors import _between_features as module
+from knnccv.neighbors import _between as module
 from knnccv.retrieval import Gallery, expected_retrieval
 
 DENSE = ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev", "canberra")

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from knnccv import Neighbors
+from knnccv.neighbors._engines.engine import serving
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 
 PUBLIC = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}
@@ -27,7 +28,7 @@ def plain(queries, gallery, depth, metric="euclidean", same=None):
 
 
 def engine(near, depth):
-    return type(near._engine(depth)).__name__
+    return type(serving(near._engines, depth, prepare=True)).__name__
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -37,10 +38,10 @@ def engine(near, depth):
     [
         (3, "euclidean", "auto", "KDTree"),
         (4, "manhattan", "tree", "KDTree"),
-        (3, "chebyshev", "brute", "_BruteForce"),
+        (3, "chebyshev", "brute", "BruteForce"),
         (16, "euclidean", "auto", "MatrixProduct"),
         (12, "cosine", "brute", "MatrixProduct"),
-        (6, "canberra", "auto", "_BruteForce"),
+        (6, "canberra", "auto", "BruteForce"),
     ],
 )
 def test_engines_find_what_a_comparison_of_all_pairs_finds(
@@ -74,7 +75,7 @@ def test_engines_find_what_a_comparison_of_all_pairs_finds(
 def test_lists_that_no_fast_engine_serves(n_features, depth):
     queries, gallery = features(n_features, True)
     near = Neighbors.between(queries, gallery, n_neighbors=depth)
-    assert (engine(near, depth) == "_BruteForce") == (depth == 300)
+    assert (engine(near, depth) == "BruteForce") == (depth == 300)
     np.testing.assert_array_equal(near.lists(0, 60, fair=True)[0], plain(queries, gallery, depth)[0])
 
 

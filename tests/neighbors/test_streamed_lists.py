@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
-from knnccv.neighbors._dask_lists import DaskLists
-from knnccv.neighbors._given_rows import SAMPLED, spread_rows
-from knnccv.neighbors._mapped_lists import MappedRows
+from knnccv.neighbors._given_lists import SAMPLED, spread_rows
+from knnccv.neighbors._list_readers import DaskLists, MappedRows
 
 N_ITEMS, DEPTH = 600, 30
 

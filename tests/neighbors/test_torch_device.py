@@ -68,7 +68,7 @@ def test_tiles_of_any_size_find_the_same(exact, device, monkeypatch):
     expected = proposals(search, rows, 30)
     for tile_bytes, n_rows in ((2**14, 7), (2**18, 100), (2**26, 4096)):
         monkeypatch.setattr(device_module, "TILE_ROWS", n_rows)
-        found = device_module.DeviceSearch(search, device, tile_bytes).heaps(30)
+        found = device_module.DeviceSearch(search, device, tile_bytes).proposals(rows, 30)
         assert (found.values[:, 0] >= found.values.max(axis=1)).all()
         if not exact:  # proposals may differ by what the device rounds otherwise
             np.testing.assert_allclose(
@@ -89,10 +89,11 @@ def test_factors_are_padded_and_streamed_where_they_are_too_large(resident, monk
     monkeypatch.setattr(device_module, "SENT_ROWS", 300)
     X = np.random.default_rng(0).normal(size=(1100, 10))
     search = device_module.DeviceSearch(ProductSearch.of(X), "cpu", 2**18)
-    whole = search.heaps(10)
+    rows = np.arange(len(X))
+    whole = search.proposals(rows, 10)
     search._aligned = 16
     search._factors = search._send_all() if resident else None
-    np.testing.assert_allclose(search.heaps(10).values, whole.values, atol=100 * UNIT)
+    np.testing.assert_allclose(search.proposals(rows, 10).values, whole.values, atol=100 * UNIT)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -150,8 +150,9 @@ def _settle(keys, values, low, items, ranked, doubts):
 
 
 @jit
-def _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond):
+def _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyond):
     """Sort the doubtful rows, and fill in whether a sample beyond the list ties the last one in it."""
+    bits = values.view(np.int64)
     scratch = np.empty((2, keys.shape[1]), np.int64)
     for r in range(len(items)):
         if doubts[r] & 1:
@@ -185,8 +186,7 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     n_rows, n_items = values.shape
     low = np.int64((1 << (n_items - 1).bit_length()) - 1)
     keys = np.empty((n_rows, n_items), np.int64)
-    bits = values.view(np.int64)
-    _fill_keys(bits, rows, low, keys)
+    _fill_keys(values.view(np.int64), rows, low, keys)
     keys.partition(depth - 1, axis=1)
     keys[:, :depth].sort(axis=1)
     items = np.empty((n_rows, depth), np.int32)
@@ -194,8 +194,13 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     may_tie_beyond = np.zeros(n_rows, bool)
     doubts = np.zeros(n_rows, np.int64)
     if _settle(keys, values, low, items, ranked, doubts):
-        _settle_doubts(keys, bits, values, rows, low, items, ranked, doubts, may_tie_beyond)
+        _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyond)
     return items, ranked, may_tie_beyond
+
+
+def own_columns(rows: Array, n_searched: int) -> Array:
+    """The column of every sample itself in a comparison; those that are not searched share the last."""
+    return np.full_like(rows, n_searched) if n_searched else rows
 
 
 class BruteForce(Engine):
@@ -206,16 +211,21 @@ class BruteForce(Engine):
     n_items : int
     compare : callable
         ``compare(rows)`` → values that order all samples for these rows, float64 (n_rows, n_items).
+    n_searched : int, optional
+        Search only the first samples, and test others; `compare` then has a last column of infinity after
+        those of the searched samples. Default: all are searched.
     """
 
-    def __init__(self, n_items: int, compare: Callable[[Array], Array]) -> None:
+    def __init__(self, n_items: int, compare: Callable[[Array], Array], n_searched: int = 0) -> None:
         self.n_items = n_items
-        self.max_depth = n_items - 1
+        self.n_searched = n_searched
+        self.max_depth = n_searched or n_items - 1
         self.compare = compare
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
-        return NeighborLists.of_full_rows(*nearest_of(self.compare(rows), rows, depth))
+        itself = own_columns(rows, self.n_searched)
+        return NeighborLists.of_full_rows(*nearest_of(self.compare(rows), itself, depth))
 
     def rows_at_once(self) -> int:
         """Number of rows whose values fit the cache of a processor."""

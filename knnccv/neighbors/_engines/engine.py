@@ -1,16 +1,17 @@
-"""The protocol that every search engine follows."""
+"""The protocol that every search engine follows, and lists that are stored already."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..._typing import Array
 from .._lists import NeighborLists
 
 BLOCK_ROWS = 1024
+STORED_ROWS = 4096
 Built = TypeVar("Built")
 
 
@@ -88,3 +89,40 @@ class Lazy(Generic[Built]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._build,)
+
+
+def serving(engines: Sequence[Engine], depth: int, *, prepare: bool) -> Engine:
+    """The first engine that serves lists of this depth; the last one serves every depth."""
+    for engine in engines:
+        if prepare and engine.serves(depth):
+            engine.prepare()
+        if engine.serves(depth):
+            break
+    return engine
+
+
+class StoredLists(Engine):
+    """Reads neighbor lists of all samples, which the user gave or an earlier search found.
+
+    Parameters
+    ----------
+    lists : NeighborLists
+        Lists of all samples.
+    max_depth : int, optional
+        Default: the depth of the lists. Deeper searches return the whole lists.
+    """
+
+    holds_lists = True
+
+    def __init__(self, lists: NeighborLists, max_depth: int | None = None) -> None:
+        self.lists = lists
+        self.depth = lists.items.shape[1]
+        self.max_depth = self.depth if max_depth is None else max_depth
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`, no deeper than the stored ones."""
+        return self.lists.cut(rows, min(depth, self.depth))
+
+    def rows_at_once(self) -> int:
+        """Number of rows that one call of `search` should have."""
+        return STORED_ROWS

@@ -26,17 +26,18 @@ import numpy as np
 
 from ..._parallel import for_each
 from ..._typing import Array
-from ...kernel import jit
+from ...kernel import ZERO, jit
 from .._lists import NeighborLists
 from .bitmask import CHUNK, first_bit, small_ones
-from .bounded_heap import place_of_largest, replace_largest
-from .brute_force import nearest_of
+from .bounded_heap import place_of_largest, replace_largest, sort_row
+from .brute_force import nearest_of, own_columns
 from .engine import Engine, Lazy
-from .rerank import measure, settle
 
 BLOCK = 1024
 SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
 UNIT = 2.0**-24  # rounding unit of single precision
+ABREAST = 4
+NO_ITEM = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,16 @@ class ProductSearch:
         right[:, -2] = factors[:, -1]
         right[:, -1] = 1
         return right
+
+    def slack(self, rows: Array) -> Array:
+        """Largest errors of all proposals for some rows, in their scale; see `certain_below`."""
+        if self.exact:
+            return np.zeros(len(rows))
+        n_features = self.factors.shape[1] - 2
+        squares = self.factors[:, -1].astype(np.float64)
+        both = (np.sqrt(squares[rows]) + np.sqrt(squares.max())) * (1 + 1e-6)
+        error = 1.1 * UNIT * (n_features + 6) + 1e-9
+        return error * both**2 + 1e-36 * n_features  # type: ignore[no-any-return]
 
     def certain_below(self, rows: Array, proposed: Array) -> Array:
         """Lower bounds of the exact values of samples whose proposals are at least `proposed`.
@@ -288,6 +299,69 @@ def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
     return heaps
 
 
+@jit
+def measure(data, rows, found, values):
+    """Fill in squared euclidean distances to the candidates, summed over the features as in `cdist`.
+
+    Four candidates are measured side by side, as each sum is a chain of dependent additions.
+    """
+    n_found = found.shape[1]
+    for r in range(len(rows)):
+        point = data[rows[r]]
+        for i in range(0, n_found - n_found % ABREAST, ABREAST):
+            a, b, c, d = (
+                data[found[r, i]],
+                data[found[r, i + 1]],
+                data[found[r, i + 2]],
+                data[found[r, i + 3]],
+            )
+            of_a = of_b = of_c = of_d = 0.0
+            for f in range(len(point)):
+                x = np.float64(point[f])
+                to_a = x - a[f]
+                to_b = x - b[f]
+                to_c = x - c[f]
+                to_d = x - d[f]
+                of_a += to_a * to_a
+                of_b += to_b * to_b
+                of_c += to_c * to_c
+                of_d += to_d * to_d
+            values[r, i] = of_a
+            values[r, i + 1] = of_b
+            values[r, i + 2] = of_c
+            values[r, i + 3] = of_d
+        for i in range(n_found - n_found % ABREAST, n_found):
+            other = data[found[r, i]]
+            total = 0.0
+            for f in range(len(point)):
+                difference = np.float64(point[f]) - other[f]
+                total += difference * difference
+            values[r, i] = total
+
+
+@jit
+def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled):
+    """Fill in each row's nearest candidates, by (value, index).
+
+    A row is settled if the last one in its list is below its limit, a bound for all other samples.
+    """
+    width = found.shape[1]
+    best = np.empty((1, width))
+    who = np.empty((1, width), found.dtype)
+    for r in range(len(found)):
+        best[:] = np.inf
+        who[:] = NO_ITEM
+        for i in range(width):
+            replace_largest(best, who, ZERO, values[r, i], found[r, i])
+        sort_row(best, who, ZERO)
+        for i in range(depth):
+            items[r, i] = who[0, i]
+            ranked[r, i] = best[0, i]
+        # Below 1e-280 rounding is no longer relative.
+        settled[r] = best[0, depth - 1] < limits[r] and limits[r] > 1e-280
+        may_tie_beyond[r] = width > depth and best[0, depth] == best[0, depth - 1]
+
+
 class MatrixProduct(Engine):
     """Searches under squared euclidean distances, or others that products approximate.
 
@@ -378,6 +452,6 @@ class MatrixProduct(Engine):
         left = np.flatnonzero(~settled)
         if len(left):
             again = np.ascontiguousarray(rows[left])
-            tested = np.full_like(again, self._n_searched) if self._n_searched else again
-            items[left], ranked[left], tied[left] = nearest_of(self.compare(again), tested, depth)
+            itself = own_columns(again, self._n_searched)
+            items[left], ranked[left], tied[left] = nearest_of(self.compare(again), itself, depth)
         return NeighborLists.of_full_rows(items, ranked, tied)

@@ -22,8 +22,7 @@ from ..._typing import Array
 from ..._validation import as_reals
 from ...kernel import jit
 from .._lists import NeighborLists
-from .._measures import NO_ZERO
-from .._scale import shifted
+from .._measures import NO_ZERO, shifted
 from .engine import Engine
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
@@ -101,13 +100,7 @@ def as_csr(X: Any) -> Any:
         raise ValueError(msg)
     csr = X.tocsr(copy=True)
     csr.sum_duplicates()
-    finite = np.isfinite(csr.data) if csr.dtype.kind == "f" else np.ones(1, bool)
-    if not finite.all():
-        at = int(np.argmin(finite))
-        row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
-        msg = f"X[{row}, {csr.indices[at]}] is {csr.data[at]}; every value must be finite"
-        raise ValueError(msg)
-    csr.data = as_reals("the values stored in X", csr.data, "X must hold real numbers")
+    csr.data = real_values("X", csr)
     csr.eliminate_zeros()
     if csr.shape[0] == csr.shape[1] > 2 and csr.nnz and not csr.diagonal().any():
         msg = (
@@ -116,6 +109,23 @@ def as_csr(X: Any) -> Any:
         )
         warnings.warn(msg, UserWarning, stacklevel=5)
     return csr
+
+
+def real_values(name: str, csr: Any) -> Array:
+    """The stored values of a CSR matrix as float64.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not finite real numbers.
+    """
+    finite = np.isfinite(csr.data) if csr.dtype.kind == "f" else np.ones(1, bool)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
+        msg = f"{name}[{row}, {csr.indices[at]}] is {csr.data[at]}; every value must be finite"
+        raise ValueError(msg)
+    return as_reals(f"the values stored in {name}", csr.data, f"{name} must hold real numbers")
 
 
 def sparse_table(X: Any, name: str) -> tuple[SparseTable, int]:
@@ -208,8 +218,9 @@ def _sum_rows(starts, values, absolute, sums):
 
 
 @jit
-def _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared):
+def _share(table, absolute, x, shared):
     """Fill in the overlap of sample x with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
+    starts, columns, values, column_starts, rows, column_values = table
     shared[:] = 0.0
     for a in range(starts[x], starts[x + 1]):
         value = values[a]
@@ -262,7 +273,7 @@ def _proposed(kind, both, shared):
 @jit
 def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
     """Fill the lists of the tested samples, ascending by (value, index)."""
-    starts, columns, values, column_starts, rows, column_values = table
+    starts, columns, values = table.starts, table.columns, table.values
     n_items = len(sums)
     depth = items.shape[1]
     absolute = kind == ABSOLUTE
@@ -273,7 +284,7 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
     exact = np.empty(n_items)
     for r in range(len(tested)):
         x = tested[r]
-        _share(starts, columns, values, column_starts, rows, column_values, absolute, x, shared)
+        _share(table, absolute, x, shared)
         for y in range(n_items):
             both = sums[x] + sums[y]
             value = _proposed(kind, both, shared[y])
@@ -306,17 +317,16 @@ def _search(table, sums, kind, error, tested, items, ranked, may_tie_beyond):
 
 
 @jit
-def compare_rows(
-    starts, columns, values, column_starts, rows, column_values, own_sums, sums, kind, first, found
-):  # fmt: skip
-    """Fill in values that order other samples, given by columns, for the samples from `first` on.
+def compare_rows(table, own_sums, sums, kind, first, found):
+    """Fill in values that order other samples for the samples from `first` on.
 
-    They are those of products, in double precision. The values of equal samples have the same bits.
+    `table` has these samples by rows and the others by columns. The values are those of products, in double
+    precision. The values of equal samples have the same bits.
     """
     for r in range(len(found)):
         x = first + r
         shared = found[r]
-        _share(starts, columns, values, column_starts, rows, column_values, kind == ABSOLUTE, x, shared)
+        _share(table, kind == ABSOLUTE, x, shared)
         for y in range(len(shared)):
             if kind == ANGULAR:  # of rows of length 1; orthogonal ones tie to the last bit
                 shared[y] = -shared[y]

@@ -187,26 +187,16 @@ class DeviceSearch:
             elif 2 * 4 * len(search.items) * self._aligned < free:
                 self._factors = self._send_all()
 
-    def heaps(self, depth: int, progress: bool = False) -> CandidateHeaps:
-        """Heaps of all samples, in the order of ``search.items``."""
-        n_items = len(self._search.items)
-        heaps = CandidateHeaps.empty(n_items, depth, n_items)
-        n_rows = self._n_rows(heaps.width)
-
-        def fill(start: int) -> None:
-            rows = np.arange(start, min(start + n_rows, n_items))
-            heaps.values[rows], heaps.items[rows] = self._nearest(rows, heaps.width)
-
-        for_each(fill, range(0, n_items, n_rows), 1, progress, unit="tile")
-        return heaps
-
-    def proposals(self, rows: Array, depth: int) -> CandidateHeaps:
+    def proposals(self, rows: Array, depth: int, progress: bool = False) -> CandidateHeaps:
         """Heaps of some samples, given by their rows in the search."""
         heaps = CandidateHeaps.empty(len(rows), depth, self._search.n_others + 1)
         n_rows = self._n_rows(heaps.width)
-        for start in range(0, len(rows), n_rows):
+
+        def fill(start: int) -> None:
             tile = slice(start, start + n_rows)
             heaps.values[tile], heaps.items[tile] = self._nearest(rows[tile], heaps.width)
+
+        for_each(fill, range(0, len(rows), n_rows), 1, progress, unit="tile")
         return heaps
 
     def _nearest(self, rows: Array, width: int) -> tuple[Array, Array]:
@@ -343,7 +333,7 @@ class TorchProduct(MatrixProduct):
         self._on_device()
 
     def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:  # noqa: ARG002
-        return self._on_device().heaps(depth, progress)
+        return self._on_device().proposals(np.arange(len(self.data)), depth, progress)
 
     def _candidates(self, places: Array, depth: int) -> CandidateHeaps:
         return self._on_device().proposals(places, depth)

@@ -11,30 +11,46 @@ those of the exact distances.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..._typing import Array
-from ...kernel import jit
-from .matrix_product import UNIT, ProductSearch
-
-# Distances of data divided by a smaller power of two may underflow before they are compared.
-LEAST_SHIFT = -400
+from .._typing import Array
+from ..kernel import jit
 
 
-def slack_of(search: ProductSearch, rows: Array) -> Array:
-    """Largest errors of proposals for these rows, in their scale; see `ProductSearch.certain_below`."""
-    if search.exact:
-        return np.zeros(len(rows))
-    n_features = search.factors.shape[1] - 2
-    squares = search.factors[:, -1].astype(np.float64)
-    both = (np.sqrt(squares[rows]) + np.sqrt(squares.max())) * (1 + 1e-6)
-    error = 1.1 * UNIT * (n_features + 6) + 1e-9
-    return error * both**2 + 1e-36 * n_features  # type: ignore[no-any-return]
+class Compared(NamedTuple):
+    """The distances of some tested samples to all others.
+
+    ``values``
+        float32 or float64 (n_rows, n_items): distances, exact or proposed, and then divided by ``scale``.
+    ``scale``
+        Their unit.
+    ``slacks``
+        float64 (n_rows,): the largest errors of proposed values; empty if they are exact.
+    ``items``
+        int32 (n_items,): the samples that the distances belong to.
+    ``data``
+        float32 or float64 (n_items, n_features): data to measure again; not used without slacks.
+    """
+
+    values: Array
+    scale: float
+    slacks: Array
+    items: Array
+    data: Array
+
+
+class Bounds(NamedTuple):
+    """Where the stops of one sample are: distances, followed by infinity, and samples (any,)."""
+
+    values: Array
+    who: Array
 
 
 @jit
 def squared_distance(data, one, other):
-    """Squared euclidean distance of one pair, summed as in `rerank.measure`."""
+    """Squared euclidean distance of one pair, summed as the searches do."""
     total = 0.0
     for f in range(data.shape[1]):
         difference = np.float64(data[one, f]) - data[other, f]
@@ -53,8 +69,8 @@ def _place(stops, half, value):
 
 
 @jit
-def set_stops(values, members, limit, average_ties, stops, who, sizes):
-    """Fill in the stops of a tested sample, the nearest first; return their number.
+def set_stops(values, members, limit, average_ties, bounds, sizes):
+    """Fill in the bounds of a tested sample, the nearest first; return their number.
 
     With `average_ties`, tied samples share one stop, and ``sizes`` has their number.
 
@@ -64,9 +80,11 @@ def set_stops(values, members, limit, average_ties, stops, who, sizes):
         Distances of the other samples of the tested sample's class, `members` (ascending).
     limit : int
         Number of nearest samples of the class that matter.
-    stops, who, sizes : float64, int64 and int64 (any,)
-        Filled with distances, samples and group sizes; infinite stops follow, as `_place` needs them.
+    bounds : Bounds
+    sizes : int64 (any,)
+        Filled with group sizes.
     """
+    stops, who = bounds
     order = np.argsort(values, kind="mergesort")
     n_stops = 0
     for i in range(len(order)):
@@ -80,47 +98,35 @@ def set_stops(values, members, limit, average_ties, stops, who, sizes):
         who[n_stops] = members[order[i]]
         sizes[n_stops] = 1
         n_stops += 1
-    stops[n_stops : 2 * n_stops + 1] = np.inf
+    stops[n_stops : 2 * n_stops + 1] = np.inf  # as `_place` needs them
     return n_stops
 
 
 @jit
-def count_ahead(
-    values,
-    scale,
-    slack,
-    items,
-    data,
-    row,
-    stops,
-    who,
-    n_stops,
-    classes,
-    own_class,
-    average_ties,
-    ahead,
-    tied,
-):
+def count_ahead(compared, r, row, bounds, n_stops, own_class, spec, counts):
     """Add the samples of class c between stops b - 1 and b to ``ahead[b, c]``, and ties to ``tied[b, c]``.
 
-    Without `average_ties`, a sample that ties a stop is ahead of it if its index is smaller.
+    Without average ties, a sample that ties a stop is ahead of it if its index is smaller.
 
     Parameters
     ----------
-    values : float32 or float64 (n_items,)
-        Distances from `row`, exact, or off by up to `slack` after a division by `scale`.
-    items : int32 (n_items,)
-        The samples that the distances belong to.
-    data : float32 or float64 (n_items, n_features)
-        Data to measure again; not used if `slack` is 0.
+    compared : Compared
+        Of which row `r` is that of the tested sample `row`.
+    bounds : Bounds
+    spec : RankSpec
+    counts : Stops
     """
-    slack = slack * scale
+    values, scale, slacks, items, data = compared
+    stops, who = bounds
+    classes, average_ties = spec.classes, spec.average_ties
+    ahead, tied = counts.ahead, counts.tied
+    slack = slacks[r] * scale if len(slacks) > 0 else 0.0
     last = stops[n_stops - 1]
     half = 1
     while 2 * half - 1 < n_stops:
         half *= 2
-    for i in range(len(values)):
-        value = values[i] * scale
+    for i in range(values.shape[1]):
+        value = values[r, i] * scale
         if value - slack > last:
             continue
         item = items[i]
@@ -144,11 +150,13 @@ def count_ahead(
 
 
 @jit
-def count_listed(items, values, length, classes, own_class, average_ties, sizes, ahead, tied):
+def count_listed(items, values, length, own_class, spec, counts):
     """Count as `count_ahead` in a sorted list; return the number of stops.
 
     The row after the last stop counts the samples beyond it.
     """
+    classes, average_ties = spec.classes, spec.average_ties
+    sizes, ahead, tied = counts
     n_stops = 0
     start = 0
     while start < length:
