@@ -18,8 +18,7 @@ from ..voting import (
     UNKNOWN,
     VoteDistributions,
     VotingRule,
-    is_mixed,
-    plurality_probability,
+    passed_together,
     score_votes,
 )
 from ._weights import fill_poisson, log_end_weights, pair_moments
@@ -46,12 +45,10 @@ def bootstrap_votes(order, labels, target, constraints):
     fields = read_as(BootstrapFields, constraints.integers)
     rule = VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers, constraints.table)
     own_class = classes[target]
-    plain = len(rule.losses) == 0 and rule.n_tie_nodes == 0
     last_row = n_classes + 1
     rate = n_draws / n_samples
     rows = np.zeros((n_classes + 2, 1, k + 1))
     rows[:, 0, 0] = 1.0
-    flat = rows.reshape(n_classes + 2, k + 1)
     product = np.zeros((2 * (k + 1), k + 1))
     passed, members, max_votes, no_marks = np.zeros((4, n_classes + 2), np.int64)
     max_votes[last_row] = k
@@ -62,12 +59,9 @@ def bootstrap_votes(order, labels, target, constraints):
     score = 0.0
     depth = min(len(items), n_samples)
     start = 0
-    same_class_end = 0
+    one_class = ZERO
     while start < depth:
-        end = min(group_end[start], depth)
-        if end > start + 1 and (start < same_class_end or not is_mixed(items, classes, start, end)):
-            same_class_end = end
-            end = start + 1
+        end, one_class = passed_together(items, classes, start, min(group_end[start], depth), one_class)
         for i in range(start, end):
             c = classes[items[i]]
             if max_votes[c] == 0:
@@ -85,13 +79,7 @@ def bootstrap_votes(order, labels, target, constraints):
                 for h in range(1, v + 1):
                     value += weights[h - 1] * rows[c, 0, v - h]
                 rows[last_row, 0, v] = value
-            if plain:
-                if max_votes[own_class] > 0:
-                    score += plurality_probability(
-                        flat, max_votes, seen, n_seen, c, own_class, k, True, product[0]
-                    )
-            else:
-                score += score_votes(nearer, n_seen, c, own_class, k, rule)
+            score += score_votes(nearer, n_seen, c, own_class, k, rule)
         else:
             score += _score_group(
                 rows, members, max_votes, seen, n_seen, product, own_class, n_draws, n_samples, start,

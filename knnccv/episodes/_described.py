@@ -2,60 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._formatting import bound_text
 from .._labels import encode_labels
 from .._parallel import check_pool, counted, one_bar
-from .._typing import Array
 from ..neighbors import Neighbors
 from ._episodes import Episodes
 from ._expected import expected_episodes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DescribedEpisodes:
-    """The exact mean accuracy of every description, and their mean.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_descriptions,)
-        The mean accuracy over all episodes of each description.
-    score : float
-        The mean of `scores`.
-    standard_error : float
-        The standard error of `score`, for descriptions that were drawn independently; NaN for one.
-    error_bound : float
-        The largest bound of the rounding of a score.
-    """
-
-    scores: Array
-    error_bound: float
-
-    @property
-    def score(self) -> float:
-        """The mean over the descriptions."""
-        return float(self.scores.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """The luck of the descriptions: their standard deviation over the root of their number."""
-        n = len(self.scores)
-        return float(self.scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __repr__(self) -> str:
-        return (
-            f"<DescribedEpisodes {self.score:.6g}: mean over {len(self.scores)} descriptions, standard "
-            f"error {self.standard_error:.2g}; each exact to {bound_text(self.error_bound)}>"
-        )
+from ._result import DescribedEpisodes
 
 
 def described_episodes(

@@ -1,21 +1,17 @@
-"""The score as a rational number: slow, for small problems."""
+"""The score as a rational number: `_votes` in Fractions, without its recurrences; for small problems."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
+from itertools import groupby
 from math import comb
-
-import numpy as np
 
 from .._parallel import counted
 from .._typing import Array
 from ..neighbors import Neighbors
-from ._distances import Distances
-from ._exact_votes import vote_accuracy
-from ._problem import Problem
-
-Polynomial = list[Fraction]
-"""Coefficients of the powers of z, the probability that a tied sample is farther."""
+from ..sampling import tie_times
+from ._problem import Distances, Problem
 
 
 def exact_accuracies(
@@ -24,80 +20,96 @@ def exact_accuracies(
     """The expected accuracy of every sample as a query, as the mean over the ways and shots."""
     distances = Distances(neighbors, problem.order)
     found = [Fraction(0)] * len(problem.order)
-    for at, x in counted(enumerate(problem.order), len(problem.order)):
+    for at, x in counted(enumerate(problem.order.tolist()), len(problem.order)):
         values = distances.in_order_of_rows(at, at + 1)[0]
-        rows = [
-            _accuracy(problem, values, int(x), shots, ties)
-            if n_neighbors == 1
-            else vote_accuracy(problem, values, int(x), shots, n_neighbors, ties)
+        terms = [
+            value
             for shots in problem.shots.tolist()
+            for value in vote_accuracy(problem, values, x, shots, n_neighbors, ties)
         ]
-        terms = [value for row in rows for value in row]
-        found[int(x)] = sum(terms, Fraction(0)) / len(terms)
+        found[x] = sum(terms, Fraction(0)) / len(terms)
     return tuple(found)
 
 
 def exact_mean(problem: Problem, per_item: tuple[Fraction, ...]) -> Fraction:
     """The mean over the classes of the means over their samples."""
-    counts = problem.labels.counts.tolist()
-    total = sum(
-        (value / counts[c] for value, c in zip(per_item, problem.labels.codes.tolist(), strict=True)),
-        Fraction(0),
-    )
+    counts, codes = problem.labels.counts.tolist(), problem.labels.codes.tolist()
+    total = sum((value / counts[c] for value, c in zip(per_item, codes, strict=True)), Fraction(0))
     return total / len(counts)
 
 
-def _accuracy(problem: Problem, values: Array, x: int, shots: list[int], ties: str) -> list[Fraction]:
-    """The expected accuracy of x for every number of ways of the episodes."""
-    codes, counts = problem.labels.codes, problem.labels.counts.tolist()
-    own_class, n_classes = int(codes[x]), len(counts)
-    n_terms, n_shot = problem.episodes.ways[-1], shots[own_class]
-    items = np.arange(len(codes))
-    own = (codes == own_class) & (items != x)
-    sums = [Fraction(0)] * n_terms
-    for i in np.flatnonzero(own):
-        if ties == "index":
-            nearer = (values < values[i]) | ((values == values[i]) & (items < i))
-            tied = np.zeros(len(codes), bool)
-        else:
-            nearer, tied = values < values[i], (values == values[i]) & (items != i)
-        n_own = counts[own_class] - 1
-        n_tied, n_nearer = int((own & tied).sum()), int((own & nearer).sum())
-        factor = _none_nearer(n_own - 1 - n_tied - n_nearer, n_tied, n_nearer, n_shot - 1)
-        polynomials: list[Polynomial] = [[Fraction(1)]] + [[Fraction(0)]] * (n_terms - 1)
-        for c in range(n_classes):
-            if c != own_class:
-                among = codes == c
-                among &= items != x
-                n_tied, n_nearer = int((among & tied).sum()), int((among & nearer).sum())
-                chance = _none_nearer(counts[c] - n_tied - n_nearer, n_tied, n_nearer, shots[c])
-                for k in range(n_terms - 1, 0, -1):
-                    polynomials[k] = _plus(polynomials[k], _times(chance, polynomials[k - 1]))
-        for k in range(n_terms):
-            sums[k] += Fraction(n_shot, n_own) * _integral(_times(factor, polynomials[k]))
+def vote_accuracy(
+    problem: Problem, values: Array, x: int, shots: list[int], n_neighbors: int, ties: str
+) -> list[Fraction]:
+    """The expected accuracy of sample x for every number of ways of the episodes.
+
+    ``values`` are its distances to all samples, in their order; ``shots`` the supports of every class.
+    """
+    codes, available = problem.labels.codes.tolist(), problem.labels.counts.tolist()
+    own_class, n_classes, n_terms = codes[x], len(available), problem.episodes.ways[-1]
+    available[own_class] -= 1
+    others = sorted((j for j in range(len(codes)) if j != x), key=lambda j: (values[j], j))
+    groups = [[j] for j in others]
+    if ties == "random":
+        groups = [list(group) for _, group in groupby(others, key=lambda j: float(values[j]))]
+    nearer, sums = [0] * n_classes, [Fraction(0)] * n_terms
+    for group in groups:
+        tied = [sum(codes[j] == c for j in group) for c in range(n_classes)]
+        behind = [n - g - t for n, g, t in zip(available, nearer, tied, strict=True)]
+        degree = min(sum(map(min, tied, shots)), len(group) - 1)
+        last_voters = [c for c in range(n_classes) if tied[c] and (n_neighbors > 1 or c == own_class)]
+        for time, weight in zip(*tie_times(degree + 1, Fraction(1)), strict=True) if last_voters else ():
+            each = zip(nearer, tied, behind, shots, strict=True)
+            laws = [_law(g, t, b, k, time, n_neighbors) for g, t, b, k in each]
+            for last in last_voters:
+                drawn = _law(nearer[last], tied[last] - 1, behind[last], shots[last] - 1, time, n_neighbors)
+                chance = weight * Fraction(tied[last] * shots[last], available[last])
+                won = _wins(n_neighbors, own_class, last, laws, drawn, n_terms)
+                sums = [value + chance * term for value, term in zip(sums, won, strict=True)]
+        nearer = [g + t for g, t in zip(nearer, tied, strict=True)]
     return [sums[way - 1] / comb(n_classes - 1, way - 1) for way in problem.episodes.ways]
 
 
-def _none_nearer(n_behind: int, n_tied: int, n_nearer: int, n_drawn: int) -> Polynomial:
-    """The probability that none of the drawn is nearer."""
-    sets = comb(n_behind + n_tied + n_nearer, n_drawn)
-    degree = min(n_tied, n_drawn)
-    return [Fraction(comb(n_tied, j) * comb(n_behind, n_drawn - j), sets) for j in range(degree + 1)]
+def _wins(
+    n_neighbors: int, own: int, last: int, laws: list[list[Fraction]], drawn: list[Fraction], n_terms: int
+) -> list[Fraction]:
+    """The probability of a right vote whose last voter is of class `last`, for each number of others.
+
+    ``ways[y, z, v]``: y other classes with z votes in all, v of them with as many as the own class.
+    """
+    sums = [Fraction(0)] * n_terms
+    for t in range(1, n_neighbors + 1):
+        law = [Fraction(0), *drawn] if last == own else laws[own]  # the last voter is a vote for its class
+        if t >= len(law) or not law[t]:
+            continue
+        ways = {(0, 0, 0): law[t]}
+        for c in range(len(laws)):
+            if c == own:
+                continue
+            votes = [Fraction(0), *drawn] if c == last else laws[c]
+            found = {} if c == last else dict(ways)  # a class with the last voter is in the episode
+            for (y, z, v), chance in ways.items():
+                for b, share in enumerate(votes[: t + 1]):
+                    key = (y + 1, z + b, v + (b == t))
+                    if share and key[0] < n_terms and key[1] <= n_neighbors - t:
+                        found[key] = found.get(key, Fraction(0)) + chance * share
+            ways = found
+        for (y, z, v), chance in ways.items():
+            if z == n_neighbors - t:
+                sums[y] += chance / (1 + v)
+    return sums
 
 
-def _plus(one: Polynomial, other: Polynomial) -> Polynomial:
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    return [value + shorter[j] if j < len(shorter) else value for j, value in enumerate(longer)]
-
-
-def _times(one: Polynomial, other: Polynomial) -> Polynomial:
-    product = [Fraction(0)] * (len(one) + len(other) - 1)
-    for i, a in enumerate(one):
-        for j, b in enumerate(other):
-            product[i + j] += a * b
-    return product
-
-
-def _integral(polynomial: Polynomial) -> Fraction:
-    """Over z from 0 to 1."""
-    return sum((value / (j + 1) for j, value in enumerate(polynomial)), Fraction(0))
+@lru_cache(maxsize=2**16)
+def _law(
+    n_nearer: int, n_tied: int, n_behind: int, n_drawn: int, time: Fraction, most: int
+) -> list[Fraction]:
+    """The law of up to `most` nearer ones among the drawn, if a tied sample is with probability `time`."""
+    law = [Fraction(0)] * (n_drawn + 1)
+    sets = comb(n_nearer + n_tied + n_behind, n_drawn)
+    for a in range(n_drawn + 1):
+        for m in range(n_drawn + 1 - a):
+            share = Fraction(comb(n_nearer, a) * comb(n_tied, m) * comb(n_behind, n_drawn - a - m), sets)
+            for up in range(m + 1) if share else ():
+                law[a + up] += share * comb(m, up) * time**up * (1 - time) ** (m - up)
+    return law[: most + 1]

@@ -10,19 +10,15 @@ import numpy as np
 
 from .._formatting import bound_text
 from .._labels import encode_labels
-from .._parallel import check_pool, for_each, one_bar, one_blas_thread
+from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
-from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._distances import Distances, too_short
+from ..neighbors import as_neighbors, warn_label_leakage
 from ._episodes import Episodes
 from ._exact import exact_accuracies, exact_mean
-from ._problem import Problem, check_ties, choose_all_ways
+from ._passes import all_votes, nearest_supports
+from ._problem import Problem, binomials, check_ties, choose_all_ways, too_short
 from ._result import EpisodeScore, class_means
-from ._rows import score_rows
-from ._symmetric import binomials
-from ._tied_rows import score_tied_row
-from ._vote_rows import all_votes
 
 
 def expected_episodes(
@@ -133,41 +129,38 @@ def expected_episodes(
     problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
     if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
         raise ValueError(too_short(neighbors))
-    left_open = np.zeros((1, 1, problem.n_terms))
     with one_bar(progress):
         if n_neighbors == 1:
-            sums, without, left_open, tied = _all_rows(problem, neighbors, ties, n_jobs)
+            sums = nearest_supports(problem, neighbors, ties, n_jobs)
         else:
-            sums, without, tied = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
-        sums /= binomials(n_classes - 1, problem.n_terms)
-        means = class_means(sums, labels.codes, n_classes).mean(axis=0)
-        asked = [way - 1 for way in episodes.ways]
-        per_item = sums[:, :, asked].mean(axis=(1, 2))
-        weights = (1 / (n_classes * labels.counts))[labels.codes]
-        if left_open.any() and (jackknife or exact):
-            raise ValueError(too_short(neighbors))
-        bound = rounding_bound(problem, n_neighbors)
-        if len(left_open) == len(sums):
-            left_open = left_open / binomials(n_classes - 1, problem.n_terms)
-            bound += float(class_means(left_open, labels.codes, n_classes).mean(axis=0)[:, 1:].max())
-        ways = [way for way in problem.ways() if episodes.fewest_supports(way) >= n_neighbors]
-        table = means[:, [way - 1 for way in ways]]
+            sums = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
+        sets = binomials(n_classes - 1, problem.n_terms)
+        chances = sums.polynomials / sets
+        means = class_means(chances, labels.codes, n_classes).mean(axis=0)
+        per_item = chances[:, :, [way - 1 for way in episodes.ways]].mean(axis=(1, 2))
+        bound, why = rounding_bound(problem, n_neighbors), "the rounding error of double precision"
+        if sums.left_open.any():
+            if jackknife or exact:
+                raise ValueError(too_short(neighbors))
+            left_open = class_means(sums.left_open / sets, labels.codes, n_classes).mean(axis=0)
+            bound += float(left_open[:, 1:].max())
+            why = f"what samples beyond the lists of {neighbors!r} could add to the score"
         if bound > tol:
-            why = "the rounding error of double precision"
-            if left_open.any():
-                why = f"what samples beyond the lists of {neighbors!r} could add to the score"
             msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
             raise ValueError(msg)
         rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
+    numbers = range(2, problem.n_terms + 1)
+    ways = [way for way in numbers if episodes.fewest_supports(way) >= n_neighbors]
+    table = means[:, [way - 1 for way in ways]]
     return EpisodeScore(
         score=float(class_means(per_item, labels.codes, n_classes).mean()),
         per_item=per_item,
-        weights=weights,
+        weights=(1 / (n_classes * labels.counts))[labels.codes],
         table=table,
         ways=dict(zip(ways, table.mean(axis=0).tolist(), strict=True)),
         error_bound=bound,
-        tied=tied,
-        score_without=_scores_without(problem, without) if jackknife else None,
+        tied=int(sums.tied.sum()),
+        score_without=_scores_without(problem, sums.without) if jackknife else None,
         episodes=episodes,
         n_neighbors=n_neighbors,
         ties=ties,
@@ -216,60 +209,6 @@ def rounding_bound(problem: Problem, n_neighbors: int) -> float:
     if n_neighbors > 1:
         steps += len(problem.order) + 4 * n_classes * (n_neighbors + 2 * n_shot)
     return float(np.finfo(float).eps) * steps
-
-
-def _all_rows(
-    problem: Problem, neighbors: Neighbors, ties: str, n_jobs: int | None
-) -> tuple[Array, Array, Array, int]:
-    """Sums of polynomials (n_items, n_shots, n_terms); without each class; left open; number of ties.
-
-    The sums that are left open by lists have no rows if all samples are compared.
-    """
-    n_items, n_classes = len(problem.order), len(problem.labels.counts)
-    shots = problem.shots
-    sums = np.zeros((n_items, len(shots), problem.n_terms))
-    without = np.zeros((n_items if problem.jackknife else 0, n_classes))
-    left_open = np.zeros(sums.shape if not neighbors.sees_all else (0, len(shots), problem.n_terms))
-    tied = np.zeros(n_items, bool)
-    bounds, plan = problem.bounds, problem.plan()
-
-    def score_block(block: tuple[int, int, int]) -> None:
-        own_class, begin, end = block
-        rows = problem.order[begin:end]
-        values, slack = distances.block(begin, end)
-        values[np.arange(end - begin), np.arange(begin, end)] = np.inf
-        own = np.sort(values[:, bounds[own_class] : bounds[own_class + 1]], axis=1)
-        own = np.ascontiguousarray(own[:, :-1])
-        own_weights = problem.own_weights(own_class)
-        out = np.zeros((end - begin, len(shots), problem.n_terms))
-        out_without = np.zeros((end - begin, n_classes))
-        out_open = np.zeros_like(out)
-        certain = np.zeros(end - begin, bool)
-        if not distances.by_lists:
-            score_rows(values, own, own_class, slack, own_weights, plan, out, out_without, certain)
-        for r in np.flatnonzero(~certain):
-            rounded = slack[r] > 0
-            row = distances.exact(begin + int(r), begin + int(r) + 1)[0] if rounded else values[r]
-            tied[rows[r]] = score_tied_row(
-                row, problem.order, int(rows[r]), own_class, ties == "random", own_weights, plan, out[r],
-                out_without[r], out_open[r],
-            )  # fmt: skip
-        sums[rows] = out
-        if distances.by_lists:
-            left_open[rows] = out_open
-        if problem.jackknife:
-            without[rows] = out_without
-
-    with one_blas_thread():
-        distances = Distances(neighbors, problem.order)
-        size = distances.rows_at_once()
-        blocks = [
-            (c, begin, min(begin + size, int(bounds[c + 1])))
-            for c in range(n_classes)
-            for begin in range(int(bounds[c]), int(bounds[c + 1]), size)
-        ]
-        for_each(score_block, blocks, n_jobs)
-    return sums, without, left_open, int(tied.sum())
 
 
 def _scores_without(problem: Problem, without: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The results of `expected_episodes`."""
+"""The results of `expected_episodes` and `described_episodes`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, error_line
+from .._formatting import bound_text, data_frame, error_line
 from .._typing import Array
 from ..inference import jackknife_error
 from ._episodes import Episodes
@@ -230,6 +230,46 @@ class EpisodeDifference:
             f"<EpisodeDifference {self.difference:+.4g}, standard error {self.standard_error:.2g} over "
             f"{len(self.per_class)} classes, {np.count_nonzero(self.per_item > 0)} samples better and "
             f"{np.count_nonzero(self.per_item < 0)} worse>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DescribedEpisodes:
+    """The exact mean accuracy of every description, and their mean.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_descriptions,)
+        The mean accuracy over all episodes of each description.
+    score : float
+        The mean of `scores`.
+    standard_error : float
+        The standard error of `score`, for descriptions that were drawn independently; NaN for one.
+    error_bound : float
+        The largest bound of the rounding of a score.
+    """
+
+    scores: Array
+    error_bound: float
+
+    @property
+    def score(self) -> float:
+        """The mean over the descriptions."""
+        return float(self.scores.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """The luck of the descriptions: their standard deviation over the root of their number."""
+        n = len(self.scores)
+        return float(self.scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __repr__(self) -> str:
+        return (
+            f"<DescribedEpisodes {self.score:.6g}: mean over {len(self.scores)} descriptions, standard "
+            f"error {self.standard_error:.2g}; each exact to {bound_text(self.error_bound)}>"
         )
 
 

@@ -1,10 +1,22 @@
-"""The expected accuracy of rows of distances, without sorting them: compiled.
+"""The expected accuracy of the nearest support, for rows of distances: compiled.
 
 For a query of class o, P(x) is the sum over the own samples i of the probability that i is the nearest
-support of its class, times that of no other class being nearer. All that it needs are the numbers of
-samples of every other class that are nearer than each own sample. A sample's place among the sorted own
-distances is found through a grid of cells. Distances of matrix products are rounded: a row in which two
-samples are closer to each other than the rounding is left to `score_tied_row`, with exact distances.
+support of its class, times that of no other class being nearer. The other classes of an episode are a
+random subset. With S_c the probability that none of the K supports of class c is nearer than a given own
+support, the probability that no other class is nearer is ``e_{N-1}({S_c}) / C(C-1, N-1)``. The elementary
+symmetric polynomials are built class by class, ``e_k += S_c e_{k-1}``: sums of positive products, no
+division. Many own supports stand side by side (`WIDTH`), so the inner loops are over vectors.
+
+All that this needs are the numbers of samples of every other class that are nearer than each own sample.
+`score_rows` counts them without sorting: a sample's place among the sorted own distances is found through
+a grid of cells. Distances of matrix products are rounded: a row in which two samples are closer to each
+other than the rounding is left to `score_tied_row`, with exact distances.
+
+``ties="index"``: samples are ordered by (distance, row number). ``ties="random"``: every order of the tied
+samples is equally likely. Own sample i then has an independent uniform time t among those that it ties
+with, and each of the others is nearer with probability t. Given t, the classes are independent, and the
+probability that a class has no nearer support is a polynomial in 1 - t. Gauss-Legendre nodes integrate the
+product exactly.
 """
 
 from __future__ import annotations
@@ -13,17 +25,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import jit
-from ._symmetric import WIDTH, add_polynomials, add_without_each
+from ..kernel import ZERO, jit
+from ..sampling import tie_times
 
+WIDTH = 64
 ABREAST = 256
 NEAR = 8  # own samples compared one by one, before a binary search
 CELLS = 16  # per own sample: most other samples are then in cells without one
+FIRST_ITEM, PAST_ITEMS = ZERO, ZERO + 2**62  # compared with these, equal values are larger, or smaller
 
 
 class Plan(NamedTuple):
     """What is computed for every row; the same for all queries."""
 
+    items: Any  # the samples, class by class: the columns of the distances
     bounds: Any  # of every class: its first column, and the end
     starts: Any  # its first place in `tables`
     tables: Any  # of every number of shots: none nearer among the drawn, at ``starts[c] + g``
@@ -31,6 +46,132 @@ class Plan(NamedTuple):
     n_terms: Any  # numbers of other classes, and one
     functional: Any  # the weights of the polynomials in the score without a class
     jackknife: Any  # whether the scores without each class are wanted
+    average_ties: Any
+
+
+class Block(NamedTuple):
+    """Rows of samples of one class."""
+
+    own_class: Any
+    values: Any  # distances (n_rows, n_items); the columns stand class by class
+    own: Any  # the sorted distances of the other samples of the class (n_rows, n_own)
+    own_weights: Any  # (n_shots, n_own): own sample i is drawn, and the nearest drawn one
+    slack: Any  # (n_rows,): distances that differ by more are certainly different
+
+
+class Found(NamedTuple):
+    """What the rows of a block add up to."""
+
+    sums: Any  # of polynomials (n_rows, n_shots, n_terms)
+    without: Any  # the functional without each class, summed over the shots (n_rows, n_classes)
+    left_open: Any  # at most this is added to `sums` by own samples beyond a neighbor list
+
+
+class Lanes(NamedTuple):
+    """Own supports side by side, and what they have added."""
+
+    chances: Any  # S_c (n_classes - 1, WIDTH)
+    weights: Any  # (WIDTH,)
+    sums: Any  # of polynomials (n_terms, WIDTH)
+    without: Any  # the functional without each other class; no rows unless it is wanted
+    room: Any  # scratch: polynomials, or the functional behind a class
+    before: Any  # scratch: the polynomials of the classes before each
+
+
+@jit
+def new_lanes(plan):
+    """Lanes without own supports."""
+    n_others = len(plan.bounds) - 2
+    n_jackknifed = n_others if plan.jackknife else 0
+    n_weighted = len(plan.functional)
+    return Lanes(
+        np.zeros((n_others, WIDTH)),
+        np.zeros(WIDTH),
+        np.zeros((plan.n_terms, WIDTH)),
+        np.zeros((n_jackknifed, WIDTH)),
+        np.empty((max(plan.n_terms, n_weighted), WIDTH)),
+        np.empty((n_jackknifed, n_weighted, WIDTH)),
+    )
+
+
+@jit
+def add_polynomials(lanes):
+    """Add ``weights * e_k`` to ``sums[k]`` for each own support.
+
+    Cost per own support: n_others * (n_terms - 1).
+    """
+    chances, weights, polynomials, sums = lanes.chances, lanes.weights, lanes.room, lanes.sums
+    n_terms = len(sums)
+    polynomials[:n_terms] = 0.0
+    polynomials[0] = 1.0
+    for c in range(len(chances)):
+        for k in range(min(c + 1, n_terms - 1), 0, -1):
+            for p in range(WIDTH):
+                polynomials[k, p] += chances[c, p] * polynomials[k - 1, p]
+    for k in range(n_terms):
+        for p in range(WIDTH):
+            sums[k, p] += weights[p] * polynomials[k, p]
+
+
+@jit
+def add_without_each(lanes, functional):
+    """Add the functional of the polynomials without class c to ``without[c]``, for every other class c.
+
+    ``sum_k functional[k] e_k({S_d : d != c})`` for all c from one pass forward and one back: ``before[c]``
+    holds the polynomials of the classes before c, ``room`` the functional after the classes behind c are
+    multiplied in. Cost per own support: about 3 * n_others * n_terms.
+    """
+    chances, weights, without = lanes.chances, lanes.weights, lanes.without
+    before, rest = lanes.before, lanes.room
+    n_others, n_terms = len(chances), len(functional)
+    before[0] = 0.0
+    before[0, 0] = 1.0
+    for c in range(n_others - 1):
+        before[c + 1, 0] = 1.0
+        for k in range(1, n_terms):
+            for p in range(WIDTH):
+                before[c + 1, k, p] = before[c, k, p] + chances[c, p] * before[c, k - 1, p]
+    for k in range(n_terms):
+        rest[k] = functional[k]
+    for c in range(n_others - 1, -1, -1):
+        for k in range(n_terms):
+            for p in range(WIDTH):
+                without[c, p] += weights[p] * before[c, k, p] * rest[k, p]
+        for k in range(n_terms - 1):
+            for p in range(WIDTH):
+                rest[k, p] += chances[c, p] * rest[k + 1, p]
+
+
+@jit
+def flush(lanes, functional):
+    """Add what the own supports contribute to all sums."""
+    add_polynomials(lanes)
+    if len(lanes.without) > 0:
+        add_without_each(lanes, functional)
+
+
+@jit
+def empty_lanes(lanes, out):
+    """Add the sums over the lanes to `out`, and start again at 0."""
+    sums = lanes.sums
+    for k in range(len(sums)):
+        total = 0.0
+        for p in range(WIDTH):
+            total += sums[k, p]
+            sums[k, p] = 0.0
+        out[k] += total
+
+
+@jit
+def empty_without(lanes, own_class, out):
+    """The same without each other class; ``out`` has a place for the own class as well."""
+    without = lanes.without
+    for c in range(len(without)):
+        total = 0.0
+        for p in range(WIDTH):
+            total += without[c, p]
+            without[c, p] = 0.0
+        out[c + (c >= own_class)] += total
 
 
 @jit
@@ -71,7 +212,7 @@ def cell_of(value, low, scale, n_cells):
 
 
 @jit
-def fill_places(row, own, first_column, last_column, slack, lookup, scale, counts):
+def fill_places(row, own, slack, lookup, scale, counts):
     """Count the samples of a class by their place among the own ones; return False if one is uncertain.
 
     ``counts[s]`` is the number of samples with s own samples nearer. A sample of a cell without own samples
@@ -81,8 +222,8 @@ def fill_places(row, own, first_column, last_column, slack, lookup, scale, count
     n_cells = len(lookup) - 2
     low = own[0]
     cells = np.empty(ABREAST, np.int32)
-    for begin in range(first_column, last_column, ABREAST):
-        width = min(ABREAST, last_column - begin)
+    for begin in range(0, len(row), ABREAST):
+        width = min(ABREAST, len(row) - begin)
         for j in range(width):
             place = (row[begin + j] - low) * scale + 1.0
             place = place if place > 0.0 else 0.0
@@ -108,97 +249,208 @@ def fill_places(row, own, first_column, last_column, slack, lookup, scale, count
 
 
 @jit
-def flush(chances, weights, n_others, n_terms, functional, room, before, sums, without):
-    """Add what `WIDTH` own supports contribute to all sums."""
-    add_polynomials(chances, weights, n_others, n_terms, room, sums)
-    if len(without):
-        add_without_each(chances, weights, n_others, functional, before, room, without)
+def count_nearer(sorted_values, items, begin, end, value, item):
+    """The number of (value, item) between two places that are smaller than a pair."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_values[middle] < value or (sorted_values[middle] == value and items[middle] < item):
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
 
 
 @jit
-def total_over_lanes(sums, out):
-    """Add the sums over the lanes to `out`."""
-    for k in range(len(sums)):
-        total = 0.0
-        for p in range(WIDTH):
-            total += sums[k, p]
-        out[k] += total
+def fill_none_nearer(sizes, starts, shots, out):
+    """Fill in the probability that none of ``shots[c]`` drawn samples is among the g nearest of class c.
 
-
-@jit
-def put_without(own_class, without, out):
-    """Add the sums without each other class to ``out``, which has a place for the own class as well."""
-    for c in range(len(without)):
-        total = 0.0
-        for p in range(WIDTH):
-            total += without[c, p]
-        out[c + (c >= own_class)] += total
-
-
-@jit
-def score_rows(values, own, own_class, slack, own_weights, plan, out, out_without, certain):
-    """Score rows of one class whose samples are certainly ordered.
-
-    Parameters
-    ----------
-    values : float64 (n_rows, n_items)
-        Distances; the columns stand class by class.
-    own : float64 (n_rows, n_own)
-        The sorted distances of the other samples of the class.
-    slack : float64 (n_rows,)
-        Distances that differ by more are certainly different.
-    own_weights : float64 (n_shots, n_own)
-        The probability that own sample i is drawn and the nearest drawn one.
-    plan : Plan
-    out : float64 (n_rows, n_shots, n_terms)
-        Sums of polynomials.
-    out_without : float64 (n_rows, n_classes)
-        The functional without each class, summed over the shots.
-    certain : bool (n_rows,)
-        Whether the row was scored.
+    ``C(n - g, K) / C(n, K)`` at ``out[starts[c] + g]``, as a product of K factors.
     """
+    for c in range(len(sizes)):
+        n = sizes[c]
+        for g in range(n + 1):
+            value = 1.0
+            for k in range(shots[c]):
+                value *= max(n - g - k, 0) / (n - k)
+            out[starts[c] + g] = value
+
+
+@jit
+def fill_share_tied(n_tied, n_behind, n_nearer, n_shot, law):
+    """Fill in the law of the tied samples among `n_shot` drawn ones, of which none is nearer.
+
+    ``law[j]`` is ``C(tied, j) C(behind, K - j) / C(tied + behind + nearer, K)``, drawn one by one.
+    """
+    n = n_tied + n_behind + n_nearer
+    law[: n_shot + 1] = 0.0
+    law[0] = 1.0
+    for k in range(n_shot):
+        for j in range(k + 1, -1, -1):
+            value = law[j] * max(n_behind - (k - j), 0) / (n - k)
+            if j > 0:
+                value += law[j - 1] * max(n_tied - (j - 1), 0) / (n - k)
+            law[j] = value
+
+
+@jit
+def polynomial_at(law, degree, z):
+    """The polynomial with these coefficients at z."""
+    value = law[degree]
+    for j in range(degree - 1, -1, -1):
+        value = value * z + law[j]
+    return value
+
+
+@jit
+def score_rows(block, plan, found, certain):
+    """Score the rows whose samples are certainly ordered, and mark them in ``certain`` (n_rows,)."""
+    own_class, values, own, slack = block.own_class, block.values, block.own, block.slack
     bounds, starts, tables = plan.bounds, plan.starts, plan.tables
-    n_terms, functional, jackknife = plan.n_terms, plan.functional, plan.jackknife
-    n_own = own.shape[1]
-    n_classes = len(bounds) - 1
-    n_shots = len(tables)
+    n_classes, n_own = len(bounds) - 1, own.shape[1]
     lookup = np.empty(CELLS * n_own + 2, np.int32)
     counts = np.empty((n_classes - 1, n_own + 1), np.int32)
-    chances = np.empty((n_classes - 1, WIDTH))
-    weights = np.empty(WIDTH)
-    room = np.empty((max(n_terms, len(functional)), WIDTH))
-    before = np.empty(((n_classes - 1) * jackknife, len(functional), WIDTH))
-    sums = np.empty((n_terms, WIDTH))
-    without = np.empty(((n_classes - 1) * jackknife, WIDTH))
+    lanes = new_lanes(plan)
+    chances, weights = lanes.chances, lanes.weights
     for r in range(len(values)):
         scale = fill_cells(own[r], slack[r], lookup)
         counts[:] = 0
         certain[r] = True
         for c in range(n_classes):
             if c != own_class and certain[r]:
-                other = c - (c > own_class)
+                columns = values[r, bounds[c] : bounds[c + 1]]
                 certain[r] = fill_places(
-                    values[r], own[r], bounds[c], bounds[c + 1], slack[r], lookup, scale, counts[other]
+                    columns, own[r], slack[r], lookup, scale, counts[c - (c > own_class)]
                 )
         if not certain[r]:
             continue
         for c in range(n_classes - 1):
             for i in range(n_own):
                 counts[c, i + 1] += counts[c, i]
-        without[:] = 0.0
-        for shot in range(n_shots):
-            sums[:] = 0.0
+        for shot in range(len(tables)):
             for begin in range(0, n_own, WIDTH):
                 width = min(WIDTH, n_own - begin)
                 weights[:] = 0.0
-                weights[:width] = own_weights[shot, begin : begin + width]
+                for p in range(width):
+                    weights[p] = block.own_weights[shot, begin + p]
                 chances[:] = 0.0
                 for other in range(n_classes - 1):
                     table = tables[shot, starts[other + (other >= own_class)] :]
                     nearer = counts[other, begin : begin + width]
                     for p in range(width):
                         chances[other, p] = table[np.uint32(nearer[p])]
-                flush(chances, weights, n_classes - 1, n_terms, functional, room, before, sums, without)
-            total_over_lanes(sums, out[r, shot])
-        if jackknife:
-            put_without(own_class, without, out_without[r])
+                flush(lanes, plan.functional)
+            empty_lanes(lanes, found.sums[r, shot])
+        empty_without(lanes, own_class, found.without[r])
+
+
+@jit
+def sort_row(row, tested, own_class, plan):
+    """The values and the samples of every class in their order; the tested one comes last of its class."""
+    ordered, placed = np.empty(len(row)), np.empty(len(row), np.int64)
+    for c in range(len(plan.bounds) - 1):
+        begin, end = plan.bounds[c], plan.bounds[c + 1]
+        part, names = row[begin:end].copy(), plan.items[begin:end]
+        if c == own_class:
+            for j in range(len(part)):
+                if names[j] == tested:
+                    part[j] = np.inf
+        order = np.argsort(part, kind="mergesort")
+        for j in range(len(part)):
+            ordered[begin + j], placed[begin + j] = part[order[j]], names[order[j]]
+    return ordered, placed
+
+
+@jit
+def score_tied_row(row, tested, block, plan, found, r):
+    """Score the row r of a block, sample `tested`, from its exact distances ``row`` (n_items,).
+
+    Returns whether an own sample ties with one of another class. Samples beyond a neighbor list have
+    infinite values. Own samples there contribute nothing to ``sums``, and at most ``left_open``: the
+    probability that no drawn sample is in the list.
+    """
+    own_class, own_weights = block.own_class, block.own_weights
+    bounds, starts, tables, average_ties = plan.bounds, plan.starts, plan.tables, plan.average_ties
+    n_others = len(bounds) - 2
+    any_tied = False
+    ordered, placed = sort_row(row, tested, own_class, plan)
+    start = bounds[own_class]
+    n_own = bounds[own_class + 1] - start - 1
+    own, own_items = ordered[start : start + n_own], placed[start : start + n_own]
+    lanes = new_lanes(plan)
+    chances, weights = lanes.chances, lanes.weights
+    nearer = np.empty(n_others, np.int64)
+    tied = np.zeros(n_others, np.int64)
+    laws = np.empty((n_others + 1, plan.shots.max() + 1))
+    for shot in range(len(plan.shots)):
+        shots = plan.shots[shot]
+        n_own_shot = shots[own_class]
+        lane = 0
+        begin = 0
+        while begin < n_own and own[begin] < np.inf:
+            value = own[begin]
+            end = begin + 1
+            if average_ties:
+                while end < n_own and own[end] == value:
+                    end += 1
+            n_tied = 0
+            for other in range(n_others):
+                c = other + (other >= own_class)
+                first, last = bounds[c], bounds[c + 1]
+                low = count_nearer(ordered, placed, first, last, value, FIRST_ITEM)
+                n_equal = count_nearer(ordered, placed, first, last, value, PAST_ITEMS) - low
+                any_tied |= n_equal > 0
+                if average_ties:
+                    nearer[other], tied[other] = low, n_equal
+                    n_tied += min(n_equal, shots[c])
+                else:
+                    nearer[other] = count_nearer(ordered, placed, first, last, value, own_items[begin])
+            n_nodes = 1
+            n_beside = end - begin - 1
+            if n_tied > 0:
+                own_degree = min(n_own_shot - 1, n_beside)
+                degree = own_degree + min(n_tied, shots.max() * (plan.n_terms - 1))
+                nodes, node_weights = tie_times(degree + 1, 1.0)
+                n_nodes = len(nodes)
+                fill_share_tied(n_beside, n_own - end, begin, n_own_shot - 1, laws[n_others])
+                draw = n_own_shot / n_own * (n_beside + 1)
+                for other in range(n_others):
+                    c = other + (other >= own_class)
+                    behind = bounds[c + 1] - bounds[c] - nearer[other] - tied[other]
+                    fill_share_tied(tied[other], behind, nearer[other], shots[c], laws[other])
+            for node in range(n_nodes):
+                if n_tied > 0:
+                    z = 1.0 - nodes[node]
+                    weight = draw * node_weights[node] * polynomial_at(laws[n_others], n_own_shot - 1, z)
+                else:
+                    weight = 0.0
+                    for i in range(begin, end):
+                        weight += own_weights[shot, i]
+                weights[lane] = weight
+                for other in range(n_others):
+                    c = other + (other >= own_class)
+                    if n_tied > 0:
+                        chances[other, lane] = polynomial_at(laws[other], shots[c], z)
+                    else:
+                        chances[other, lane] = tables[shot, starts[c] + nearer[other]]
+                lane += 1
+                if lane == WIDTH:
+                    flush(lanes, plan.functional)
+                    lane = 0
+            begin = end
+        if lane > 0:
+            weights[lane:] = 0.0
+            flush(lanes, plan.functional)
+        empty_lanes(lanes, found.sums[r, shot])
+        if begin < n_own:
+            weights[:] = 0.0
+            for i in range(begin, n_own):
+                weights[0] += own_weights[shot, i]
+            for other in range(n_others):
+                c = other + (other >= own_class)
+                listed = count_nearer(ordered, placed, bounds[c], bounds[c + 1], np.inf, FIRST_ITEM)
+                chances[other, 0] = tables[shot, starts[c] + listed]
+            add_polynomials(lanes)
+            empty_lanes(lanes, found.left_open[r, shot])
+    empty_without(lanes, own_class, found.without[r])
+    return any_tied

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..kernel import jit
@@ -31,41 +33,35 @@ def draw(pool, n_drawn, state):
         pool[i], pool[j] = pool[j], pool[i]
 
 
-@jit
-def run_episodes(
-    X, members, bounds, ways, shots, n_query, seeds, prototypes, both, accuracy, nearest_accuracy, stop
-):
-    """Run an episode for every seed.
+class Draws(NamedTuple):
+    """What every episode draws, and which heads answer its queries."""
 
-    Parameters
-    ----------
-    X : float64 (n_items, n_features)
-    members, bounds : int64
-        The samples class by class, and where each class begins.
-    ways, shots : int64 arrays
-        Numbers that are drawn with equal probability.
-    n_query : int
-        Queries of every class.
-    seeds : uint64 (n_episodes,)
-    prototypes : bool
-        Whether `accuracy` is that of the nearest prototype, the mean of a class's supports; else that of
-        the nearest support.
-    both : bool
-        Whether `nearest_accuracy` is filled in as well, with that of the nearest support.
-    accuracy, nearest_accuracy : float64 (n_episodes,)
-    stop : bool (1,)
-        True if the computation is to end.
+    X: Any  # float64 (n_items, n_features)
+    members: Any  # the samples class by class
+    bounds: Any  # where each class begins
+    ways: Any  # numbers that are drawn with equal probability
+    shots: Any
+    n_query: Any  # queries of every class
+    prototypes: Any  # whether the nearest mean of a class's supports answers
+    supports: Any  # whether the nearest support does
+
+
+@jit
+def run_episodes(draws, seeds, accuracies, stop):
+    """Run an episode for every seed, until ``stop[0]``.
+
+    ``accuracies[0]`` (n_episodes,) are those of the nearest prototype, ``accuracies[1]`` those of the
+    nearest support.
     """
+    X, bounds, ways, shots, n_query = draws.X, draws.bounds, draws.ways, draws.shots, draws.n_query
     n_classes, n_features = len(bounds) - 1, X.shape[1]
     state = np.empty(1, np.uint64)
     classes = np.arange(n_classes)
-    largest = 0
-    for c in range(n_classes):
-        largest = max(largest, bounds[c + 1] - bounds[c])
-    pool = np.empty(largest, np.int64)
+    pool = np.empty((bounds[1:] - bounds[:-1]).max(), np.int64)
     n_most = ways.max()
     drawn = np.empty((n_most, shots.max() + n_query), np.int64)
     means, mean_of = np.empty((n_most, n_features)), np.arange(n_most).reshape(-1, 1)
+    one = shots[0] * 0 + 1
     for e in range(len(seeds)):
         if stop[0]:
             return
@@ -77,28 +73,27 @@ def run_episodes(
         draw(classes, way, state)
         for w in range(way):
             begin, end = bounds[classes[w]], bounds[classes[w] + 1]
-            pool[: end - begin] = members[begin:end]
+            for i in range(begin, end):
+                pool[i - begin] = draws.members[i]
             draw(pool[: end - begin], shot + n_query, state)
-            drawn[w, : shot + n_query] = pool[: shot + n_query]
-            if prototypes:
-                means[w] = 0.0
-                for k in range(shot):
-                    means[w] += X[drawn[w, k]]
-                means[w] /= shot
-        right, nearest_right = 0, 0
+            for i in range(shot + n_query):
+                drawn[w, i] = pool[i]
+            if draws.prototypes:
+                for f in range(n_features):
+                    total = 0.0
+                    for k in range(shot):
+                        total += X[drawn[w, k], f]
+                    means[w, f] = total / shot
+        by_prototypes, by_supports = 0, 0
         for w in range(way):
             for q in range(shot, shot + n_query):
                 query = X[drawn[w, q]]
-                if prototypes:
-                    right += nearest_class(query, means, mean_of, way, 1, state) == w
-                if both or not prototypes:
-                    found = nearest_class(query, X, drawn, way, shot, state) == w
-                    if prototypes:
-                        nearest_right += found
-                    else:
-                        right += found
-        accuracy[e] = right / (way * n_query)
-        nearest_accuracy[e] = nearest_right / (way * n_query)
+                if draws.prototypes:
+                    by_prototypes += nearest_class(query, means, mean_of, way, one, state) == w
+                if draws.supports:
+                    by_supports += nearest_class(query, X, drawn, way, shot, state) == w
+        accuracies[0, e] = by_prototypes / (way * n_query)
+        accuracies[1, e] = by_supports / (way * n_query)
 
 
 @jit

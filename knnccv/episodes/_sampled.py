@@ -16,7 +16,7 @@ from .._validation import check_bool, check_choice, check_integer, check_random_
 from ..neighbors import Neighbors, check_features
 from ._episodes import Episodes
 from ._expected import expected_episodes
-from ._runs import run_episodes
+from ._runs import Draws, run_episodes
 
 HEADS = ("nearest", "prototype")
 METRICS = ("euclidean", "cosine")
@@ -173,15 +173,14 @@ def sampled_episodes(
         msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
         raise TypeError(msg)
     if isinstance(episodes.n_shot, dict):
-        msg = (
-            "sampled_episodes draws as many shots of every class, got a number for each; n_shot must be an "
-        )
-        msg += "integer or several"
+        msg = "sampled_episodes draws as many shots of every class, got a number for each; "
+        msg += "n_shot must be an integer or several"
         raise ValueError(msg)
     n_query = check_integer("n_query", n_query, 1)
     check_choice("head", head, HEADS)
     check_choice("metric", metric, METRICS)
-    if check_bool("control_variate", control_variate) and head == "nearest":
+    control_variate = check_bool("control_variate", control_variate)
+    if control_variate and head == "nearest":
         msg = (
             "control_variate=True needs head='prototype': the exact mean of the nearest support is "
             "expected_episodes(X, y, episodes).score"
@@ -197,33 +196,25 @@ def sampled_episodes(
     labels = encode_labels(y, len(data))
     episodes.check(labels, n_query)
     seeds = rng.integers(0, 2**64, n_episodes, dtype=np.uint64)
-    accuracies, nearest = np.empty(n_episodes), np.empty(n_episodes)
+    found = np.empty((2, n_episodes))
     members = np.argsort(labels.codes, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(labels.counts)])
-    ways, shots = np.array(episodes.ways), np.array(episodes.shots)
+    ways, shots, prototypes = np.array(episodes.ways), np.array(episodes.shots), head == "prototype"
+    draws = Draws(
+        data, members, bounds, ways, shots, n_query, prototypes, not prototypes or control_variate
+    )
 
     def run_block(begin: int) -> None:
-        part = slice(begin, begin + BLOCK)
-        run_episodes(
-            data,
-            members,
-            bounds,
-            ways,
-            shots,
-            n_query,
-            seeds[part],
-            head == "prototype",
-            bool(control_variate),
-            accuracies[part],
-            nearest[part],
-            stop_flag(),
-        )
+        part = np.empty((2, len(seeds[begin : begin + BLOCK])))
+        run_episodes(draws, seeds[begin : begin + BLOCK], part, stop_flag())
+        found[:, begin : begin + BLOCK] = part
 
     exact = math.nan
     with one_bar(progress):
         for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
         if control_variate:
             exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
+    accuracies, nearest = found if prototypes else found[::-1]
     score, error = float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(n_episodes)
     r2 = math.nan
     if control_variate:

@@ -9,27 +9,53 @@ number and one, since the labels of an episode stand in random order.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import ZERO, jit
 from ..sampling import tie_times
 
 
-@jit
-def fill_votes(n_nearer, n_tied, n_behind, n_shot, time, joint, law):
-    """Fill in ``law[b]``, the probability that b of `n_shot` drawn samples are nearer.
+class Vote(NamedTuple):
+    """What is counted in every row."""
 
-    A tied sample is nearer with probability `time`. ``joint`` (n_shot + 1, n_shot + 1) is scratch: the
-    numbers of nearer and of tied samples among the drawn. ``law`` may be shorter than n_shot + 1.
+    sizes: Any  # of the classes
+    shots: Any  # supports of every class, for every number of shots
+    n_neighbors: Any
+    average_ties: Any
+
+
+class Walk(NamedTuple):
+    """Where the walk along a row is, and scratch."""
+
+    available: Any  # samples of every class
+    nearer: Any  # those that were passed
+    tied: Any  # those at the next distance
+    joint: Any  # numbers of nearer and of tied samples among the drawn
+    laws: Any  # of the votes of every class (n_classes, K + 1)
+    drawn_law: Any  # of the other supports of the last voter's class
+    chosen: Any  # (numbers of other classes + 1, K + 1, K + 2)
+
+
+@jit
+def fill_votes(walk, c, shots, n_out, time, law):
+    """Fill in ``law[b]``, the probability that b of the drawn samples of class c are nearer.
+
+    A tied sample is nearer with probability `time`; `n_out` of them are drawn already. ``law`` may be
+    shorter than the shots and one.
     """
-    n = n_nearer + n_tied + n_behind
-    most = min(n_tied, n_shot)
-    for a in range(n_shot + 1):
+    joint = walk.joint
+    n_nearer, n_tied, n_shot = walk.nearer[c], walk.tied[c] - n_out, shots[c] - n_out
+    n = walk.available[c] - n_out
+    n_behind = n - n_nearer - n_tied
+    most, top = min(n_tied, n_shot), min(n_shot, len(law) - 1)
+    for a in range(top + 1):
         for m in range(most + 1):
             joint[a, m] = 0.0
     joint[0, 0] = 1.0
     for k in range(n_shot):
-        for a in range(min(k + 1, n_nearer), -1, -1):
+        for a in range(min(k + 1, n_nearer, top), -1, -1):
             for m in range(min(k + 1 - a, most), -1, -1):
                 value = joint[a, m] * max(n_behind - (k - a - m), 0) if a + m <= k else 0.0
                 if a > 0:
@@ -37,8 +63,9 @@ def fill_votes(n_nearer, n_tied, n_behind, n_shot, time, joint, law):
                 if m > 0:
                     value += joint[a, m - 1] * max(n_tied - (m - 1), 0)
                 joint[a, m] = value / (n - k)
-    law[:] = 0.0
-    for a in range(n_shot + 1):
+    for b in range(len(law)):
+        law[b] = 0.0
+    for a in range(top + 1):
         for m in range(min(n_shot - a, most) + 1):
             term = joint[a, m]
             if term == 0.0:
@@ -52,19 +79,18 @@ def fill_votes(n_nearer, n_tied, n_behind, n_shot, time, joint, law):
 
 
 @jit
-def add_wins(n_neighbors, n_others, own_class, of_class, laws, drawn_law, chosen, weight, out):
+def add_wins(walk, own_class, of_class, n_neighbors, weight, out):
     """Add the probability of a right vote whose last voter is of class `of_class`, for each number of ways.
 
-    ``laws`` (n_classes, n_neighbors + 1) are the laws of the votes of every class, ``drawn_law`` that of
-    the other drawn samples of the last voter's class. ``chosen`` is scratch (n_ways, n_neighbors + 1,
-    n_neighbors + 2). ``out[y]`` is for y other classes, as a sum over their choices.
+    ``out[y]`` is for y other classes, as a sum over their choices.
     """
-    n_terms = len(out)
+    laws, drawn_law, chosen = walk.laws, walk.drawn_law, walk.chosen
+    n_terms, n_others = len(out), len(laws) - 1
     for t in range(1, n_neighbors + 1):
         own = drawn_law[t - 1] if of_class == own_class else laws[own_class, t]
-        if own == 0.0:
-            continue
         left = n_neighbors - t
+        if own == 0.0 or (left == 0 and of_class != own_class):
+            continue
         most = left // t
         for y in range(n_terms):
             for z in range(left + 1):
@@ -94,82 +120,63 @@ def add_wins(n_neighbors, n_others, own_class, of_class, laws, drawn_law, chosen
 
 
 @jit
-def score_votes(values, codes, tested, sizes, average_ties, shots, n_neighbors, n_terms, out):
+def score_votes(values, codes, tested, vote, out):
     """Score the row of sample `tested`; return whether neighboring samples of different classes tie.
 
     ``values`` and ``codes`` (n_items,) are the exact distances and the classes; ``values[tested]`` is
-    negative. ``sizes`` are the sizes of the classes, ``shots`` (n_shots, n_classes)
-    their supports; ``out`` (n_shots, n_terms) sums over the choices of the other classes.
+    negative. ``out`` (n_shots, n_terms) sums over the choices of the other classes.
     """
-    n_classes = len(sizes)
-    n = len(values)
-    own_class = codes[tested]
+    n_classes, n = len(vote.sizes), len(values)
+    n_neighbors, own_class = vote.n_neighbors, codes[tested]
     order = np.argsort(values, kind="mergesort")
-    available = sizes.copy()
+    most = vote.shots.max()
+    walk = Walk(
+        vote.sizes.copy(),
+        np.zeros(n_classes, np.int64),
+        np.zeros(n_classes, np.int64),
+        np.empty((most + 1, most + 1)),
+        np.empty((n_classes, n_neighbors + 1)),
+        np.empty(n_neighbors + 1),
+        np.empty((out.shape[1] + 1, n_neighbors + 1, n_neighbors + 2)),
+    )
+    available, nearer, tied, laws = walk.available, walk.nearer, walk.tied, walk.laws
     available[own_class] -= 1
-    nearer = np.empty(n_classes, np.int64)
-    tied = np.zeros(n_classes, np.int64)
-    laws = np.empty((n_classes, n_neighbors + 1))
-    drawn_law = np.empty(n_neighbors + 1)
-    most = shots.max()
-    joint = np.empty((most + 1, most + 1))
-    chosen = np.empty((n_terms + 1, n_neighbors + 1, n_neighbors + 2))
     any_tied = False
-    for shot in range(len(shots)):
-        nearer[:] = 0
-        laws[:] = 0.0
-        laws[:, 0] = 1.0
+    for shot in range(len(vote.shots)):
+        shots = vote.shots[shot]
+        for c in range(n_classes):
+            nearer[c] = 0
+            for b in range(n_neighbors + 1):
+                laws[c, b] = 0.0
+            laws[c, 0] = 1.0
         begin = 1
         while begin < n:
             end = begin + 1
             while end < n and values[order[end]] == values[order[begin]]:
                 any_tied |= codes[order[end]] != codes[order[begin]]
-                if not average_ties:
+                if not vote.average_ties:
                     break
                 end += 1
-            n_tied = end - begin
             for i in range(begin, end):
                 tied[codes[order[i]]] += 1
             degree = 0
             for c in range(n_classes):
-                degree += min(tied[c], shots[shot, c])
-            nodes, weights = tie_times(min(degree, n_tied - 1) + 1, 1.0)
-            for node in range(len(nodes)):
-                if n_tied > 1:
+                degree += min(tied[c], shots[c])
+            times, weights = tie_times(min(degree, end - begin - 1) + 1, 1.0)
+            for node in range(len(times)):
+                if end - begin > 1:
                     for c in range(n_classes):
-                        if tied[c]:
-                            behind = available[c] - nearer[c] - tied[c]
-                            fill_votes(
-                                nearer[c], tied[c], behind, shots[shot, c], nodes[node], joint, laws[c]
-                            )
+                        if tied[c] > 0:
+                            fill_votes(walk, c, shots, ZERO, times[node], laws[c])
                 for c in range(n_classes):
-                    if tied[c]:
-                        behind = available[c] - nearer[c] - tied[c]
-                        fill_votes(
-                            nearer[c],
-                            tied[c] - 1,
-                            behind,
-                            shots[shot, c] - 1,
-                            nodes[node],
-                            joint,
-                            drawn_law,
-                        )
-                        weight = weights[node] * tied[c] * shots[shot, c] / available[c]
-                        add_wins(
-                            n_neighbors,
-                            n_classes - 1,
-                            own_class,
-                            c,
-                            laws,
-                            drawn_law,
-                            chosen,
-                            weight,
-                            out[shot],
-                        )
+                    if tied[c] > 0 and (n_neighbors > 1 or c == own_class):
+                        fill_votes(walk, c, shots, ZERO + 1, times[node], walk.drawn_law)
+                        weight = weights[node] * tied[c] * shots[c] / available[c]
+                        add_wins(walk, own_class, c, n_neighbors, weight, out[shot])
             for c in range(n_classes):
-                if tied[c]:
+                if tied[c] > 0:
                     nearer[c] += tied[c]
                     tied[c] = 0
-                    fill_votes(nearer[c], 0, available[c] - nearer[c], shots[shot, c], 0.0, joint, laws[c])
+                    fill_votes(walk, c, shots, ZERO, times[0], laws[c])
             begin = end
     return any_tied

@@ -5,15 +5,15 @@ these functions. They work on floats and on Fractions.
 
 - `_vote_scores` scores the distributions of the votes of several classes: plurality, shares, Brier score.
 - `_position_weights` gives the probabilities of the positions where the K nearest training samples end.
-- `_tied_groups` finds groups of tied samples that contain several classes.
+- `_group_times` finds groups of tied samples that contain several classes, and gives them random times.
 - `_fixed_size` averages over the orders of tied samples in designs with one training size.
-- `_stratified` does the same in stratified designs, by random times of tied samples (`_group_times`).
+- `_stratified` does the same in stratified designs, by the random times.
 """
 
 from __future__ import annotations
 
 from ._fixed_size import group_rate, score_fixed_size
-from ._group_times import is_rounded
+from ._group_times import has_mixed_group, is_mixed, is_rounded, passed_together
 from ._position_weights import (
     PositionWeights,
     ThinningRates,
@@ -24,7 +24,6 @@ from ._position_weights import (
     thinning_rates,
 )
 from ._stratified import score_stratified
-from ._tied_groups import has_mixed_group, is_mixed
 from ._vote_scores import (
     ANY_RIGHT,
     BRIER,
@@ -33,7 +32,6 @@ from ._vote_scores import (
     VOTE_SHARE,
     VoteDistributions,
     VotingRule,
-    plurality_probability,
     score_votes,
     tie_quadrature,
 )
@@ -53,7 +51,7 @@ __all__ = [
     "has_mixed_group",
     "is_mixed",
     "is_rounded",
-    "plurality_probability",
+    "passed_together",
     "position_weights",
     "position_weights_at",
     "scaled_position_weights",

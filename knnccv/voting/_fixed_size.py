@@ -6,17 +6,9 @@ import numpy as np
 
 from ..kernel import ZERO, jit, read_as
 from ..sampling import step_by_thinning
+from ._group_times import passed_together
 from ._position_weights import ThinningRates, position_weights_at
-from ._tied_groups import is_mixed
-from ._vote_scores import (
-    ANY_RIGHT,
-    PLURALITY,
-    UNKNOWN,
-    VOTE_SHARE,
-    VoteDistributions,
-    plurality_probability,
-    score_votes,
-)
+from ._vote_scores import ANY_RIGHT, UNKNOWN, VOTE_SHARE, VoteDistributions, score_votes
 
 
 @jit
@@ -38,14 +30,10 @@ def score_fixed_size(order, labels, target, constraints, rule):
     own_class = classes[target]
     unit = constraints.unit
     zero = unit * 0
-    others = n_classes  # one row for all classes other than the tested sample's
     two_classes = rule.kind in (ANY_RIGHT, VOTE_SHARE)  # only right or wrong counts
-    plain = rule.kind == PLURALITY and len(rule.losses) == 0 and rule.n_tie_nodes == 0
     seen_classes = np.empty(n_classes + 1, np.int64)
     seen_classes[0] = own_class
     n_seen_classes = ZERO + 1
-    scored = np.array([own_class, others]) if two_classes else seen_classes
-    n_scored = ZERO + 2
     rows = np.full((n_classes + 2, 1, k + 1), zero)
     flat = rows.reshape(n_classes + 2, k + 1)
     rows[:, 0, 0] = unit
@@ -53,63 +41,43 @@ def score_fixed_size(order, labels, target, constraints, rule):
     passed = np.zeros(n_classes + 2, np.int64)
     members = np.zeros(n_classes + 2, np.int64)
     no_marks = np.zeros(n_classes + 2, np.int64)
-    nearer = VoteDistributions(rows, no_marks, passed, scored, np.full(1, unit), product)
+    nearer = VoteDistributions(rows, no_marks, passed, seen_classes, np.full(1, unit), product)
     score = zero
     depth = min(len(items), n_available)
     start = 0
-    same_class_end = 0  # end of the last group of one class, whose samples are passed one by one
+    one_class = ZERO
     while start < depth:
-        end = min(group_end[start], depth)
-        if end > start + 1 and (start < same_class_end or not is_mixed(items, classes, start, end)):
-            same_class_end = end
-            end = start + 1
+        end, one_class = passed_together(items, classes, start, min(group_end[start], depth), one_class)
         size = end - start
         for i in range(start, end):
             c = classes[items[i]]
+            if two_classes and c != own_class:
+                c = n_classes  # one row for all of them
             if passed[c] == 0 and members[c] == 0 and c != own_class:
                 seen_classes[n_seen_classes] = c
                 n_seen_classes += 1
             members[c] += 1
-            if c != own_class:
-                members[others] += 1
-        if not two_classes:
-            n_scored = n_seen_classes
         if size > 1 and end - 1 >= k:
             marks = np.full(min(size, k) + 1, zero)
             if _weigh_marks(marks, position_weights.next_known, start, size, k, p_skip, p_take):
                 marked = np.full((n_classes + 2, len(marks), k + 1), zero)
-                max_votes = passed + members
                 for s in range(n_seen_classes):
                     c = seen_classes[s]
                     mark_group(marked, c, rows, members[c], size, k, p_skip, p_take)
-                mark_group(marked, others, rows, members[others], size, k, p_skip, p_take)
-                in_group = VoteDistributions(marked, members, max_votes, scored, marks, product)
-                score += score_votes(in_group, n_scored, UNKNOWN, own_class, k, rule)
+                max_votes = passed + members
+                in_group = VoteDistributions(marked, members, max_votes, seen_classes, marks, product)
+                score += score_votes(in_group, n_seen_classes, UNKNOWN, own_class, k, rule)
         for s in range(n_seen_classes):
             c = seen_classes[s]
             for _ in range(members[c]):
                 step_by_thinning(flat, c, k, p_skip, p_take)
             passed[c] += members[c]
             members[c] = 0
-        for _ in range(members[others]):
-            step_by_thinning(flat, others, k, p_skip, p_take)
-        passed[others] += members[others]
-        members[others] = 0
         weight = (
             position_weights.next_known[end - 1] if end < depth else position_weights.list_ends[end - 1]
         )
         if weight != 0 and end >= k:
-            if plain:
-                probability = zero
-                for votes in range(k // 2 + 1, min(k, passed[own_class]) + 1):
-                    probability += flat[own_class, votes] * flat[others, k - votes]
-                if passed[own_class] > 0:
-                    probability += plurality_probability(
-                        flat, passed, seen_classes, n_seen_classes, UNKNOWN, own_class, k, False, product[0]
-                    )
-                score += weight * probability
-            else:
-                score += weight * score_votes(nearer, n_scored, UNKNOWN, own_class, k, rule)
+            score += weight * score_votes(nearer, n_seen_classes, UNKNOWN, own_class, k, rule)
         start = end
     return score
 

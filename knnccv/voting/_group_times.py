@@ -1,4 +1,4 @@
-"""The random times of tied samples in stratified designs: when a class's votes come, and when to stop.
+"""Groups of tied samples of several classes, and their random times in stratified designs.
 
 The samples of a tied group get independent uniform times, and the score is an integral over the time of the
 sample that decides. In a large group only the beginning of the unit interval matters, and the integrand is
@@ -34,6 +34,38 @@ def _is_rounded_compiled(unit):  # noqa: ARG001
 
 
 @jit
+def has_mixed_group(order, labels):
+    """Return True if samples of different classes tie; O(depth)."""
+    classes, items, group_end = labels.classes, order.items, order.group_end
+    for i in range(1, len(items)):
+        if group_end[i - 1] > i and classes[items[i]] != classes[items[i - 1]]:
+            return True
+    return False
+
+
+@jit
+def is_mixed(items, classes, start, end):
+    """Return True if the samples at the positions `start` .. `end` - 1 have several classes."""
+    c = classes[items[start]]
+    same = True
+    for i in range(start + 1, end):
+        same = same and classes[items[i]] == c
+    return not same
+
+
+@jit
+def passed_together(items, classes, start, end, one_class):
+    """The end of the samples that are passed at once, of a tied group from `start` to `end`.
+
+    Those of one class are passed one by one. Also returns the end of the last such group, to be given for
+    the next sample.
+    """
+    if end > start + 1 and (start < one_class or not is_mixed(items, classes, start, end)):
+        return start + 1, end
+    return end, one_class
+
+
+@jit
 def fill_earlier(probabilities, time, unit, rare):
     """``probabilities[j]`` = P(j of t samples have an earlier time), up to a factor; t + 1 zeros at first.
 
@@ -60,15 +92,15 @@ def fill_earlier(probabilities, time, unit, rare):
 
 
 @jit
-def mix_over_times(row, at_item, after, time, left, n_train, n_levels, rare, unit):
+def mix_over_times(row, at_item, after, time, left, n_train, n_levels, rare):
     """Add a class's distribution at a time, and that given a sample of the class at exactly this time.
 
     ``after[j]`` is the distribution after j of its samples; `left` samples of the class are in the group or
     farther.
     """
     members = len(after) - 1
-    probabilities = np.full(members + 1, unit * 0)
-    first, last, total = fill_earlier(probabilities, time, unit, rare)
+    probabilities = np.full(members + 1, time * 0)
+    first, last, total = fill_earlier(probabilities, time, time * 0 + 1, rare)
     for j in range(first, last + 1):
         probability = probabilities[j] / total
         for level in range(n_levels):
@@ -112,9 +144,11 @@ def _share_later(time, rows, seen_classes, members, after, first, unit):
     row = np.full(k, unit * 0)
     for s in range(len(members)):
         if members[s] == 0:
-            row[:] = rows[seen_classes[s], 0, :k]
+            for b in range(k):
+                row[b] = rows[seen_classes[s], 0, b]
         else:
-            row[:] = 0
+            for b in range(k):
+                row[b] = unit * 0
             probabilities = np.full(members[s] + 1, unit * 0)
             low, high, total = fill_earlier(probabilities, time, unit, RARE)
             for j in range(low, high + 1):

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from .._typing import Array
 from ..kernel import ZERO, jit
 from ..sampling import tie_times
-from ._group_times import LARGE_GROUP, RARE, degree_for, is_rounded, last_time, mix_over_times
-from ._tied_groups import is_mixed
+from ._group_times import (
+    LARGE_GROUP,
+    RARE,
+    degree_for,
+    is_rounded,
+    last_time,
+    mix_over_times,
+    passed_together,
+)
 from ._vote_scores import VoteDistributions, score_votes
+
+
+class Strata(NamedTuple):
+    """The classes' samples without the tested one, how many of each are trained, and the number 1."""
+
+    available: Array
+    n_train: Array
+    unit: Any
 
 
 @jit
@@ -25,6 +43,7 @@ def score_stratified(order, labels, target, constraints, rule):
     available[own_class] -= constraints.held_out
     unit = constraints.unit
     zero = unit * 0
+    strata = Strata(available, n_train, unit)
     n_classes = len(available)
     n_flagged = 0
     for flag in extra:
@@ -56,12 +75,9 @@ def score_stratified(order, labels, target, constraints, rule):
     tested_without = rows[own_class, 0, 0]
     score = zero
     start = 0
-    same_class_end = 0  # end of the last group of one class, whose samples are passed one by one
+    one_class = ZERO
     while start < len(items):
-        end = group_end[start]
-        if end > start + 1 and (start < same_class_end or not is_mixed(items, classes, start, end)):
-            same_class_end = end
-            end = start + 1
+        end, one_class = passed_together(items, classes, start, group_end[start], one_class)
         for i in range(start, end):
             c = classes[items[i]]
             if not met[c]:
@@ -69,9 +85,9 @@ def score_stratified(order, labels, target, constraints, rule):
                 n_seen = _add_class(c, distributions, n_seen, n_flagged, constraints)
         if end == start + 1:
             c = classes[items[start]]
-            if _law_at_item(distributions, c, available[c] - passed[c], n_train[c], unit):
+            if _law_at_item(distributions, strata, c):
                 score += score_votes(distributions, n_seen, c, own_class, k, rule)
-            _advance_class(distributions, passed[c], c, available[c], n_train[c], unit)
+            _advance_class(distributions, strata, c, passed[c])
             passed[c] += 1
         else:
             members = np.zeros(n_seen, available.dtype)
@@ -79,9 +95,7 @@ def score_stratified(order, labels, target, constraints, rule):
                 for s in range(n_seen):
                     if distributions.seen_classes[s] == classes[items[i]]:
                         members[s] += 1
-            score += _mixed_group(
-                members, distributions, own_class, available, n_train, tested_without, unit, k, rule
-            )
+            score += _mixed_group(distributions, strata, members, tested_without, own_class, k, rule)
         start = end
     return score / tested
 
@@ -115,17 +129,17 @@ def _add_class(c, distributions, n_seen, n_flagged, constraints):
 
 
 @jit
-def _law_at_item(distributions, c, left, n_train, unit):
+def _law_at_item(distributions, strata, c):
     """Fill the last row: this sample of class c is in T, with b - 1 of its class before it.
 
     Returns True if this is possible.
     """
     rows, max_marks, max_votes = distributions.rows, distributions.max_marks, distributions.max_votes
     last_row = len(rows) - 1
-    k = rows.shape[2] - 1
+    k, n_train = rows.shape[2] - 1, strata.n_train[c]
     max_marks[last_row] = max_marks[c]
     max_votes[last_row] = min(max_votes[c] + 1, n_train + max_marks[c], k)
-    share = unit / left
+    share = strata.unit / (strata.available[c] - max_votes[c])
     possible = False
     for level in range(max_marks[c] + 1):
         rows[last_row, level, 0] = share * 0
@@ -136,14 +150,14 @@ def _law_at_item(distributions, c, left, n_train, unit):
 
 
 @jit
-def _advance_class(distributions, passed, c, available, n_train, unit):
+def _advance_class(distributions, strata, c, passed):
     """Pass one more sample of class c, in T or not."""
     rows = distributions.rows
-    left = available - passed
-    share = unit / left
+    left = strata.available[c] - passed
+    share = strata.unit / left
     top = min(passed + 1, rows.shape[2] - 1)
     for level in range(distributions.max_marks[c] + 1):
-        drawn = n_train + level
+        drawn = strata.n_train[c] + level
         for b in range(top, 0, -1):
             stay = rows[c, level, b] * (max(left - drawn + b, 0) * share)
             rows[c, level, b] = stay + rows[c, level, b - 1] * (max(drawn - b + 1, 0) * share)
@@ -151,7 +165,7 @@ def _advance_class(distributions, passed, c, available, n_train, unit):
 
 
 @jit
-def _mixed_group(members, distributions, own_class, available, n_train, tested_without, unit, k, rule):
+def _mixed_group(distributions, strata, members, tested_without, own_class, k, rule):
     """Expected score where the K-th nearest training sample is in the group; then the group is passed.
 
     ``members[s]`` of its samples are of class ``seen_classes[s]``. Every sample has a random time. At time
@@ -160,7 +174,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, tested_w
     O(b) and about sqrt(b) votes.
     """
     rows, max_marks, max_votes = distributions.rows, distributions.max_marks, distributions.max_votes
-    seen_classes = distributions.seen_classes
+    seen_classes, unit = distributions.seen_classes, strata.unit
     n_seen = len(members)
     last_row = len(rows) - 1
     n_levels, n_votes = rows.shape[1], rows.shape[2]
@@ -175,7 +189,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, tested_w
             if members[s] > 0:
                 _copy(rows, c, after, first[s] + j)
             if j < members[s]:
-                _advance_class(distributions, max_votes[c] + j, c, available[c], n_train[c], unit)
+                _advance_class(distributions, strata, c, max_votes[c] + j)
     at_item = np.full((n_seen, n_levels, n_votes), unit * 0)
     before = max_votes.copy()
     score = unit * 0
@@ -199,11 +213,10 @@ def _mixed_group(members, distributions, own_class, available, n_train, tested_w
                     at_item[s],
                     after[first[s] : first[s + 1]],
                     times[at] * end,
-                    available[c] - before[c],
-                    n_train[c],
+                    strata.available[c] - before[c],
+                    strata.n_train[c],
                     max_marks[c] + 1,
                     rare,
-                    unit,
                 )
                 max_votes[c] = before[c] + members[s]
         now = unit * 0
@@ -212,7 +225,7 @@ def _mixed_group(members, distributions, own_class, available, n_train, tested_w
                 c = seen_classes[s]
                 _copy(at_item, s, rows, last_row)
                 max_marks[last_row] = max_marks[c]
-                max_votes[last_row] = min(max_votes[c], n_train[c] + max_marks[c], k)
+                max_votes[last_row] = min(max_votes[c], strata.n_train[c] + max_marks[c], k)
                 now += score_votes(distributions, n_seen, c, own_class, k, rule)
         score += now * weights[at] * end
     for s in range(n_seen):

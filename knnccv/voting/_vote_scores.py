@@ -62,6 +62,15 @@ class VoteDistributions(NamedTuple):
     product: Array
 
 
+class Span(NamedTuple):
+    """The highest mark and the number of votes of a product, before and after the next factor."""
+
+    mark: int
+    reached: int
+    high: int
+    degree: int
+
+
 @jit
 def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     """The score of K votes, weighted as the rows and marks are.
@@ -119,8 +128,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                 if weight == 0:
                     break
             product[0, 0] = weight
-            reached = 0
-            mark = 0
+            reached, mark = ZERO, ZERO
             for s in range(n_seen_classes):
                 c = seen_classes[s]
                 if c == winner:
@@ -152,9 +160,8 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                     product[0, 0] *= no_vote
                 else:
                     last_factor = factor if tie else zero + 1
-                    _multiply(
-                        product, mark, reached, rows, row, high, degree, max_marks[row], limit, last_factor
-                    )
+                    span = Span(mark, reached, high, degree)
+                    _multiply(distributions, row, span, limit, last_factor, ZERO)
                     mark = high
                 reached = degree
             if max_mark == 0:
@@ -174,72 +181,32 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
 
 
 @jit
-def plurality_probability(
-    rows, max_votes, seen_classes, n_seen_classes, last_class, winner, k, with_majority, product
-):
-    """`win_probability` without marks, a tied vote going to the smallest label: several times faster.
+def _multiply(distributions, row, span, limit, last_factor, squares):
+    """Multiply ``product`` by a row cut at `limit` votes, whose last coefficients get a factor.
 
-    Without `with_majority` it leaves out the votes in which the winner has more than half.
+    With ``squares > 0`` the rows of ``product`` from there on hold the sum over the classes so far of their
+    votes squared.
     """
-    last_row = len(rows) - 1
-    winner_row = last_row if winner == last_class else winner
-    half = k // 2
-    zero = rows[winner_row, 0] * 0
-    total = zero
-    first = 2 if 0 <= last_class < winner else 1  # one vote alone would lose the tie to the last class
-    while first <= half and k - first > first * (n_seen_classes - 1):  # the others could not share the rest
-        first += 1
-    after = half + 1 if with_majority and max_votes[winner_row] > half else min(half, max_votes[winner_row])
-    for t in range(first, after + 1):
-        if t <= half and rows[winner_row, t] == 0:
-            continue
-        top = k - t
-        product[0] = zero + 1
-        reached = 0
-        for s in range(n_seen_classes):
-            c = seen_classes[s]
-            if c != winner:
-                row = last_row if c == last_class else c
-                limit = min(max_votes[row], top)
-                if t <= half:
-                    limit = min(limit, t if winner < c else t - 1)
-                # Inline: a call would take longer than the work.
-                no_vote, one_vote = rows[row, 0], rows[row, 1]
-                degree = min(reached + limit, top)
-                for d in range(reached + 1, degree + 1):
-                    product[d] = zero
-                for d in range(degree, 0, -1):
-                    if limit == 1:
-                        value = product[d] * no_vote + product[d - 1] * one_vote
-                    else:
-                        value = product[d] * no_vote
-                        for b in range(1, min(d, limit) + 1):
-                            value += product[d - b] * rows[row, b]
-                    product[d] = value
-                product[0] *= no_vote
-                reached = degree
-        if t > half:
-            for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
-                total += rows[winner_row, votes] * product[k - votes]
-        elif reached == top:
-            total += rows[winner_row, t] * product[top]
-    return total
-
-
-@jit
-def _multiply(product, mark, reached, rows, row, high, degree, max_mark, limit, last_factor):
-    """Multiply `product` by a row cut at `limit` votes, whose last coefficients get a factor."""
-    for h in range(high + 1):
-        for d in range(reached + 1 if h <= mark else 0, degree + 1):
-            product[h, d] = last_factor * 0
-    for h in range(high, -1, -1):
-        for d in range(degree, -1, -1):
-            value = last_factor * 0
+    rows, product, max_mark = distributions.rows, distributions.product, distributions.max_marks[row]
+    zero = last_factor * 0
+    for h in range(span.high + 1):
+        for d in range(span.reached + 1 if h <= span.mark else 0, span.degree + 1):
+            product[h, d] = zero
+            if squares > 0:
+                product[squares + h, d] = zero
+    for h in range(span.high, -1, -1):
+        for d in range(span.degree, -1, -1):
+            value, squared = zero, zero
             for g in range(min(h, max_mark) + 1):
                 for b in range(min(d, limit) + 1):
                     term = product[h - g, d - b] * rows[row, g, b]
                     value += term * last_factor if b == limit else term
+                    if squares > 0:
+                        more = product[squares + h - g, d - b] + product[h - g, d - b] * (b * b)
+                        squared += more * rows[row, g, b]
             product[h, d] = value
+            if squares > 0:
+                product[squares + h, d] = squared
 
 
 @jit
@@ -268,38 +235,19 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
     own_row = last_row if own_class == last_class else own_class
     max_mark = len(marks) - 1
     zero = rows[own_row, 0, 0] * 0
-    squares = len(marks)  # first row of the second polynomial in `product`
-    product[0, 0] = zero + 1
+    squares = len(marks) if kind == BRIER else ZERO  # first row of the sum of squares in `product`
     product[squares, 0] = zero
-    reached = 0
-    mark = 0
+    product[0, 0] = zero + 1
+    reached, mark = ZERO, ZERO
     for s in range(n_seen_classes):
         c = seen_classes[s]
         if c == own_class:
             continue
         row = last_row if c == last_class else c
         limit = min(max_votes[row], k)
-        degree = min(reached + limit, k)
-        high = min(mark + max_marks[row], max_mark)
-        for h in range(high + 1):
-            for d in range(reached + 1 if h <= mark else 0, degree + 1):
-                product[h, d] = zero
-                product[squares + h, d] = zero
-        for h in range(high, -1, -1):
-            for d in range(degree, -1, -1):
-                value = zero
-                squared = zero
-                for g in range(min(h, max_marks[row]) + 1):
-                    for b in range(min(d, limit) + 1):
-                        factor = rows[row, g, b]
-                        value += product[h - g, d - b] * factor
-                        if kind == BRIER:
-                            more = product[squares + h - g, d - b] + product[h - g, d - b] * (b * b)
-                            squared += more * factor
-                product[h, d] = value
-                product[squares + h, d] = squared
-        reached = degree
-        mark = high
+        degree, high = min(reached + limit, k), min(mark + max_marks[row], max_mark)
+        _multiply(distributions, row, Span(mark, reached, high, degree), limit, zero + 1, squares)
+        reached, mark = degree, high
     total = zero
     for votes in range(max(0, k - reached), min(k, max_votes[own_row]) + 1):
         right = _coefficient(rows, own_row, max_marks[own_row], votes, product, mark, k - votes, marks)

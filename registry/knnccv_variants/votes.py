@@ -15,13 +15,14 @@ from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, jit, r
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
+    VoteDistributions,
     VotingRule,
     counted_weights,
     has_mixed_group,
-    plurality_probability,
     scaled_position_weights,
     score_fixed_size,
     score_stratified,
+    score_votes,
     thinning_rates,
     tie_quadrature,
 )
@@ -83,11 +84,14 @@ def knn_stratified_untied(order, labels, target, constraints):
     own_class = labels.classes[target]
     n_classes = len(constraints.counts)
     unit = constraints.unit
-    rows = np.full((n_classes + 2, k + 1), unit * 0)
-    last_row = n_classes + 1
-    product = np.full(k + 1, unit * 0)
-    passed = np.zeros(n_classes + 2, constraints.counts.dtype)
+    marked = np.full((n_classes + 2, 1, k + 1), unit * 0)
+    rows, last_row = marked.reshape(n_classes + 2, k + 1), n_classes + 1
+    no_marks, passed = np.zeros((2, n_classes + 2), constraints.counts.dtype)
     seen_classes = np.empty(n_classes, np.int64)
+    votes = VoteDistributions(
+        marked, no_marks, passed, seen_classes, np.full(1, unit), np.full((2, k + 1), unit * 0)
+    )
+    rule = _plurality(constraints, constraints.table)
     n_seen_classes = 0
     score = unit * 0
     for i in range(len(order.items)):
@@ -108,9 +112,7 @@ def knn_stratified_untied(order, labels, target, constraints):
             rows[last_row, b] = rows[c, b - 1] * ((n_train - b + 1) * share)
             possible = possible or rows[last_row, b] > 0
         if possible and (passed[own_class] > 0 or c == own_class):
-            score += plurality_probability(
-                rows, passed, seen_classes, n_seen_classes, c, own_class, k, True, product
-            )
+            score += score_votes(votes, n_seen_classes, c, own_class, k, rule)
         passed[c] += 1
         for b in range(min(passed[c], k), 0, -1):
             rows[c, b] = rows[c, b] * ((left - n_train + b) * share) + rows[c, b - 1] * (
