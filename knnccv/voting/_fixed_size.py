@@ -56,7 +56,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     nearer = VoteDistributions(rows, no_marks, passed, scored, np.full(1, unit), product)
     score = zero
     depth = min(len(items), n_available)
-    start = 0
+    start = ZERO
     same_class_end = 0  # end of the last group of one class, whose samples are passed one by one
     while start < depth:
         end = min(group_end[start], depth)

@@ -112,7 +112,8 @@ def _share_later(time, rows, seen_classes, members, after, first, unit):
     row = np.full(k, unit * 0)
     for s in range(len(members)):
         if members[s] == 0:
-            row[:] = rows[seen_classes[s], 0, :k]
+            for b in range(k):
+                row[b] = rows[seen_classes[s], 0, b]
         else:
             row[:] = 0
             probabilities = np.full(members[s] + 1, unit * 0)

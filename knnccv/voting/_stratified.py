@@ -26,9 +26,7 @@ def score_stratified(order, labels, target, constraints, rule):
     unit = constraints.unit
     zero = unit * 0
     n_classes = len(available)
-    n_flagged = 0
-    for flag in extra:
-        n_flagged += flag
+    n_flagged = extra.sum()
     n_levels = 2 if n_flagged > 0 else 1
     n_marks = min(constraints.n_extra, n_flagged, len(items) + 1) + 1
     distributions = VoteDistributions(
@@ -55,7 +53,7 @@ def score_stratified(order, labels, target, constraints, rule):
             return zero
     tested_without = rows[own_class, 0, 0]
     score = zero
-    start = 0
+    start = ZERO
     same_class_end = 0  # end of the last group of one class, whose samples are passed one by one
     while start < len(items):
         end = group_end[start]

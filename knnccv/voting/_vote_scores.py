@@ -119,8 +119,8 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                 if weight == 0:
                     break
             product[0, 0] = weight
-            reached = 0
-            mark = 0
+            reached = ZERO
+            mark = ZERO
             for s in range(n_seen_classes):
                 c = seen_classes[s]
                 if c == winner:
@@ -271,8 +271,8 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
     squares = len(marks)  # first row of the second polynomial in `product`
     product[0, 0] = zero + 1
     product[squares, 0] = zero
-    reached = 0
-    mark = 0
+    reached = ZERO
+    mark = ZERO
     for s in range(n_seen_classes):
         c = seen_classes[s]
         if c == own_class:

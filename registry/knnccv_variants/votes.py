@@ -11,7 +11,7 @@ import numpy as np
 
 from knnccv._typing import Kernel
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit, read_as
+from knnccv.kernel import NOT_SERVED, Constraints, Tables, Task, Variant, jit, read_as, read_rest
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
@@ -30,14 +30,13 @@ from ._contested_votes import contested_table, contested_votes
 from ._counted_removals import counted_votes_without_each
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
-from ._removals import two_class_strata_without_each, two_class_votes_without_each
+from ._removals import RemovalNumbers, two_class_strata_without_each, two_class_votes_without_each
 from ._stratified_lanes import lane_tables, votes_in_lanes
 from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
 from ._vote_fields import NO_TABLE, VoteFields
 
 MAX_COUNTED_NEIGHBORS = 15
 """For more neighbors, counting contenders is faster than counting all subsets."""
-N_RATES = len(ThinningRates._fields)
 
 
 @jit
@@ -124,7 +123,8 @@ def knn_stratified_untied(order, labels, target, constraints):
 def _plurality(constraints, losses):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
-    return VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers[N_RATES:], losses)
+    tie_nodes = read_rest(ThinningRates, constraints.numbers)
+    return VotingRule(PLURALITY, fields.n_tie_nodes, tie_nodes, losses)
 
 
 class KNN(Variant):
@@ -205,7 +205,7 @@ class KNN(Variant):
             return None
         if not task.stratified:
             return two_class_votes_without_each, tables
-        return two_class_strata_without_each, replace(tables, numbers=(removed,))
+        return two_class_strata_without_each, replace(tables, numbers=RemovalNumbers(removed))
 
     def mixed_removal_kernel(
         self, tasks: Sequence[Task], shares: Sequence[float], **parameters: Any
