@@ -38,7 +38,7 @@ from ._compile import compile_joint_kernel as compile_joint_kernel
 from ._compile import compile_removal_kernel as compile_removal_kernel
 from ._compiling import COMPILES as COMPILES
 from ._compiling import Compiling as Compiling
-from ._read_as import read_as
+from ._read_as import read_as, read_rest
 from ._signature import ARGUMENTS as ARGUMENTS
 from ._signature import CONSTRAINTS as CONSTRAINTS
 from ._signature import DECIDE as DECIDE
@@ -82,4 +82,5 @@ __all__ = [
     "is_compiled",
     "jit",
     "read_as",
+    "read_rest",
 ]

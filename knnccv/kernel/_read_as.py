@@ -1,4 +1,4 @@
-"""`read_as`: the entries of an array by name, in compiled kernels and in plain Python."""
+"""`read_as` and `read_rest`: the entries of an array by name, in compiled kernels and in plain Python."""
 
 from __future__ import annotations
 
@@ -51,6 +51,33 @@ def read_as(fields: type[Any], array: Array) -> Any:
     return fields(*array[:n_fields])
 
 
+def read_rest(fields: type[Any], array: Array) -> Array:
+    """The entries of an array after those that `read_as` names: a list of any length, such as tie nodes.
+
+    Parameters
+    ----------
+    fields : NamedTuple class
+        The class that names the first entries.
+    array : ndarray of shape (n,)
+        `Constraints.integers` or `Constraints.numbers`.
+
+    Returns
+    -------
+    ndarray of shape (n - number of fields,)
+        A view.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import numpy as np
+    >>> class Fields(NamedTuple):
+    ...     scale: float
+    >>> read_rest(Fields, np.array([0.5, 1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    return array[len(fields._fields) :]
+
+
 @intrinsic
 def _front(typing_context, fields, array):  # noqa: ARG001
     """A tuple of the class `fields`, loaded from the front of `array`."""
@@ -77,3 +104,11 @@ def _read_as_compiled(fields, array):  # noqa: ARG001
         return _front(fields, array)  # type: ignore[call-arg]
 
     return read
+
+
+@overload(read_rest)
+def _read_rest_compiled(fields, array):  # noqa: ARG001
+    if not isinstance(fields, types.NamedTupleClass):
+        return None
+    n_fields = len(fields.instance_class._fields)
+    return lambda fields, array: array[n_fields:]  # noqa: ARG005

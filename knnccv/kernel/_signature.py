@@ -56,7 +56,7 @@ class Constraints(NamedTuple):
         stays exact.
     ``integers``, ``numbers``, ``weights``, ``table``
         The variant's own tables: int64 (any,), float64 (any,), float64 (any,) and float64 (any, any).
-        `read_as` gives names to the entries of ``integers`` and ``numbers``.
+        `read_as` gives names to the entries of ``integers`` and ``numbers``, `read_rest` gives the others.
     ``extra``, ``n_extra``
         int64 array of shape (n_strata,), or (0,). Where `n_extra` > 0, `n_extra` of the strata that are
         flagged by 1, chosen at random, have one more sample in the training set than ``n_train`` says.

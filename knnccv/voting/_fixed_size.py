@@ -44,7 +44,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     nearer = VoteDistributions(rows, no_marks, passed, seen_classes, np.full(1, unit), product)
     score = zero
     depth = min(len(items), n_available)
-    start = 0
+    start = ZERO
     one_class = ZERO
     while start < depth:
         end, one_class = passed_together(items, classes, start, min(group_end[start], depth), one_class)

@@ -45,9 +45,7 @@ def score_stratified(order, labels, target, constraints, rule):
     zero = unit * 0
     strata = Strata(available, n_train, unit)
     n_classes = len(available)
-    n_flagged = 0
-    for flag in extra:
-        n_flagged += flag
+    n_flagged = extra.sum()
     n_levels = 2 if n_flagged > 0 else 1
     n_marks = min(constraints.n_extra, n_flagged, len(items) + 1) + 1
     distributions = VoteDistributions(
@@ -74,7 +72,7 @@ def score_stratified(order, labels, target, constraints, rule):
             return zero
     tested_without = rows[own_class, 0, 0]
     score = zero
-    start = 0
+    start = ZERO
     one_class = ZERO
     while start < len(items):
         end, one_class = passed_together(items, classes, start, group_end[start], one_class)

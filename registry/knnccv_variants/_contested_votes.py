@@ -211,5 +211,6 @@ def _multiply_cut(product, grown, degree, table, x, limit, top):
         share = table[np.uint64(x), a]
         for d in range(np.uint64(min(degree, reached - np.int64(a)) + 1)):
             grown[a + d] += share * product[d]
-    product[: reached + 1] = grown[: reached + 1]
+    for d in range(reached + 1):
+        product[d] = grown[d]
     return reached

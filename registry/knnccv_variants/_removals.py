@@ -8,6 +8,8 @@ N - 1 samples; nothing is subtracted.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from knnccv.kernel import NOT_SERVED, jit, read_as
@@ -15,6 +17,12 @@ from knnccv.kernel import NOT_SERVED, jit, read_as
 from ._loss import score_of
 from ._two_class_votes import two_class_votes
 from ._vote_fields import VoteFields
+
+
+class RemovalNumbers(NamedTuple):
+    """The numbers that the kernels of strata read."""
+
+    removed: float  # the class of the samples that are left out in turn
 
 
 @jit
@@ -66,14 +74,14 @@ def nn_without_each(order, labels, target, constraints, out):
 
 @jit
 def nn_strata_without_each(order, labels, target, constraints, out):
-    """`nn_strata` without each position of the class ``constraints.numbers[0]`` in turn; O(depth).
+    """`nn_strata` without each position of the class `removed` in turn; O(depth).
 
     Once a sample of the class is removed, the walk goes on as if the class still had it and it were passed.
     """
     losses = constraints.table
     unit = constraints.unit
     n_train = constraints.n_train
-    removed = int(constraints.numbers[0])
+    removed = int(read_as(RemovalNumbers, constraints.numbers).removed)
     own_class = labels.classes[target]
     depth = len(order.items)
     start = 0
@@ -223,7 +231,7 @@ def _strata_of_group(table, first_0, first_1, passed_0, passed_1, n_zeros, n_one
 
 @jit
 def two_class_strata_without_each(order, labels, target, constraints, out):
-    """`two_class_strata` without each position of the class ``constraints.numbers[0]`` in turn.
+    """`two_class_strata` without each position of the class `removed` in turn.
 
     O(depth), and O(b^2) for b tied samples.
     """
@@ -231,7 +239,7 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
     n_listed = len(order.items)
     if height < n_listed:
         return NOT_SERVED
-    removed = int(constraints.numbers[0])
+    removed = int(read_as(RemovalNumbers, constraints.numbers).removed)
     own_class = labels.classes[target]
     first_0 = 2 * own_class * height
     first_1 = first_0 + height

@@ -12,7 +12,7 @@ from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, positi
 from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
 from ._loss import check_loss, largest_loss, loss_table, score_of
-from ._removals import nn_strata_without_each, nn_without_each
+from ._removals import RemovalNumbers, nn_strata_without_each, nn_without_each
 
 LARGE_GROUP = 256
 """Tied samples from which `score_stratified` is faster."""
@@ -192,7 +192,7 @@ class NN(Variant):
             return None
         if not task.stratified:
             return Link(nn_without_each, self.tables(task, **parameters))
-        tables = Tables(numbers=(removed,), table=loss_table(parameters["loss"], task.number))
+        tables = Tables(numbers=RemovalNumbers(removed), table=loss_table(parameters["loss"], task.number))
         return Link(nn_strata_without_each, tables)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:

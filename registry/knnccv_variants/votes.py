@@ -11,7 +11,7 @@ import numpy as np
 
 from knnccv._typing import Kernel
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, jit, read_as
+from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, jit, read_as, read_rest
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
@@ -31,14 +31,13 @@ from ._contested_votes import contested_table, contested_votes
 from ._counted_removals import counted_votes_without_each
 from ._counted_votes import counted_votes, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
-from ._removals import two_class_strata_without_each, two_class_votes_without_each
+from ._removals import RemovalNumbers, two_class_strata_without_each, two_class_votes_without_each
 from ._stratified_lanes import lane_tables, votes_in_lanes
 from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
 from ._vote_fields import NO_TABLE, VoteFields
 
 MAX_COUNTED_NEIGHBORS = 15
 """For more neighbors, counting contenders is faster than counting all subsets."""
-N_RATES = len(ThinningRates._fields)
 
 
 @jit
@@ -126,7 +125,8 @@ def knn_stratified_untied(order, labels, target, constraints):
 def _plurality(constraints, losses):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
-    return VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers[N_RATES:], losses)
+    tie_nodes = read_rest(ThinningRates, constraints.numbers)
+    return VotingRule(PLURALITY, fields.n_tie_nodes, tie_nodes, losses)
 
 
 def _first_kernel(task: Task, tables: Tables) -> Kernel | None:
@@ -218,7 +218,7 @@ class KNN(Variant):
             return None
         if not tasks[0].stratified:
             return Link(two_class_votes_without_each, tables[0])
-        return Link(two_class_strata_without_each, replace(tables[0], numbers=(removed,)))
+        return Link(two_class_strata_without_each, replace(tables[0], numbers=RemovalNumbers(removed)))
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""
