@@ -196,7 +196,7 @@ def _warm_retrieval() -> None:
     near = Neighbors.between_lists(np.argsort(distances)[:, :6], np.sort(distances)[:, :6], n_gallery=12)
     expected_retrieval(distances, ids[:3], ids)
     expected_retrieval(near, ids[:3], ids, Gallery(per_identity=1))
-    expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity", hajek=True)
+    expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity")
 
 
 def _retrieval() -> tuple[Array, Array]:

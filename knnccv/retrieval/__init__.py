@@ -11,8 +11,7 @@ Person re-identification, face recognition and metric learning publish means ove
   those of names, `_forms_plan` their arrays; `_check` has `check_score`.
 - `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`. `_choice` counts random
   identities. `_truncated` brackets lists of the nearest items by two rankings.
-- `_errors` adds what scores are worth: `_jackknife` leaves out the groups of `_identity_groups`, `_hajek`
-  has a variance over galleries.
+- `_jackknife` leaves out groups of identities.
 - `_exact` has scores as rational numbers.
 """
 
@@ -23,7 +22,7 @@ from ._difference import RetrievalDifference
 from ._expected import expected_retrieval
 from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery, cuhk03, market1501
-from ._identity_groups import IdentityGroups
+from ._jackknife import IdentityGroups
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
 from ._protocol import Protocol
 from ._result import Retrieval, RetrievalScore

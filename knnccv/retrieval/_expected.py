@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from .._validation import check_bool
 from ._choice import draws_of
 from ._compiled.tables import Found
 from ._draw import Draw
-from ._errors import Asked, add_errors, check_asked
 from ._exact import add_exact
+from ._jackknife import check_groups, groups_of, scores_without
 from ._problem import check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
 from ._scores import errors_of, values_of
@@ -21,6 +22,10 @@ from ._truncated import check_bracketed
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
+NO_HAJEK = (
+    'hajek is no option any more: sampled_retrieval(...).std("ap") estimates what one gallery that all '
+    "queries share scatters, and cmc_std is exact for galleries of every query's own"
+)
 
 
 def expected_retrieval(
@@ -101,8 +106,7 @@ def expected_retrieval(
         the same. Default: 50, which gives the standard error to about 10 %. The jackknife costs about as
         much as `n_groups` scores.
     hajek : bool, default False
-        Whether `Retrieval.hajek_std` is available: a lower bound of what one random gallery that all
-        queries share scatters. It needs ``ties="index"``, and adds 2 to 5 times the time of the scores.
+        Only False: `sampled_retrieval` tells what one random gallery scatters.
     exact : bool, default False
         Also compute every score as a rational number, ``r["ap"].exact`` and ``.per_item_exact``: slow, for
         small problems. The gains ``1 / log2(1 + r)`` of "ndcg@k" and the numbers of scores of your own are
@@ -124,8 +128,7 @@ def expected_retrieval(
         stratum has fewer items than are drawn, or a query fewer identities; right items of a query are in
         `always` where shared galleries have random identities; a distance is not finite; no
         query has a right item; the matrix seems to hold similarities; a jackknife has scored queries of
-        fewer than 3 identities; `hajek` is asked for where galleries are not random, not shared by the
-        queries, or ties are fair; or `exact` needs more than 100 million steps.
+        fewer than 3 identities; or `exact` needs more than 100 million steps.
 
     Warns
     -----
@@ -152,9 +155,11 @@ def expected_retrieval(
         n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     check_bool("exact", exact)
-    asked = check_asked(problem, jackknife, n_groups, hajek)
+    if hajek is not False:
+        raise ValueError(NO_HAJEK)
+    most_groups = check_groups(problem, jackknife, n_groups)
     with one_bar(progress):
-        parts = [_scored(Draw(problem, *part), asked, exact, n_jobs) for part in problem.parts]
+        parts = [_scored(Draw(problem, *part), most_groups, exact, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
     return Retrieval(
@@ -173,7 +178,6 @@ def expected_retrieval(
         per_query=shown.draw.gallery.random and shown.draw.gallery.per_query,
         draws=draws_of(shown.draw.gallery, shown.draw.pool, shown.draw.draws),
         paired_by=(problem.items, shown.draw.pool.stratum, shown.relevant),
-        hajek=shown.variances,
     )
 
 
@@ -186,10 +190,9 @@ class _Scored(NamedTuple):
     relevant: Array  # number of right items that are drawn for every query
     tied: int  # queries with ties
     truncated: int  # queries with right items that are not listed
-    variances: dict[str, Any] | None  # Hájek's
 
 
-def _scored(draw: Draw, asked: Asked, exact: bool, n_jobs: int | None) -> _Scored:
+def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _Scored:
     """Scores of one draw.
 
     Of lists of the nearest, they are the smallest that agree with the list, and the bounds reach to the
@@ -228,11 +231,16 @@ def _scored(draw: Draw, asked: Asked, exact: bool, n_jobs: int | None) -> _Score
             tied,
             not problem.near.approximate,
         )
-    result, variances = add_errors(result, draw, valid, asked, n_jobs)
+    if most_groups:
+        groups = groups_of(draw, valid, most_groups)
+        without = scores_without(draw, weights, groups, n_jobs)
+        result = {
+            name: replace(one, score_without=without[name], groups=groups) for name, one in result.items()
+        }
     if exact:
         result = add_exact(result, draw)
     truncated = int((draw.open & valid).sum())
-    return _Scored(draw, result, valid, found.relevant, tied, truncated, variances)
+    return _Scored(draw, result, valid, found.relevant, tied, truncated)
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

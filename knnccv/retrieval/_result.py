@@ -16,7 +16,7 @@ from .._typing import Array
 from .._validation import check_integer
 from ._choice import Choice
 from ._difference import RetrievalDifference, paired_difference
-from ._identity_groups import IdentityGroups
+from ._jackknife import IdentityGroups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,8 +122,6 @@ class Retrieval:
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.
-    hajek : dict of str to float or ndarray, or None
-        With ``hajek=True``: the variances behind `hajek_std`.
     """
 
     scores: dict[str, RetrievalScore]
@@ -141,7 +139,6 @@ class Retrieval:
     draws: tuple[tuple[int, int, int], ...] | Choice = ()
     truncated: int = 0
     paired_by: tuple[Array, ...] = ()
-    hajek: dict[str, Any] | None = None
 
     def __getitem__(self, name: str) -> RetrievalScore:
         if name not in self.scores:
@@ -203,44 +200,6 @@ class Retrieval:
         shares = np.where(self.valid[:, None], found.per_item, 0.0)
         deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / n_repeats)
         return deviation
-
-    def hajek_std(self, name: str, n_repeats: int = 1) -> Any:
-        """A lower bound of the standard deviation over galleries that all queries share.
-
-        It is the first-order (Hájek) part: the standard deviation of the best prediction of a trial's score
-        by a sum over the drawn items. Queries of one gallery share their luck, and this contains it. It is
-        below the deviation that `sampled_retrieval` estimates; on a problem like SYSU-MM01 its variance was
-        0.86 of the true one. What single items do only together is not in it.
-
-        Parameters
-        ----------
-        name : str
-            A score of this result.
-        n_repeats : int, default 1
-            Galleries whose mean is reported, such as 10.
-
-        Returns
-        -------
-        float, or ndarray of shape (max_rank,) for "cmc"
-
-        Raises
-        ------
-        ValueError
-            If the result was computed without ``hajek=True``.
-        KeyError
-            If there is no such score.
-
-        References
-        ----------
-        Hájek, Asymptotic normality of simple linear rank statistics under alternatives, Annals of
-        Mathematical Statistics 39, 1968.
-        """
-        check_integer("n_repeats", n_repeats, 1)
-        if self.hajek is None:
-            msg = "hajek_std needs expected_retrieval(..., hajek=True)"
-            raise ValueError(msg)
-        self[name]
-        return np.sqrt(self.hajek[name] / n_repeats)
 
     def difference(self, other: Retrieval, name: str = "ap") -> RetrievalDifference:
         """The paired difference to another embedding: the same queries, gallery items and draw.

@@ -89,8 +89,8 @@ def sampled_retrieval(
     standard deviation over trials contains this; a formula that takes the queries for independent does not.
 
     This estimates the luck of the gallery. For galleries of every query's own, that of the CMC is exact in
-    `Retrieval.cmc_std`. For shared ones `Retrieval.hajek_std` is a lower bound without sampling. The luck
-    of having these identities is another: ``expected_retrieval(..., jackknife="identity")``.
+    `Retrieval.cmc_std`. The luck of having these identities is another:
+    ``expected_retrieval(..., jackknife="identity")``.
 
     Parameters
     ----------

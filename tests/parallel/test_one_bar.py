@@ -39,9 +39,7 @@ def call(function, *arguments, **options):
 
 
 BARS = {
-    "retrieval": call(
-        expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, exact=True, jackknife="identity", hajek=True
-    ),
+    "retrieval": call(expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, exact=True, jackknife="identity"),
     "retrieval-sampled": call(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_repeats=5),
     "episodes": call(expected_episodes, X, Y, Episodes(2, 2), jackknife="class", exact=True),
     "episodes-votes": call(expected_episodes, X, Y, Episodes(2, 2), 3),

@@ -142,8 +142,6 @@ def test_scores_of_your_own_and_lists_of_the_nearest():
     near = Neighbors.between_lists(order, np.take_along_axis(distances, order, axis=1), n_gallery=90)
     with pytest.raises(ValueError, match="needs the distances of all gallery items, got lists"):
         expected_retrieval(near, query_ids, ids, jackknife="identity")
-    with pytest.raises(ValueError, match="hajek=True: the score 'half'"):
-        expected_retrieval(distances, query_ids, ids, Gallery(shots=1), scores=forms[:1], hajek=True)
 
 
 def test_junk_and_distractors_are_not_left_out():

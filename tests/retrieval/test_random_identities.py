@@ -390,5 +390,3 @@ def test_the_jackknife_draws_from_the_other_identities():
         expected_retrieval(
             distances, query_ids, ids, Gallery(n_identities=5), scores=("ap",), jackknife="identity"
         )
-    with pytest.raises(ValueError, match="not available for galleries of random identities"):
-        expected_retrieval(distances, query_ids, ids, Gallery(n_identities=3), scores=("ap",), hajek=True)

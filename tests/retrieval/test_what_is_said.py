@@ -46,8 +46,8 @@ def test_other_names_of_scores(name, here):
         expected_retrieval(D, Q_IDS, G_IDS, scores=(name,))
 
 
-def test_hajek_names_the_galleries_of_the_queries():
-    with pytest.raises(ValueError, match="every query has a gallery of its own"):
+def test_a_former_option_names_what_to_use():
+    with pytest.raises(ValueError, match="hajek is no option any more: sampled_retrieval"):
         expected_retrieval(D, Q_IDS, G_IDS, cuhk03(), *CAMS, hajek=True)
 
 

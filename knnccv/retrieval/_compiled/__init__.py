@@ -11,5 +11,4 @@
   adds one right item to the scores.
 - `identity_draw` is the walk where identities are random, `identity_state` what the chosen ones add.
 - `trials` draws galleries and scores them.
-- `hajek_walk` has what every gallery item adds if it is drawn, with `hajek_laws` and `hajek_tables`.
 """
