@@ -27,8 +27,8 @@ import numpy as np
 from ..._parallel import for_each
 from ..._typing import Array
 from ...kernel import ZERO, jit
+from ...kernel.simd import CHUNK, first_bit, small_ones
 from .._lists import NeighborLists
-from .bitmask import CHUNK, first_bit, small_ones
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
 from .engine import Engine, Lazy
