@@ -2,7 +2,7 @@
 
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
-- `threads` has daemon threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
+- `threads` has threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
 - `bars` shows progress.
 - `dask_backend` serves dask clusters; `parts` has data that travel with the tasks that need them.
 """

@@ -1,19 +1,16 @@
-"""Daemon threads, and a flag that stops compiled loops.
+"""Threads that may be left behind, and a flag that stops compiled loops.
 
 Compiled code cannot be interrupted. After Ctrl-C a thread finishes its current sample; its loop reads the
-flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the thread behind. The
-threads are daemons, so an interrupted program can continue without them. At exit the interpreter waits for
-their current samples, since compiled code must not be unloaded while it runs.
+flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the thread behind. At exit
+the interpreter waits for the current samples, since compiled code must not be unloaded while it runs.
 """
 
 from __future__ import annotations
 
-import atexit
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +21,6 @@ from .._typing import Array
 PATIENCE = 1.0  # seconds that an interrupted caller waits for its threads
 
 _here = threading.local()
-_left_behind: list[threading.Thread] = []
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -64,29 +60,8 @@ def check_wanted() -> None:
         raise KeyboardInterrupt
 
 
-class Threads:
-    """A pool of daemon threads, started on demand, with the ``submit`` method of an executor.
-
-    Parameters
-    ----------
-    n_threads : int
-        Largest number of threads.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self._max_workers = n_threads
-        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
-        """Run ``fn(*args)`` when a thread is free; return its future."""
-        future: Future[Any] = Future()
-        self._tasks.put((future, fn, args))
-        if len(self._threads) < self._max_workers:
-            thread = threading.Thread(target=_work, args=(self._tasks,), name="knnccv", daemon=True)
-            thread.start()
-            self._threads.append(thread)
-        return future
+class Threads(ThreadPoolExecutor):
+    """A pool of threads, started on demand."""
 
     def close(self, patience: float | None = None) -> None:
         """End the threads after the submitted work.
@@ -96,32 +71,10 @@ class Threads:
         patience : float, optional
             Seconds to wait for running threads before they are left behind. Default: no limit.
         """
-        for _ in self._threads:
-            self._tasks.put(None)
-        until = None if patience is None else time.monotonic() + patience
+        self.shutdown(wait=patience is None)
+        until = time.monotonic() + (patience or 0.0)
         for thread in self._threads:
-            thread.join(None if until is None else max(until - time.monotonic(), 0.0))
-        _left_behind.extend(thread for thread in self._threads if thread.is_alive())
-
-
-@atexit.register
-def _wait_for_items() -> None:
-    for thread in _left_behind:
-        thread.join()
-
-
-def _work(tasks: queue.SimpleQueue[Any]) -> None:
-    while (task := tasks.get()) is not None:
-        future, fn, args = task
-        if future.set_running_or_notify_cancel():
-            try:
-                result = fn(*args)
-            except BaseException as error:  # raised again by `result`
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-                del result
-        del task, future, fn, args  # not kept alive while waiting for the next task
+            thread.join(max(until - time.monotonic(), 0.0))
 
 
 def patience(kind: type[BaseException] | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 import types as pytypes
+from functools import partial
 from typing import Any
 
 import numba
@@ -78,7 +79,13 @@ def is_compiled(kernel: object) -> bool:
     )
 
 
-def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
+def compile_kernel(
+    kernel: Kernel,
+    owner: str,
+    what: str = "kernel",
+    arguments: tuple[str, ...] = ARGUMENTS,
+    signature: Any = SIGNATURE,
+) -> Kernel:
     """Compile `kernel` for the one signature, in the calling thread.
 
     Raises
@@ -86,26 +93,9 @@ def compile_kernel(kernel: Kernel, owner: str) -> Kernel:
     TypeError
         If `kernel` is not jitted or does not fit the signature; the message names `owner`.
     """
-    return _compile(kernel, owner, "kernel", ARGUMENTS, SIGNATURE)
-
-
-def compile_distance_kernel(kernel: Kernel, owner: str) -> Kernel:
-    """Compile a kernel that sees distances, such as `Variant.fixed_by_distance`; see `compile_kernel`."""
-    return _compile(kernel, owner, "kernel", DISTANCE_ARGUMENTS, DISTANCE_SIGNATURE)
-
-
-def compile_decide(decide: Kernel, owner: str) -> Kernel:
-    """Compile `Variant.decide`; see `compile_kernel`."""
-    return _compile(decide, owner, "function", DECIDE_ARGUMENTS, DECIDE_SIGNATURE)
-
-
-def _compile(kernel: Kernel, owner: str, what: str, arguments: tuple[str, ...], signature: Any) -> Kernel:
     check_kernel(kernel, owner, what, arguments)
-    if not isinstance(kernel, Dispatcher):
-        return kernel
     try:
-        with _compiling:
-            kernel.compile(signature)
+        return _compiled(kernel, signature)
     except Exception as error:
         reason = str(error).strip().splitlines()
         msg = (
@@ -113,23 +103,27 @@ def _compile(kernel: Kernel, owner: str, what: str, arguments: tuple[str, ...], 
             f"({', '.join(arguments)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
         )
         raise TypeError(msg) from error
-    return kernel
 
 
-def compile_joint_kernel(kernel: Kernel) -> Kernel:
-    """Compile a `Variant.joint_kernel`, in the calling thread."""
+def _compiled(kernel: Kernel, signature: Any) -> Kernel:
     if isinstance(kernel, Dispatcher):
         with _compiling:
-            kernel.compile(JOINT_SIGNATURE)
+            kernel.compile(signature)
     return kernel
 
 
-def compile_removal_kernel(kernel: Kernel) -> Kernel:
-    """Compile a `Variant.removal_kernel`, in the calling thread."""
-    if isinstance(kernel, Dispatcher):
-        with _compiling:
-            kernel.compile(REMOVAL_SIGNATURE)
-    return kernel
+compile_distance_kernel = partial(
+    compile_kernel, arguments=DISTANCE_ARGUMENTS, signature=DISTANCE_SIGNATURE
+)
+"""Compile a kernel that sees distances, such as `Variant.fixed_by_distance`."""
+compile_decide = partial(
+    compile_kernel, what="function", arguments=DECIDE_ARGUMENTS, signature=DECIDE_SIGNATURE
+)
+"""Compile `Variant.decide`."""
+compile_joint_kernel = partial(_compiled, signature=JOINT_SIGNATURE)
+"""Compile a `Variant.joint_kernel`."""
+compile_removal_kernel = partial(_compiled, signature=REMOVAL_SIGNATURE)
+"""Compile a `Variant.removal_kernel`."""
 
 
 def compile_driver(function: Kernel, signature: Any) -> Kernel:

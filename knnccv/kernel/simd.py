@@ -7,10 +7,14 @@ arrays before every inner loop that it does vectorize. So kernels that need it u
 multiplications follow IEEE and are not fused: the results equal those of scalar code, on every processor.
 
 An array of lanes is a C-contiguous float64 array of shape (n_rows, 8). Row indices are not checked.
+
+`small_ones` compares 64 floats at a time; the results are the bits of one integer. Numba vectorizes a loop
+of comparisons but does not pack the results into bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,8 +27,11 @@ from numba.extending import intrinsic, models, register_model
 from ._compile import jit
 
 LANES = 8
+CHUNK = 64
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_FLOATS = ir.VectorType(ir.FloatType(), CHUNK)
 _INDEX = ir.IntType(32)
+_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 class _Lanes(types.Type):
@@ -48,6 +55,33 @@ def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: 
     return builder.bitcast(builder.gep(data, [first]), _VECTOR.as_pointer())
 
 
+def _chunk(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    first = context.cast(builder, index, index_type, types.intp)
+    pointer = builder.bitcast(builder.gep(data, [first]), _FLOATS.as_pointer())
+    return builder.load(pointer, align=4)
+
+
+def _spread(builder: Any, number: Any, vector: Any) -> Any:
+    """A vector of this type with the same number everywhere."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(
+        one, one, ir.Constant(ir.VectorType(_INDEX, vector.count), [0] * vector.count)
+    )
+
+
+def _fold(builder: Any, x: Any, combine: Any) -> Any:
+    """Combine one half of the lanes with the other, until one number is left."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        mask = ir.VectorType(_INDEX, width)
+        low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
+        high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
+        x = combine(low, high)
+    return builder.extract_element(x, ir.Constant(_INDEX, 0))
+
+
 def _load(typing_context, rows, r):
 
     def generate(context, builder, signature, args):
@@ -65,111 +99,94 @@ def _store(typing_context, rows, r, x):
     return types.void(rows, r, x), generate
 
 
-def _add_product(typing_context, x, a, b):
-    """``x + a * b`` in every lane."""
-
-    def generate(context, builder, signature, args):
-        return builder.fadd(args[0], builder.fmul(args[1], args[2]))
-
-    return _LANES(x, a, b), generate
-
-
-def _subtract_product(typing_context, x, a, b):
-    """``x - a * b`` in every lane."""
-
-    def generate(context, builder, signature, args):
-        return builder.fsub(args[0], builder.fmul(args[1], args[2]))
-
-    return _LANES(x, a, b), generate
-
-
-def _product(typing_context, a, b):
-    """``a * b`` in every lane."""
-
-    def generate(context, builder, signature, args):
-        return builder.fmul(args[0], args[1])
-
-    return _LANES(a, b), generate
-
-
-def _fold(builder: Any, x: Any, combine: Any) -> Any:
-    """Combine one half of the lanes with the other, until one number is left."""
-    width = LANES
-    while width > 1:
-        width //= 2
-        mask = ir.VectorType(_INDEX, width)
-        low = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width))))
-        high = builder.shuffle_vector(x, x, ir.Constant(mask, list(range(width, 2 * width))))
-        x = combine(low, high)
-    return builder.extract_element(x, ir.Constant(_INDEX, 0))
-
-
-def _select_larger(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
-
-def _largest(typing_context, a):
-    """The largest of the lanes."""
-
-    def generate(context, builder, signature, args):
-        return _fold(builder, args[0], partial(_select_larger, builder))
-
-    return types.float64(a), generate
-
-
 def _everywhere(typing_context, value):
-    """The same number in all lanes."""
 
     def generate(context, builder, signature, args):
-        number = context.cast(builder, args[0], value, types.float64)
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(_INDEX, 0))
-        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+        return _spread(builder, context.cast(builder, args[0], value, types.float64), _VECTOR)
 
     return _LANES(value), generate
 
 
-def _add(typing_context, a, b):
+def _small_ones(typing_context, values, first, limits, start, limit):
 
     def generate(context, builder, signature, args):
-        return builder.fadd(*args)
+        chunk = _chunk(context, builder, values, args[0], first, args[1])
+        others = _chunk(context, builder, limits, args[2], start, args[3])
+        small = builder.or_(
+            builder.fcmp_ordered("<=", chunk, _spread(builder, args[4], _FLOATS)),
+            builder.fcmp_ordered("<=", chunk, others),
+        )
+        return builder.bitcast(small, ir.IntType(CHUNK))
 
-    return _LANES(a, b), generate
-
-
-def _subtract(typing_context, a, b):
-
-    def generate(context, builder, signature, args):
-        return builder.fsub(*args)
-
-    return _LANES(a, b), generate
+    return types.int64(values, first, limits, start, limit), generate
 
 
-def _larger(typing_context, a, b):
-    """The larger of two numbers in every lane; that of `b` if one is NaN."""
+def _of_one(emit: Callable[..., Any], result: Any) -> Callable[..., Any]:
+    """The definition of an intrinsic of one argument, from ``emit(builder, a)``."""
 
-    def generate(context, builder, signature, args):
-        return _select_larger(builder, *args)
+    def define(typing_context, a):
 
-    return _LANES(a, b), generate
+        def generate(context, builder, signature, args):
+            return emit(builder, *args)
 
+        return result(a), generate
 
-def _at_most(typing_context, a, b):
-    """An integer whose bit j is set if ``a <= b`` in lane j; NaN is not."""
-
-    def generate(context, builder, signature, args):
-        bits = builder.bitcast(builder.fcmp_ordered("<=", *args), ir.IntType(LANES))
-        return builder.zext(bits, ir.IntType(64))
-
-    return types.int64(a, b), generate
+    return define
 
 
-def _sum_of_products(typing_context, a, b):
-    """Sum of ``a * b`` over the lanes, halves added to halves."""
+def _of_two(emit: Callable[..., Any], result: Any = _LANES) -> Callable[..., Any]:
+    """The definition of an intrinsic of two vectors, from ``emit(builder, a, b)``."""
 
-    def generate(context, builder, signature, args):
-        return _fold(builder, builder.fmul(args[0], args[1]), builder.fadd)
+    def define(typing_context, a, b):
 
-    return types.float64(a, b), generate
+        def generate(context, builder, signature, args):
+            return emit(builder, *args)
+
+        return result(a, b), generate
+
+    return define
+
+
+def _of_three(emit: Callable[..., Any]) -> Callable[..., Any]:
+    """The definition of an intrinsic of three vectors, from ``emit(builder, x, a, b)``."""
+
+    def define(typing_context, x, a, b):
+
+        def generate(context, builder, signature, args):
+            return emit(builder, *args)
+
+        return _LANES(x, a, b), generate
+
+    return define
+
+
+def _emit_larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _emit_at_most(builder: Any, a: Any, b: Any) -> Any:
+    bits = builder.bitcast(builder.fcmp_ordered("<=", a, b), ir.IntType(LANES))
+    return builder.zext(bits, ir.IntType(64))
+
+
+def _emit_add_product(builder: Any, x: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(x, builder.fmul(a, b))
+
+
+def _emit_subtract_product(builder: Any, x: Any, a: Any, b: Any) -> Any:
+    return builder.fsub(x, builder.fmul(a, b))
+
+
+def _emit_largest(builder: Any, a: Any) -> Any:
+    return _fold(builder, a, partial(_emit_larger, builder))
+
+
+def _emit_sum_of_products(builder: Any, a: Any, b: Any) -> Any:
+    return _fold(builder, builder.fmul(a, b), builder.fadd)
+
+
+def _emit_first_bit(builder: Any, bits: Any) -> Any:
+    return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
 
 
 def _plain_load(rows, r):
@@ -211,30 +228,45 @@ def _plain_at_most(a, b):
     return sum(1 << j for j in range(LANES) if a[j] <= b[j])
 
 
-load: Any
-store: Any
-add: Any
-subtract: Any
-add_product: Any
-subtract_product: Any
-product: Any
-largest: Any
-larger: Any
-at_most: Any
-everywhere: Any
-sum_of_products: Any
-if getattr(numba.config, "DISABLE_JIT", False):  # the same on NumPy's arrays of eight
-    load, store, add_product = _plain_load, _plain_store, _plain_add_product
-    add, subtract, product = np.add, np.subtract, np.multiply
-    larger, at_most = _plain_larger, _plain_at_most
-    everywhere, sum_of_products = _plain_everywhere, _plain_sum_of_products
-    subtract_product, largest = _plain_subtract_product, _plain_largest
-else:
-    load, store, add_product = intrinsic(_load), intrinsic(_store), intrinsic(_add_product)
-    add, subtract, product = intrinsic(_add), intrinsic(_subtract), intrinsic(_product)
-    larger, at_most = intrinsic(_larger), intrinsic(_at_most)
-    everywhere, sum_of_products = intrinsic(_everywhere), intrinsic(_sum_of_products)
-    subtract_product, largest = intrinsic(_subtract_product), intrinsic(_largest)
+def _plain_small_ones(values, first, limits, start, limit):
+    chunk = values.ravel()[first : first + CHUNK]
+    small = (chunk <= limit) | (chunk <= limits[start : start + CHUNK])
+    return sum(1 << j for j in range(CHUNK) if small[j])
+
+
+def _plain_first_bit(bits):
+    bits = int(bits)
+    return (bits & -bits).bit_length() - 1
+
+
+def _function(definition: Callable[..., Any], plain: Any) -> Any:
+    """An intrinsic, or without compilation its like on NumPy's arrays of eight."""
+    return plain if _PLAIN else intrinsic(definition)
+
+
+load: Any = _function(_load, _plain_load)
+store: Any = _function(_store, _plain_store)
+everywhere: Any = _function(_everywhere, _plain_everywhere)
+"""The same number in all lanes."""
+add: Any = _function(_of_two(ir.IRBuilder.fadd), np.add)
+subtract: Any = _function(_of_two(ir.IRBuilder.fsub), np.subtract)
+product: Any = _function(_of_two(ir.IRBuilder.fmul), np.multiply)
+larger: Any = _function(_of_two(_emit_larger), _plain_larger)
+"""The larger of two numbers in every lane; that of `b` if one is NaN."""
+add_product: Any = _function(_of_three(_emit_add_product), _plain_add_product)
+"""``x + a * b`` in every lane."""
+subtract_product: Any = _function(_of_three(_emit_subtract_product), _plain_subtract_product)
+"""``x - a * b`` in every lane."""
+largest: Any = _function(_of_one(_emit_largest, types.float64), _plain_largest)
+"""The largest of the lanes."""
+sum_of_products: Any = _function(_of_two(_emit_sum_of_products, types.float64), _plain_sum_of_products)
+"""Sum of ``a * b`` over the lanes, halves added to halves."""
+at_most: Any = _function(_of_two(_emit_at_most, types.int64), _plain_at_most)
+"""An integer whose bit j is set if ``a <= b`` in lane j; NaN is not."""
+small_ones: Any = _function(_small_ones, _plain_small_ones)
+"""Bit j is set if ``values.flat[first + j]`` is at most `limit` or ``limits[start + j]`` (float32)."""
+first_bit: Any = _function(_of_one(_emit_first_bit, types.int64), _plain_first_bit)
+"""Position of the lowest set bit; there must be one."""
 
 
 @jit

@@ -172,15 +172,15 @@ def test_an_outlier_does_not_spoil_single_precision(monkeypatch):
 def test_bitmasks_of_small_values():
     import numba
 
-    from knnccv.neighbors._engines import bitmask
+    from knnccv.kernel import simd
 
     @numba.njit
     def ask(values, first, limits, start, limit):
-        hits = bitmask.small_ones(values, first, limits, start, limit)
+        hits = simd.small_ones(values, first, limits, start, limit)
         places = []
         rest = hits
         while rest != 0:
-            places.append(bitmask.first_bit(rest))
+            places.append(simd.first_bit(rest))
             rest &= rest - 1
         return hits, places
 
@@ -193,6 +193,6 @@ def test_bitmasks_of_small_values():
         expected = np.flatnonzero(chunk <= np.maximum(limit, limits[start : start + 64]))
         hits, places = ask(values, first, limits, start, limit)
         assert places == expected.tolist()
-        plain = bitmask._plain_small_ones(values, first, limits, start, limit)
+        plain = simd._plain_small_ones(values, first, limits, start, limit)
         assert plain == int(hits) % 2**64
-        assert bitmask._plain_first_bit(plain) == expected[0]
+        assert simd._plain_first_bit(plain) == expected[0]

@@ -7,5 +7,5 @@ same lists, index for index and bit for bit.
 - `brute_force` compares all pairs; `kd_tree` serves few features; `sparse_rows` serves sparse data.
 - `matrix_product` proposes neighbors by matrix products in single precision; `torch_device` does so on a
   GPU; the proposals are measured again in double precision.
-- `bounded_heap` and `bitmask` are compiled parts of the engines.
+- `bounded_heap` keeps the smallest pairs (value, sample) of each row.
 """

@@ -23,7 +23,6 @@ FEWEST_ROWS = 16
 BLOCK_BYTES = 2**24
 SIGN = np.int64(-(2**63))
 LARGEST = np.int64(2**63 - 1)
-SHORT = 16  # runs of a merge sort that are sorted by insertion
 
 
 @jit
@@ -46,42 +45,30 @@ def _fill_keys(bits, rows, low, keys):
 
 
 @jit
-def _sort_run(values, run, spare):
-    """The samples of a run, given in ascending order, sorted by (value, index); overwrites `spare`.
+def _sort_run(values, run):
+    """Sort a run of samples, given in ascending order, by (value, index).
 
-    A hand-written merge sort: NumPy's takes seconds to compile.
+    A hand-written Shell sort: NumPy's sorts take seconds to compile.
     """
     n = len(run)
     ascends = True
     for i in range(1, n):
         ascends = ascends and values[run[i - 1]] <= values[run[i]]
-    if ascends:
-        return run
-    for start in range(0, n, SHORT):
-        for i in range(start + 1, min(start + SHORT, n)):
+    gap = np.int64(not ascends)
+    while 0 < gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
             item = run[i]
             at = i
-            while at > start and values[run[at - 1]] > values[item]:
-                run[at] = run[at - 1]
-                at -= 1
+            while at >= gap:
+                other = run[at - gap]
+                if values[other] < values[item] or (values[other] == values[item] and other < item):
+                    break
+                run[at] = other
+                at -= gap
             run[at] = item
-    width = SHORT
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle = min(start + width, n)
-            end = min(start + 2 * width, n)
-            i = start
-            j = middle
-            for at in range(start, end):
-                if j == end or (i < middle and values[run[i]] <= values[run[j]]):
-                    spare[at] = run[i]
-                    i += 1
-                else:
-                    spare[at] = run[j]
-                    j += 1
-        run, spare = spare, run
-        width *= 2
-    return run
+        gap //= 3
 
 
 @jit
@@ -95,8 +82,9 @@ def _sort_equal_keys(row, values, low, items, ranked, scratch):
             end += 1
         if end > start + 1:
             for i in range(start, end):
-                scratch[0, i] = row[i] & low
-            run = _sort_run(values, scratch[0, start:end], scratch[1, start:end])
+                scratch[i] = row[i] & low
+            run = scratch[start:end]
+            _sort_run(values, run)
             for i in range(start, end):
                 items[i] = run[i - start]
                 ranked[i] = values[run[i - start]]
@@ -104,8 +92,9 @@ def _sort_equal_keys(row, values, low, items, ranked, scratch):
 
 
 @jit
-def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):
+def _sort_last_run(row, values, tested, low, items, ranked, scratch):
     """Sort the last run, which continues beyond the depth; return whether its cut end is a tie."""
+    bits = values.view(np.int64)
     depth = len(items)
     top = row[depth - 1] & ~low
     start = depth - 1
@@ -114,9 +103,10 @@ def _sort_last_run(row, bits, values, tested, low, items, ranked, scratch):
     n_found = 0
     for j in range(len(row)):  # by index, as the row is not sorted beyond the depth
         if _as_integer(bits[j]) & ~low == top and j != tested:
-            scratch[0, n_found] = j
+            scratch[n_found] = j
             n_found += 1
-    run = _sort_run(values, scratch[0, :n_found], scratch[1, :n_found])
+    run = scratch[:n_found]
+    _sort_run(values, run)
     for i in range(start, depth):
         items[i] = run[i - start]
         ranked[i] = values[run[i - start]]
@@ -152,14 +142,13 @@ def _settle(keys, values, low, items, ranked, doubts):
 @jit
 def _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyond):
     """Sort the doubtful rows, and fill in whether a sample beyond the list ties the last one in it."""
-    bits = values.view(np.int64)
-    scratch = np.empty((2, keys.shape[1]), np.int64)
+    scratch = np.empty(keys.shape[1], np.int64)
     for r in range(len(items)):
         if doubts[r] & 1:
             _sort_equal_keys(keys[r], values[r], low, items[r], ranked[r], scratch)
         if doubts[r] & 2:
             may_tie_beyond[r] = _sort_last_run(
-                keys[r], bits[r], values[r], rows[r], low, items[r], ranked[r], scratch
+                keys[r], values[r], rows[r], low, items[r], ranked[r], scratch
             )
 
 

@@ -24,6 +24,7 @@ from ...kernel.simd import (
     add_product,
     at_most,
     everywhere,
+    first_bit,
     larger,
     load,
     raw_rows,
@@ -31,7 +32,6 @@ from ...kernel.simd import (
     subtract,
 )
 from .._lists import NeighborLists
-from .bitmask import first_bit
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .engine import Engine, Lazy
 

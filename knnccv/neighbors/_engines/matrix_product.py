@@ -7,7 +7,7 @@ the rounding in single precision. Rows that are not settled are searched by brut
 precision. Orders and ties are therefore those of brute force.
 
 If all samples are tested, every pair of blocks is multiplied once and offered to the heaps of both
-(`AllPairsSearch`). A block of products is scanned while it is in the cache: 64 values at a time are
+(`joined`). A block of products is scanned while it is in the cache: 64 values at a time are
 compared with the largest values of their rows and columns, and only smaller ones are offered.
 
 Cost per sample: N (d + 2) multiply-adds in single precision, half of that if all samples are tested, N
@@ -27,8 +27,8 @@ import numpy as np
 from ..._parallel import for_each
 from ..._typing import Array
 from ...kernel import ZERO, jit
+from ...kernel.simd import CHUNK, first_bit, small_ones
 from .._lists import NeighborLists
-from .bitmask import CHUNK, first_bit, small_ones
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
 from .engine import Engine, Lazy
@@ -227,43 +227,40 @@ def _caps(products: Array, width: int, *, first: bool) -> Array:
     return np.ascontiguousarray(np.partition(products, width, axis=1)[:, width])
 
 
-class AllPairsSearch:
-    """Candidates of all samples, from one product of every pair of blocks.
+def _meetings(n_blocks: int) -> list[tuple[int, int]]:
+    """Every block with itself, then all pairs, in the rounds of a tournament."""
+    pairs = [(i, i) for i in range(n_blocks)]
+    places = list(range(n_blocks + n_blocks % 2))
+    for _ in range(len(places) - 1):
+        half = len(places) // 2
+        meetings = zip(places[:half], reversed(places[half:]), strict=True)
+        pairs += [(min(pair), max(pair)) for pair in meetings if max(pair) < n_blocks]
+        places = [places[0], places[-1], *places[1:-1]]
+    return pairs
+
+
+def joined(
+    search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False
+) -> CandidateHeaps:
+    """Heaps of all samples, in the order of ``search.items``, from one product of every pair of blocks.
 
     Each block's heaps have a lock. Pairs are ordered in rounds in which no block appears twice, so that
     threads rarely wait for one another. Heaps keep the smallest pairs (value, sample) in any order of the
     offers, so the result does not depend on the threads.
     """
+    n_items = len(search.items)
+    heaps = CandidateHeaps.empty(n_items, depth, n_items)
+    blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
+    locks = [threading.Lock() for _ in blocks]
 
-    def __init__(self, search: ProductSearch, depth: int) -> None:
-        n_items = len(search.items)
-        self.search = search
-        self.heaps = CandidateHeaps.empty(n_items, depth, n_items)
-        self._blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
-        self._locks = [threading.Lock() for _ in self._blocks]
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """Every block with itself, then all pairs, in the rounds of a tournament."""
-        n_blocks = len(self._blocks)
-        pairs = [(i, i) for i in range(n_blocks)]
-        places = list(range(n_blocks + n_blocks % 2))
-        for _ in range(len(places) - 1):
-            half = len(places) // 2
-            meetings = zip(places[:half], reversed(places[half:]), strict=True)
-            pairs += [(min(pair), max(pair)) for pair in meetings if max(pair) < n_blocks]
-            places = [places[0], places[-1], *places[1:-1]]
-        return pairs
-
-    def __call__(self, pair: tuple[int, int]) -> None:
-        """Multiply a pair of blocks and offer the products to both."""
+    def offer(pair: tuple[int, int]) -> None:
         one, other = pair
-        search, heaps = self.search, self.heaps
-        rows, columns = self._blocks[one], self._blocks[other]
+        rows, columns = blocks[one], blocks[other]
         products = search.right_factors(rows) @ search.factors[columns].T
         # Blocks meet themselves before others.
         caps = _caps(products, heaps.width, first=one == other)
         none = slice(0, 0) if one == other else columns
-        with self._locks[one], self._locks[other] if one != other else threading.Lock():
+        with locks[one], locks[other] if one != other else threading.Lock():
             _scan(
                 products,
                 caps,
@@ -275,14 +272,8 @@ class AllPairsSearch:
                 heaps.items[none],
             )
 
-
-def joined(
-    search: ProductSearch, depth: int, n_jobs: int | None = None, progress: bool = False
-) -> CandidateHeaps:
-    """Heaps of all samples, in the order of ``search.items``."""
-    join = AllPairsSearch(search, depth)
-    for_each(join, join.pairs(), n_jobs, progress, unit="pair of blocks")
-    return join.heaps
+    for_each(offer, _meetings(len(blocks)), n_jobs, progress, unit="pair of blocks")
+    return heaps
 
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
