@@ -5,9 +5,8 @@ over all of them is computed along the neighbor order of the tested sample. Noth
 
 - `_bootstrap_score` is the public function, `_result` its result.
 - `_out_of_bag` goes over the samples: lists are deepened until the tolerance holds.
-- `_kernels` has the compiled scores of one sample, for votes and for means of targets, `_share_kernels`
-  those that need no distribution of all votes; `_weights` the probabilities of the position of the K-th
-  nearest draw.
+- `_kernels` has the compiled scores of one sample, `_weights` the probabilities of the position of the
+  K-th nearest draw.
 - `_forecast` warns of votes that take long.
 - `_resubstitution` scores every sample on all samples, itself among them.
 """

@@ -2,13 +2,14 @@
 
 The kernels have the signature of all rules, `knnccv.kernel`. ``constraints.n_train[0]`` is the number of
 draws, ``constraints.counts[0]`` the number of samples with the tested one. Draws of the same sample, and of
-tied samples, are separate neighbors in random order.
+tied samples, are separate neighbors in random order. Every score is a sum over the position of the K-th
+nearest draw: votes need the distribution of all votes there, the other rules only moments.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..kernel import ZERO, jit, read_as
 from ..voting import (
     PLURALITY,
     UNKNOWN,
+    VOTE_SHARE,
     VoteDistributions,
     VotingRule,
     passed_together,
@@ -30,23 +32,69 @@ class BootstrapFields(NamedTuple):
     n_tie_nodes: int
 
 
+class ShareFields(NamedTuple):
+    """The integers that `bootstrap_shares` reads."""
+
+    kind: int  # VOTE_SHARE or BRIER
+
+
+class Draws(NamedTuple):
+    """The draws of a bootstrap sample that leaves out the tested one, and scratch."""
+
+    k: Any
+    n_draws: Any
+    n_samples: Any  # without the tested one
+    depth: Any  # positions of the list
+    logs: Any  # of the weights of h = 1 .. K draws on a group
+    moments: Any  # of `pair_moments`
+
+
+@jit
+def draws_of(order, constraints):
+    """The draws that the constraints describe."""
+    k, n_samples = constraints.n_nearest, constraints.counts[0] - constraints.held_out
+    depth = min(len(order.items), n_samples)
+    return Draws(k, constraints.n_train[0], n_samples, depth, np.empty(k), np.empty(5))
+
+
+@jit
+def fill_logs(draws, weights, start, size):
+    """Fill ``draws.logs`` for the samples from `start` on; ``weights`` has those of single samples."""
+    k, logs = draws.k, draws.logs
+    if size > 1:
+        log_end_weights(draws.n_draws, draws.n_samples, start, size, k, logs)
+    else:
+        for h in range(k):
+            logs[h] = weights[start * k + h]
+
+
+@jit
+def fill_moments(draws, weights, start, size):
+    """Fill ``draws.moments`` for the samples from `start` on; ``weights`` has those of single samples."""
+    moments = draws.moments
+    if size > 1:
+        pair_moments(draws.n_draws, draws.n_samples, start, size, draws.logs, moments)
+    else:
+        for m in range(len(moments)):
+            moments[m] = weights[len(moments) * start + m]
+
+
 @jit
 def bootstrap_votes(order, labels, target, constraints):
     """The score of a vote of the K nearest draws; O(depth * cost of a vote).
 
-    A sum over the position of the K-th nearest draw. Rows hold the distributions of the classes' draws
-    before it; the last row those of its own class, with the h draws of the sample at this position. A tied
-    group of several classes is one position, and marks count its draws.
+    Rows hold the distributions of the classes' draws before the K-th; the last row those of its own class,
+    with the h draws of the sample at this position. A tied group of several classes is one position, and
+    marks count its draws.
     """
     items, group_end, classes = order.items, order.group_end, labels.classes
-    k, n_classes = constraints.n_nearest, constraints.n_classes
-    n_draws = constraints.n_train[0]
-    n_samples = constraints.counts[0] - constraints.held_out
+    draws, n_classes = draws_of(order, constraints), constraints.n_classes
+    k, depth = draws.k, draws.depth
     fields = read_as(BootstrapFields, constraints.integers)
     rule = VotingRule(PLURALITY, fields.n_tie_nodes, constraints.numbers, constraints.table)
     own_class = classes[target]
     last_row = n_classes + 1
-    rate = n_draws / n_samples
+    rate = draws.n_draws / draws.n_samples
     rows = np.zeros((n_classes + 2, 1, k + 1))
     rows[:, 0, 0] = 1.0
     product = np.zeros((2 * (k + 1), k + 1))
@@ -57,7 +105,6 @@ def bootstrap_votes(order, labels, target, constraints):
     n_seen = ZERO + 1
     nearer = VoteDistributions(rows, no_marks, max_votes, seen, np.ones(1), product)
     score = 0.0
-    depth = min(len(items), n_samples)
     start = 0
     one_class = ZERO
     while start < depth:
@@ -70,21 +117,19 @@ def bootstrap_votes(order, labels, target, constraints):
                     seen[n_seen] = c
                     n_seen += 1
             members[c] += 1
+        fill_logs(draws, constraints.weights, start, end - start)
         if end == start + 1:
             c = classes[items[start]]
-            weights = constraints.weights[start * k : (start + 1) * k]
             rows[last_row, 0, 0] = 0.0
             for v in range(1, k + 1):
-                value = 0.0
-                for h in range(1, v + 1):
-                    value += weights[h - 1] * rows[c, 0, v - h]
-                rows[last_row, 0, v] = value
+                rows[last_row, 0, v] = 0.0
+            for h in range(1, k + 1):
+                weight = math.exp(draws.logs[h - 1])
+                for v in range(h, k + 1):
+                    rows[last_row, 0, v] += weight * rows[c, 0, v - h]
             score += score_votes(nearer, n_seen, c, own_class, k, rule)
         else:
-            score += _score_group(
-                rows, members, max_votes, seen, n_seen, product, own_class, n_draws, n_samples, start,
-                end - start, k, rule,
-            )  # fmt: skip
+            score += _score_group(nearer, n_seen, members, draws, end - start, own_class, rule)
         for s in range(n_seen):
             c = seen[s]
             if members[c] > 0:
@@ -96,33 +141,110 @@ def bootstrap_votes(order, labels, target, constraints):
 
 
 @jit
-def _score_group(
-    rows, members, max_votes, seen, n_seen, product, own_class, n_draws, n_samples, start, size, k, rule
-):
+def _score_group(nearer, n_seen, members, draws, size, own_class, rule):
     """The part of the score for a K-th draw within a tied group of several classes."""
-    logs = np.empty(k)
-    log_end_weights(n_draws, n_samples, start, size, k, logs)
-    mean = min(size * n_draws / n_samples, 1.0 * k)  # of the group's draws; every mean is correct
+    rows, k = nearer.rows, draws.k
+    mean = min(size * draws.n_draws / draws.n_samples, 1.0 * k)  # of its draws; every mean is correct
     marks = np.zeros(k + 1)
     log_factor = mean  # of h! e^mean / mean^h
     for h in range(1, k + 1):
         log_factor += math.log(h / mean)
-        marks[h] = math.exp(logs[h - 1] + log_factor)
+        marks[h] = math.exp(draws.logs[h - 1] + log_factor)
     marked = np.zeros((len(rows), k + 1, k + 1))
     max_marks = np.zeros(len(rows), np.int64)
-    taken = np.empty(k + 1)
+    taken = np.zeros(k + 1)
     for s in range(n_seen):
-        c = seen[s]
-        if members[c] == 0:
-            marked[c, 0] = rows[c, 0]
-            continue
-        max_marks[c] = k
+        c = nearer.seen_classes[s]
+        max_marks[c] = k if members[c] > 0 else 0
         fill_poisson(taken, mean * members[c] / size)
-        for h in range(k + 1):
+        for h in range(max_marks[c] + 1):
             for v in range(h, k + 1):
                 marked[c, h, v] = rows[c, 0, v - h] * taken[h]
-    in_group = VoteDistributions(marked, max_marks, max_votes, seen, marks, product)
+    in_group = VoteDistributions(
+        marked, max_marks, nearer.max_votes, nearer.seen_classes, marks, nearer.product
+    )
     return score_votes(in_group, n_seen, UNKNOWN, own_class, k, rule)
+
+
+@jit
+def bootstrap_shares(order, labels, target, constraints):
+    """The expected share of right votes, or the Brier score of the shares; O(depth + classes).
+
+    The Brier score is the squared error of the mean of the classes' indicators. With w wrong draws it is
+    the sum over all ordered pairs of wrong draws of (1 + [same class]) / K^2; a draw is paired with itself.
+    """
+    items, group_end, classes = order.items, order.group_end, labels.classes
+    draws = draws_of(order, constraints)
+    k, depth, moments = draws.k, draws.depth, draws.moments
+    kind = read_as(ShareFields, constraints.integers).kind
+    own_class = classes[target]
+    nearer, group = np.zeros((2, constraints.n_classes), np.int64)
+    wrong, pairs = 0, 0  # wrong samples before the group, and their ordered pairs, 1 + [same class] each
+    share = 0.0
+    squares = 0.0
+    start = 0
+    while start < depth:
+        end = min(group_end[start], depth)
+        size = end - start
+        fill_moments(draws, constraints.weights, start, size)
+        wrong_within, pairs_within, pairs_across = 0, 0, 0
+        for i in range(start, end):
+            c = classes[items[i]]
+            if c != own_class:
+                pairs_across += wrong + nearer[c]
+                pairs_within += 2 * (wrong_within + group[c]) + 2
+                wrong_within += 1
+                group[c] += 1
+        share += moments[2] * (size - wrong_within) / size
+        squares += moments[2] * 2 * wrong_within / size
+        squares += moments[3] * (pairs_within / size / size)
+        if start > 0:
+            share += moments[0] * (start - wrong) / start
+            squares += moments[0] * 2 * wrong / start
+            squares += moments[1] * (pairs / start / start)
+            squares += 2 * moments[4] * (pairs_across / start / size)
+        for i in range(start, end):
+            c = classes[items[i]]
+            nearer[c] += group[c]
+            group[c] = 0
+        wrong += wrong_within
+        pairs += pairs_within + 2 * pairs_across
+        start = end
+    return share / k if kind == VOTE_SHARE else squares / (k * k)
+
+
+@jit
+def bootstrap_rank(order, labels, target, constraints):
+    """P(one of the R nearest draws has the tested sample's class); O(depth * R)."""
+    items, group_end, classes = order.items, order.group_end, labels.classes
+    draws = draws_of(order, constraints)
+    k, depth, logs = draws.k, draws.depth, draws.logs
+    own_class = classes[target]
+    rate = draws.n_draws / draws.n_samples
+    score = 0.0
+    own = 0
+    start = 0
+    while start < depth:
+        end = min(group_end[start], depth)
+        size = end - start
+        fill_logs(draws, constraints.weights, start, size)
+        own_within = 0
+        for i in range(start, end):
+            own_within += classes[items[i]] == own_class
+        log_poisson = -rate * start
+        for before in range(k):
+            h = k - before
+            all_wrong = 1.0 - own_within / size
+            all_wrong **= h
+            if start > 0:
+                all_wrong *= (1.0 - own / start) ** before
+            score += math.exp(logs[h - 1] + log_poisson) * (1.0 - all_wrong)
+            if start == 0:
+                break
+            log_poisson += math.log(rate * start / (before + 1))
+        own += own_within
+        start = end
+    return score
 
 
 @jit
@@ -133,25 +255,18 @@ def bootstrap_regression(order, labels, target, constraints):
     each: all pairs of draws have the product of the means.
     """
     items, group_end, values = order.items, order.group_end, labels.values
-    k = constraints.n_nearest
-    n_draws = constraints.n_train[0]
-    n_samples = constraints.counts[0] - constraints.held_out
+    draws = draws_of(order, constraints)
+    k, depth, moments = draws.k, draws.depth, draws.moments
     n_outputs = values.shape[1]
     nearer = np.zeros(n_outputs)  # sums relative to the tested sample's target
     group = np.zeros(n_outputs)
     squares = 0.0
-    moments = np.empty(5)
-    logs = np.empty(k)
     score = 0.0
-    depth = min(len(items), n_samples)
     start = 0
     while start < depth:
         end = min(group_end[start], depth)
         size = end - start
-        if size == 1:
-            moments[:] = constraints.weights[5 * start : 5 * start + 5]
-        else:
-            pair_moments(n_draws, n_samples, start, size, k, logs, moments)
+        fill_moments(draws, constraints.weights, start, size)
         group[:] = 0.0
         group_squares = 0.0
         for i in range(start, end):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,14 @@ from ..kernel import Constraints, Tables, Task, compile_driver, compile_kernel, 
 from ..neighbors import Neighbors
 from ..voting import BRIER, VOTE_SHARE, tie_quadrature
 from ._forecast import announce
-from ._kernels import BootstrapFields, bootstrap_regression, bootstrap_votes
-from ._share_kernels import ShareFields, bootstrap_rank, bootstrap_shares, log_vote_weights
+from ._kernels import (
+    BootstrapFields,
+    ShareFields,
+    bootstrap_rank,
+    bootstrap_regression,
+    bootstrap_shares,
+    bootstrap_votes,
+)
 from ._weights import moment_weights, undecided, vote_weights
 
 RULES = ("nn", "knn", "rank", "confidence", "regression")
@@ -31,10 +38,7 @@ class OutOfBag(NamedTuple):
 def out_of_bag(
     problem: ScoringProblem, near: Neighbors, n_draws: int, tol: float, n_jobs: int | None
 ) -> OutOfBag:
-    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided.
-
-    Samples with equal features and equal targets share a score.
-    """
+    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided."""
     n_items, average_ties = near.n_items, problem.ties == "random"
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     labels = problem.kernel_labels()
@@ -43,20 +47,17 @@ def out_of_bag(
     longest = near.max_depth
     fixed = undecided(n_draws, n_items - 1, longest, n_nearest)
     enough = int(np.argmax(fixed <= tol / 2)) if (fixed <= tol / 2).any() else longest
-    depth = min(max(enough, 1) + average_ties, longest)
     scores, tails = np.empty(n_items), np.ones(n_items)
-    alike = alike_samples(problem, near)
-    rows, deepest = np.arange(n_items) if alike is None else np.unique(alike), depth
     announced = _special_kernel(problem) is not None
-    while len(rows):
-        deepest = depth
-        near.prepare(depth)
+
+    def at_depth(rows: Array, depth: int) -> Callable[[Array], None]:
+        nonlocal announced
         if len(rows) == n_items:
             near.search_all(depth, n_jobs=n_jobs)
         announced = announced or announce(problem, near, rows, depth, n_nearest, n_jobs)
         constraints = _constraints(problem, n_draws, n_items, depth, n_nearest)
 
-        def fill(block: Array, depth: int = depth, constraints: Constraints = constraints) -> None:
+        def fill(block: Array) -> None:
             lists = near.search(block, depth)
             lengths = usable_lengths(lists, near, average_ties)
             found = np.zeros(len(block))
@@ -66,18 +67,47 @@ def out_of_bag(
             )  # fmt: skip
             scores[block], tails[block] = found, fixed[lengths]
 
-        for_each(fill, blocks_of(near, rows, depth), n_jobs)
-        rows = rows[tails[rows] > tol / 2] if depth < longest else rows[:0]
-        depth = min(2 * depth, longest)
-    if alike is not None:
-        scores, tails = scores[alike], tails[alike]
-    return OutOfBag(scores, tails, deepest)
+        return fill
+
+    alike, deepest = deepen(
+        problem, near, max(enough, 1) + average_ties, at_depth, lambda rows: tails[rows] > tol / 2, n_jobs
+    )
+    return OutOfBag(scores[alike], tails[alike], deepest)
 
 
-def blocks_of(near: Neighbors, rows: Array, depth: int) -> list[Array]:
-    """The rows, in blocks that one search takes."""
-    ordered, size = near.visiting_order(rows, depth), near.rows_at_once(depth)
-    return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+def deepen(
+    problem: ScoringProblem,
+    near: Neighbors,
+    depth: int,
+    at_depth: Callable[[Array, int], Callable[[Array], None]],
+    is_open: Callable[[Array], Array],
+    n_jobs: int | None,
+) -> tuple[Array | slice, int]:
+    """Score blocks of rows, and rows that are still open again with lists twice as long.
+
+    Samples with equal features and equal targets share a score. Returns the index that
+    takes its score to every sample, and the longest lists.
+
+    Parameters
+    ----------
+    depth : int
+        The length of the lists at first, if they are as long.
+    at_depth : callable
+        ``at_depth(rows, depth)`` returns the function that scores a block of these rows.
+    is_open : callable
+        ``is_open(rows)`` returns for each row whether longer lists are needed.
+    """
+    alike = alike_samples(problem, near)
+    rows, depth = np.arange(near.n_items) if alike is None else np.unique(alike), min(depth, near.max_depth)
+    while True:
+        near.prepare(depth)
+        fill = at_depth(rows, depth)
+        ordered, size = near.visiting_order(rows, depth), near.rows_at_once(depth)
+        for_each(fill, [ordered[at : at + size] for at in range(0, len(ordered), size)], n_jobs)
+        rows = rows[is_open(rows)]
+        if not len(rows) or depth == near.max_depth:
+            return slice(None) if alike is None else alike, depth
+        depth = min(2 * depth, near.max_depth)
 
 
 def _special_kernel(problem: ScoringProblem) -> Kernel | None:
@@ -98,7 +128,7 @@ def _constraints(
         kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
         tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
     elif name == "rank":
-        tables = Tables(weights=log_vote_weights(*positions))
+        tables = Tables(weights=vote_weights(*positions))
     else:
         smallest = parameters.get("vote_ties", "smallest") == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)

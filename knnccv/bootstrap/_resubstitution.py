@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import for_each
 from .._typing import Array
-from ..driver import Block, ScoringProblem, alike_samples, known_set_part
+from ..driver import Block, ScoringProblem, known_set_part
 from ..kernel import Labels
 from ..neighbors import NeighborLists, Neighbors
-from ._out_of_bag import blocks_of
+from ._out_of_bag import deepen
 
 
 class Resubstitution(NamedTuple):
@@ -31,8 +31,7 @@ def resubstitution(
 ) -> Resubstitution:
     """Score every sample with the rule's own kernel; `weights` (n_items,) are those of the mean target.
 
-    The sample is its own nearest neighbor, at distance 0. Samples with equal features and equal targets
-    share a score.
+    The sample is its own nearest neighbor, at distance 0.
     """
     n_items, average_ties = near.n_items, problem.ties == "random"
     codes, values = problem.kernel_labels()
@@ -45,14 +44,9 @@ def resubstitution(
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     found = np.empty((1 + n_labels, n_items))
     unknown = np.zeros(n_items)
-    longest = near.max_depth
-    alike = alike_samples(problem, near)
-    each = np.arange(n_items) if alike is None else np.unique(alike)
-    rows, depth = each, min(n_nearest, longest)
-    while len(rows):
-        near.prepare(depth)
 
-        def fill(block: Array, depth: int = depth) -> None:
+    def at_depth(rows: Array, depth: int) -> Callable[[Array], None]:  # noqa: ARG001
+        def fill(block: Array) -> None:
             lists = near.search(block, depth)
             items, ranks, lengths = _with_itself(lists, near, block)
             closed = lengths + 0
@@ -65,12 +59,11 @@ def resubstitution(
                 targets = block if number == 0 else np.full(len(block), n_items + number - 1)
                 found[number, block] = part.scores(Block(whole, closed, targets, labels, average_ties))
 
-        for_each(fill, blocks_of(near, rows, depth), n_jobs)
-        rows = each[unknown[each] > 0] if depth < longest else rows[:0]
-        depth = min(2 * depth, longest)
-    if alike is not None:
-        found, unknown = found[:, alike], unknown[alike]
-    return Resubstitution(found[0], found[1:], unknown)
+        return fill
+
+    alike, _ = deepen(problem, near, n_nearest, at_depth, lambda rows: unknown[rows] > 0, n_jobs)
+    found = found[:, alike]
+    return Resubstitution(found[0], found[1:], unknown[alike])
 
 
 def _with_itself(lists: NeighborLists, near: Neighbors, block: Array) -> tuple[Array, Array, Array]:

@@ -98,9 +98,7 @@ class BootstrapScore:
         error is. 0 if the out-of-bag error is not the larger one, or the one without information is not by
         more than the error bounds of both.
         """
-        apparent, left_out, uninformed = map(
-            self._error, (self.resubstitution, self.oob, self.no_information)
-        )
+        apparent, left_out, uninformed = self._errors()
         if left_out <= apparent or uninformed - apparent <= 2 * self._slack:
             return 0.0
         return (min(left_out, uninformed) - apparent) / (uninformed - apparent)
@@ -112,16 +110,15 @@ class BootstrapScore:
         The weight is 0.632 / (1 - 0.368 R) with R = `overfitting_rate`. Where the out-of-bag error is
         above that without information, the correction of the .632 estimate takes the latter (eq. 32).
         """
-        apparent, left_out, uninformed = map(
-            self._error, (self.resubstitution, self.oob, self.no_information)
-        )
+        apparent, left_out, uninformed = self._errors()
         rest = 1 - OUT_OF_BAG_SHARE
         rate = self.overfitting_rate
         more = (min(left_out, uninformed) - apparent) * rest * OUT_OF_BAG_SHARE * rate / (1 - rest * rate)
         return self.score_632 + (more if self.is_loss else -more)
 
-    def _error(self, score: float) -> float:
-        return score if self.is_loss else 1 - score
+    def _errors(self) -> tuple[float, ...]:
+        scores = (self.resubstitution, self.oob, self.no_information)
+        return tuple(score if self.is_loss else 1 - score for score in scores)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, out-of-bag and apparent score, weight, as a pandas DataFrame.

@@ -18,7 +18,9 @@ import math
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import ZERO, jit
+
+ONE = ZERO + 1
 
 
 @jit
@@ -76,23 +78,21 @@ def fill_poisson(row, mean):
 
 @jit
 def vote_weights(n_draws, n_samples, depth, k):
-    """The weights of h = 1 .. K draws on the single sample at every position, (depth * K,)."""
+    """`log_end_weights` of the single sample at every position, (depth * K,)."""
     table = np.empty(depth * k)
     for i in range(depth):
-        part = table[i * k : (i + 1) * k]
-        log_end_weights(n_draws, n_samples, i, 1, k, part)
-        for h in range(k):
-            part[h] = math.exp(part[h])
+        log_end_weights(n_draws, n_samples, i, ONE, k, table[i * k : (i + 1) * k])
     return table
 
 
 @jit
-def pair_moments(n_draws, n_samples, nearer, size, k, logs, out):
+def pair_moments(n_draws, n_samples, nearer, size, logs, out):
     """Expected numbers of draws, and of ordered pairs, among the K nearest if the K-th is in the group.
 
     Draws before it, pairs of these, draws in it, pairs of these, and pairs of one and the other. `logs` is
     scratch of K numbers.
     """
+    k = len(logs)
     log_end_weights(n_draws, n_samples, nearer, size, k, logs)
     mean = n_draws * nearer / n_samples
     out[:] = 0.0
@@ -116,7 +116,7 @@ def moment_weights(n_draws, n_samples, depth, k):
     table = np.empty(depth * 5)
     logs = np.empty(k)
     for i in range(depth):
-        pair_moments(n_draws, n_samples, i, 1, k, logs, table[5 * i : 5 * i + 5])
+        pair_moments(n_draws, n_samples, i, ONE, logs, table[5 * i : 5 * i + 5])
     return table
 
 

@@ -9,8 +9,7 @@ and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the sco
 
 - `_halvings` draws the halves.
 - `_halves` has their scores, the variance and its degrees of freedom.
-- `_standard_error` and `_interval` have the results, `_scored_halves` the methods that return them.
-- `_skewed` has the intervals of squared errors.
+- `_interval` has standard errors and intervals, `_scored_halves` the methods that return them.
 - `_jackknife` has the standard error from scores without one unit at a time, for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, `_ranking` several.
 """
@@ -20,12 +19,18 @@ from __future__ import annotations
 from ._comparison import Comparison, Probabilities, Terms, compare
 from ._halves import HalfScores, InferenceWarning, degrees_of_freedom
 from ._halvings import Halvings, check_halvings, draw_halvings
-from ._interval import ConfidenceInterval, check_level, confidence_interval
+from ._interval import (
+    ConfidenceInterval,
+    StandardError,
+    check_level,
+    confidence_interval,
+    has_one_bound,
+    unequal_errors,
+    unit_deviations,
+)
 from ._jackknife import jackknife_error
 from ._ranking import Comparisons, compare_all
 from ._scored_halves import ScoredHalves
-from ._skewed import has_one_bound, unequal_errors, unit_deviations
-from ._standard_error import StandardError
 
 __all__ = [
     "Comparison",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -256,20 +256,38 @@ def compare(
     >>> round(found.difference, 3), found.pvalue < 0.05
     (0.068, False)
     """
-    for result in (a, b):
-        if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):
-            msg = f"compare takes results of complete_cv or expected_score, got {result!r}"
-            raise TypeError(msg)
-    first, second = a.inference_terms(), b.inference_terms()
-    check_comparable(a, b, first, second)
+    terms = comparable_terms((a, b), "compare")
     halves = halves_of_all((a, b), n_halvings, groups, random_state)
-    found = comparison_of(a, b, *halves)
+    found = comparison_of((a, b), terms, halves)
+    warn_of_halves(halves, [found])
+    return found
+
+
+def comparable_terms(results: Sequence[Comparable], caller: str) -> list[Terms]:
+    """The terms of results that can be compared with each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they cannot.
+    """
+    for result in results:
+        if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):
+            msg = f"{caller} takes results of complete_cv or expected_score, got {result!r}"
+            raise TypeError(msg)
+    terms = [result.inference_terms() for result in results]
+    for result, term in zip(results[1:], terms[1:], strict=True):
+        _check_comparable(results[0], result, terms[0], term)
+    return terms
+
+
+def warn_of_halves(halves: Sequence[HalfScores], found: Iterable[Comparison]) -> None:
+    """Warn of what the halves of all results say, and of differences that they say nothing about."""
     texts = [text for each in halves for text in each.warnings]
-    if math.isnan(found.pvalue):
+    if any(math.isnan(one.pvalue) for one in found):
         texts.append(HALVES_AGREE)
     for text in dict.fromkeys(texts):
-        warnings.warn(text, InferenceWarning, stacklevel=2)
-    return found
+        warnings.warn(text, InferenceWarning, stacklevel=3)
 
 
 def halves_of_all(
@@ -293,16 +311,21 @@ def halves_of_all(
     return halves
 
 
-def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScores) -> Comparison:
+def comparison_of(
+    results: Sequence[Comparable], terms: Sequence[Terms], halves_of: Sequence[HalfScores]
+) -> Comparison:
     """The comparison of two results whose halves have been scored."""
-    first, second = a.inference_terms(), b.inference_terms()
+    (a, b), (first, second), (of_a, of_b) = results, terms, halves_of
+    names = first.rule, second.rule
+    if first.rule == second.rule and a.design != b.design:
+        names = f"{first.rule} over {a.design}", f"{second.rule} over {b.design}"
     halves = of_a.scores - of_b.scores
     error = math.sqrt(mean_squared_difference(halves) / 4)
     return Comparison(
         difference=a.score - b.score,
         standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
-        names=_names(a, b, first.rule, second.rule),
+        names=names,
         scores=(a.score, b.score),
         measure=a.measure,
         is_loss=bool(first.is_loss),
@@ -312,39 +335,25 @@ def comparison_of(a: Comparable, b: Comparable, of_a: HalfScores, of_b: HalfScor
     )
 
 
-def _names(a: Comparable, b: Comparable, first: str, second: str) -> tuple[str, str]:
-    """The two rules; with their designs if these alone differ."""
-    if first == second and a.design != b.design:
-        return f"{first} over {a.design}", f"{second} over {b.design}"
-    return first, second
-
-
-def check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
-    if len(first.labels) != len(second.labels):
-        msg = (
-            "results can be compared if they are for the same samples, got "
-            f"{len(first.labels)} and {len(second.labels)} samples"
-        )
-        raise ValueError(msg)
-    if first.labels.shape != second.labels.shape or not np.array_equal(first.labels, second.labels):
+def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
+    n_first, n_second = len(first.labels), len(second.labels)
+    same_labels = np.array_equal(first.labels, second.labels)
+    reason = ""
+    if n_first != n_second:
+        reason = f"if they are for the same samples, got {n_first} and {n_second} samples"
+    elif not same_labels:
         different = "targets" if first.labels.dtype.kind == "f" else "labels"
-        msg = f"results can be compared if they are for the same samples, but their {different} differ"
-        raise ValueError(msg)
-    if a.measure != b.measure:
-        msg = f"results can be compared if their scores are of one kind, got {a.measure} and {b.measure}"
-        raise ValueError(msg)
-    if first.is_loss is None:
-        msg = f"results can be compared if one score is better than another, but the score is: {a.measure}"
-        raise ValueError(msg)
-    if first.scale != second.scale:
-        msg = "results can be compared if their scores mean the same, but their losses or outputs differ"
-        raise ValueError(msg)
-    if first.design != second.design:
-        msg = f"results can be compared under one kind of design, got {first.design} and {second.design}"
-        raise ValueError(msg)
-    if not np.allclose(first.weights, second.weights, rtol=1e-9, atol=0):
-        msg = (
-            "results can be compared if they weight the samples alike, but their weights differ (by "
-            "average= or the design)"
-        )
+        reason = f"if they are for the same samples, but their {different} differ"
+    elif a.measure != b.measure:
+        reason = f"if their scores are of one kind, got {a.measure} and {b.measure}"
+    elif first.is_loss is None:
+        reason = f"if one score is better than another, but the score is: {a.measure}"
+    elif first.scale != second.scale:
+        reason = "if their scores mean the same, but their losses or outputs differ"
+    elif first.design != second.design:
+        reason = f"under one kind of design, got {first.design} and {second.design}"
+    elif not np.allclose(first.weights, second.weights, rtol=1e-9, atol=0):
+        reason = "if they weight the samples alike, but their weights differ (by average= or the design)"
+    if reason:
+        msg = f"results can be compared {reason}"
         raise ValueError(msg)

@@ -1,16 +1,99 @@
-"""Confidence intervals of exact scores."""
+"""Standard errors and confidence intervals of exact scores: the luck of the data.
+
+A sample that lacks the rare large errors has a low score and a small standard error at once, so Wald's
+interval of a squared error, which has one bound only, lies below the truth too often. Hall's transformation
+corrects the t statistic for the skewness of the samples' errors, and the t distribution has the degrees of
+freedom that their kurtosis leaves.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from .._typing import Array
 from .._validation import check_real
 from ._halves import HalfScores
-from ._skewed import hall_interval, has_one_bound
 
 FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
+MOST_UNEQUAL = 1.7
+"""Standard deviation of the samples' errors over their mean above which a warning is given."""
+
+
+class _Described:
+    """A number, or a pair of numbers, with attributes, which copies keep."""
+
+    def __new__(cls, *numbers: float, **fields: Any) -> Self:
+        """Make the number and set its attributes."""
+        made = super().__new__(cls, *numbers)
+        made.__dict__.update(fields)
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float, ...], dict[str, Any]]:
+        """Return the arguments of `__new__`, for copies."""
+        numbers = self if isinstance(self, tuple) else (float(self),)  # type: ignore[arg-type]
+        return tuple(numbers), dict(self.__dict__)
+
+
+class StandardError(_Described, float):
+    """The estimated standard deviation of an exact score over samples of the population (luck of the data).
+
+    A float. The luck of the split is another number, `CompleteCV.split_std`.
+
+    Attributes
+    ----------
+    half_score : float
+        The mean score of the halves. If it differs much from the score, halving hurts the rule, and the
+        error is too large.
+    half_train_size : float
+        The mean training size of the halves.
+    n_halvings : int
+        The number of random pairs of disjoint halves.
+    n_units : int
+        The number of samples, or of groups.
+    of_groups : bool
+        Whether groups are the units.
+    degrees_of_freedom : float
+        Those of the t distribution for intervals.
+    target : str
+        What the score estimates, in words.
+    """
+
+    half_score: float
+    half_train_size: float
+    n_halvings: int
+    n_units: int
+    of_groups: bool
+    degrees_of_freedom: float
+    target: str
+
+    @classmethod
+    def of(cls, halves: HalfScores, target: str) -> StandardError:
+        """The standard error that these halves show."""
+        return cls(
+            math.sqrt(halves.variance),
+            half_score=halves.mean,
+            half_train_size=halves.train_size,
+            n_halvings=len(halves.scores),
+            n_units=halves.n_units,
+            of_groups=halves.of_groups,
+            degrees_of_freedom=halves.degrees_of_freedom,
+            target=target,
+        )
+
+    def __repr__(self) -> str:
+        units = "groups" if self.of_groups else "samples"
+        return (
+            f"<StandardError {float(self):.3g} (luck of the data): {self.n_halvings} halvings of "
+            f"{self.n_units} {units}, halves score {self.half_score:.4g} with {self.half_train_size:.4g} "
+            "training samples>"
+        )
+
+    def __str__(self) -> str:
+        return str(float(self))
 
 
 class _Bounds(NamedTuple):
@@ -18,7 +101,7 @@ class _Bounds(NamedTuple):
     high: float
 
 
-class ConfidenceInterval(_Bounds):
+class ConfidenceInterval(_Described, _Bounds):
     """A confidence interval, the pair ``(low, high)``.
 
     Attributes
@@ -44,16 +127,6 @@ class ConfidenceInterval(_Bounds):
     half_score: float = math.nan
     half_train_size: float = math.nan
     target: str = ""
-
-    def __new__(cls, low: float, high: float, **fields: Any) -> Self:
-        """Make the pair and set its attributes."""
-        pair = super().__new__(cls, low, high)
-        pair.__dict__.update(fields)
-        return pair
-
-    def __getnewargs_ex__(self) -> tuple[tuple[float, float], dict[str, Any]]:
-        """Return the arguments of `__new__`, for copies."""
-        return (self.low, self.high), dict(self.__dict__)
 
     def __repr__(self) -> str:
         return (
@@ -152,3 +225,74 @@ def _wilson(
     high = least + width * min((center + margin) / scale, 1.0)
     # At the ends of the range rounding could exclude the score itself.
     return max(least, min(low, score)), min(most, max(high, score)), n_eff
+
+
+def has_one_bound(score_range: tuple[float, float] | None) -> bool:
+    """Return True if scores are bounded on one side only."""
+    return score_range is not None and math.isfinite(score_range[0]) != math.isfinite(score_range[1])
+
+
+def unit_deviations(per_item: Array, weights: Array, groups: Array | None) -> Array:
+    """What every sample, or every group, adds to the score beyond its weight's share; the sum is 0.
+
+    Parameters
+    ----------
+    per_item, weights : ndarray of shape (n_items,)
+        The scores of the samples, NaN without a weight, and their weights, which sum to 1.
+    groups : int64 ndarray of shape (n_items,), or None
+        The group codes, if groups are the units.
+    """
+    scores = np.where(weights > 0, per_item, 0.0)
+    found: Array = weights * (scores - math.fsum(weights * scores))
+    return found if groups is None else np.bincount(groups, found)
+
+
+def unequal_errors(score: float, deviations: Array) -> tuple[str, ...]:
+    """A warning if single samples' errors are so unequal that no interval may be wide enough."""
+    if score == 0:
+        return ()
+    spread = math.sqrt(len(deviations) * math.fsum((deviations / score) ** 2))
+    if spread <= MOST_UNEQUAL:
+        return ()
+    return (
+        "take more samples, or a target with fewer extreme values, such as its logarithm: the standard "
+        f"deviation of the samples' errors is {math.ceil(100 * spread) / 100:g} times their mean, "
+        f"more than {MOST_UNEQUAL:g}; the interval is too low if the samples lack outliers of the "
+        "population",
+    )
+
+
+def hall_interval(
+    score: float, halves: HalfScores, level: float, score_range: tuple[float, float]
+) -> tuple[float, float]:
+    """Hall's interval, within the range.
+
+    P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54,
+    1992.
+    """
+    from scipy.special import stdtrit
+
+    skewness, excess = _shape(halves.deviations)
+    freedom = 1 / (max(excess / 2, 1 / (halves.n_units - 1)) + 1 / len(halves.scores))
+    z = float(stdtrit(freedom, (1 + level) / 2))
+    error = math.sqrt(halves.variance)
+
+    def back(t: float) -> float:
+        """The t statistic that Hall's cubic takes to t."""
+        root = float(np.cbrt(1 + skewness * (t - skewness / 6)))
+        return 3 * (t - skewness / 6) / (root * root + root + 1)
+
+    low, high = score - back(z) * error, score - back(-z) * error
+    # At a low level, or where the error exceeds the score, the ends could pass the score or the bound.
+    return max(score_range[0], min(low, score)), min(score_range[1], max(high, score))
+
+
+def _shape(deviations: Array) -> tuple[float, float]:
+    """The skewness of the sum of the deviations, and (kurtosis - 1) / n; zeros if all are equal."""
+    largest = np.abs(deviations).max(initial=0.0)
+    if largest == 0:
+        return 0.0, 0.0
+    scaled = deviations / largest  # fourth powers would overflow
+    total = math.fsum(scaled**2)
+    excess = math.fsum(scaled**4) / total**2 - 1 / len(scaled)
+    return math.fsum(scaled**3) / total**1.5, excess

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,13 @@ import numpy as np
 from .._formatting import data_frame
 from .._typing import Array
 from ._comparison import (
-    HALVES_AGREE,
     Comparable,
     Comparison,
-    check_comparable,
+    comparable_terms,
     comparison_of,
     halves_of_all,
+    warn_of_halves,
 )
-from ._halves import InferenceWarning
 from ._interval import check_level
 
 if TYPE_CHECKING:
@@ -184,16 +182,9 @@ def compare_all(
     if len(given) < 2:
         msg = f"compare_all needs at least two results, got {len(given)}"
         raise ValueError(msg)
-    for result in given:
-        if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):
-            msg = f"compare_all takes results of complete_cv or expected_score, got {result!r}"
-            raise TypeError(msg)
-    terms = [result.inference_terms() for result in given]
+    terms = comparable_terms(given, "compare_all")
     names = _distinct([each.rule for each in terms] if names is None else list(names), len(given))
-    for result, term in zip(given[1:], terms[1:], strict=True):
-        check_comparable(given[0], result, terms[0], term)
     halves = halves_of_all(given, n_halvings, groups, random_state)
-    texts = [text for each in halves for text in each.warnings]
     scores = np.array([result.score for result in given])
     order = np.argsort(scores if terms[0].is_loss else -scores, kind="stable")
     n = len(given)
@@ -201,15 +192,12 @@ def compare_all(
     pairs = {}
     for i, j in zip(*np.triu_indices(n, 1), strict=True):
         a, b = order[i], order[j]
-        found = comparison_of(given[a], given[b], halves[a], halves[b])
+        found = comparison_of((given[a], given[b]), (terms[a], terms[b]), (halves[a], halves[b]))
         pairs[names[a], names[b]] = found
         differences[i, j], differences[j, i] = found.difference, -found.difference
         errors[i, j] = errors[j, i] = found.standard_error
         pvalues[i, j] = pvalues[j, i] = found.pvalue
-        if np.isnan(found.pvalue):
-            texts.append(HALVES_AGREE)
-    for text in dict.fromkeys(texts):
-        warnings.warn(text, InferenceWarning, stacklevel=2)
+    warn_of_halves(halves, pairs.values())
     return Comparisons(
         tuple(names[at] for at in order),
         scores[order],

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._halves import InferenceWarning
-from ._interval import ConfidenceInterval, check_level, confidence_interval
-from ._standard_error import StandardError
+from ._interval import ConfidenceInterval, StandardError, check_level, confidence_interval
 
 if TYPE_CHECKING:
     from ._comparison import Terms

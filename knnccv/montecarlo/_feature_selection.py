@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -241,18 +242,42 @@ def screened_cv(
     k = int(n_neighbors)
     labels = question.labels
     runs = [_draw(question.design, labels, rng) for _ in range(n_repeats)]
-    fold_of = np.array([fold for fold, _ in runs])
-    kind_of = np.array([kinds for _, kinds in runs])
-    work = _Folds(data, labels, select, fold_of, kind_of.shape[1], k, metric, metric_params)
+    fold_of, kind_of = (np.array(each) for each in zip(*runs, strict=True))
+    n_folds = kind_of.shape[1]
+    right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
+    selected = np.zeros(data.shape[1], np.int64)
+    counting = threading.Lock()
     compile_driver(count_right, COUNT_RIGHT)
-    pieces = [(run, fold) for run in range(n_repeats) for fold in range(kind_of.shape[1])]
+
+    def score(piece: tuple[int, int]) -> None:
+        run, fold = piece
+        tested = fold_of[run] == fold
+        train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
+        try:
+            features, columns = screened(select, data, labels.classes[labels.codes], train, test)
+        except Exception as error:
+            error.add_note(f"select failed on the {len(train)} training samples of run {run}, fold {fold}")
+            raise
+        if columns is not None:
+            with counting:
+                selected[columns] += 1
+        ranked = ranking(features, metric, metric_params)
+        inside, outside = ranked.data[: len(train)], ranked.data[len(train) :]
+        step = max(BLOCK_BYTES // (8 * len(train)), 1)
+        for start in range(0, len(test), step):
+            values = np.ascontiguousarray(ranked.compare(outside[start : start + step].copy(), inside))
+            check_finite("the distances", values, start)
+            codes = labels.codes[test[start : start + step]]
+            count_right(values, labels.codes[train], codes, right.shape[2], k, right[run, fold])
+
+    pieces = list(itertools.product(range(n_repeats), range(n_folds)))
     with one_blas_thread():  # also for n_jobs=1: sums in a selector must not depend on the threads
-        for_each(work, pieces, n_jobs, progress, unit="training set")
-    added = work.right * item_shares(question, kind_of.shape[1])[kind_of]
+        for_each(score, pieces, n_jobs, progress, unit="training set")
+    added = right * item_shares(question, n_folds)[kind_of]
     return ScreenedCV(
         scores=np.array([math.fsum(run.ravel()) for run in added]),
         n_train_sets=len(pieces),
-        selection_counts=work.selected if names_columns(select) else None,
+        selection_counts=selected if names_columns(select) else None,
         n_neighbors=k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric)),
         design=repr(question.design),
@@ -269,56 +294,3 @@ def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tu
         n_items = len(labels.codes)
         return np.arange(n_items, dtype=np.int32), np.zeros(n_items, np.int64)
     return design.draw(labels, rng)
-
-
-class _Folds:
-    """A function that scores one fold of one run.
-
-    ``right`` (n_runs, n_folds, n_classes): the numbers of correctly classified samples; ``selected``
-    (n_features,): how often each column was selected.
-    """
-
-    def __init__(
-        self,
-        X: Array,
-        labels: EncodedLabels,
-        select: Any,
-        fold_of: Array,
-        n_folds: int,
-        k: int,
-        metric: Any,
-        metric_params: Mapping[str, Any] | None,
-    ) -> None:
-        self.right = np.zeros((len(fold_of), n_folds, len(labels.classes)), np.int64)
-        self.selected = np.zeros(X.shape[1], np.int64)
-        self._X = X
-        self._codes = labels.codes
-        self._labels = labels.classes[labels.codes]
-        self._select = select
-        self._fold_of = fold_of
-        self._k = k
-        self._metric = metric
-        self._metric_params = metric_params
-        self._counting = threading.Lock()
-
-    def __call__(self, piece: tuple[int, int]) -> None:
-        run, fold = piece
-        tested = self._fold_of[run] == fold
-        train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-        try:
-            data, columns = screened(self._select, self._X, self._labels, train, test)
-        except Exception as error:
-            error.add_note(f"select failed on the {len(train)} training samples of run {run}, fold {fold}")
-            raise
-        if columns is not None:
-            with self._counting:
-                self.selected[columns] += 1
-        ranked = ranking(data, self._metric, self._metric_params)
-        inside, outside = ranked.data[: len(train)], ranked.data[len(train) :]
-        trained, right = self._codes[train], self.right[run, fold]
-        step = max(BLOCK_BYTES // (8 * len(train)), 1)
-        for start in range(0, len(test), step):
-            values = np.ascontiguousarray(ranked.compare(outside[start : start + step].copy(), inside))
-            check_finite("the distances", values, start)
-            tested_codes = self._codes[test[start : start + step]]
-            count_right(values, trained, tested_codes, right.shape[0], self._k, right)

@@ -1,12 +1,11 @@
 """What each sample is worth to a nearest-neighbor rule.
 
-- `_item_values` is the public function, `_result` what it returns.
+- `_item_values` has the public function and what it returns.
 - `_shapley` has KNN-Shapley values from neighbor lists, and `_shapley_rows` its compiled pass.
 """
 
 from __future__ import annotations
 
-from ._item_values import item_values
-from ._result import ItemValues
+from ._item_values import ItemValues, item_values
 
 __all__ = ["ItemValues", "item_values"]

@@ -3,22 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._formatting import data_frame, error_phrase
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
-from .._validation import check_choice, check_finite, check_integer, rectangular
+from .._validation import check_choice, check_finite, check_integer, lowest, rectangular
 from ..driver import TIES
 from ..neighbors import Neighbors, as_neighbors
 from ..results import complete_cv
-from ._result import ItemValues
-from ._shapley import shapley_values, shapley_values_of_tests
+from ._shapley import shapley_values
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METHODS = ("shapley", "influence")
 FULL_DEPTH = 20_000
 DEPTH = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemValues:
+    """What every training sample is worth; a positive value helps.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_items,)
+        The value of every sample.
+    method : {"shapley", "influence"}
+    labels : ndarray of shape (n_items,)
+        The label of every sample.
+    rule : str
+        The rule and what it is tested on, in words.
+    error_bound : float
+        Bound of the error of every value: samples beyond the lists count as if they were in random order,
+        and rounding.
+    certified : bool
+        False for approximate neighbors, whose error has no bound.
+    """
+
+    values: Array
+    method: str
+    labels: Array
+    rule: str
+    error_bound: float
+    certified: bool = True
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def least_valuable(self, n: int = 10) -> Array:
+        """Return the samples of the lowest values, the lowest first: candidates for wrong labels.
+
+        Parameters
+        ----------
+        n : int, default 10
+            Number of samples, at least 1; all samples if there are fewer.
+
+        Returns
+        -------
+        int64 ndarray of shape (min(n, n_items),)
+            Indices of samples; equal values in the order of the samples.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If n is not a positive integer.
+        """
+        return lowest(self.values, n)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per sample: label and value, as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        frame = data_frame({"label": self.labels, "value": self.values})
+        frame.index.name = "item"
+        return frame
+
+    def __repr__(self) -> str:
+        worst = int(self.least_valuable(1)[0])
+        return (
+            f"<ItemValues of {len(self)} samples ({self.method}, {self.rule}): from "
+            f"{self.values.min():.3g} (sample {worst}) to {self.values.max():.3g}, {error_phrase(self)}>"
+        )
 
 
 def item_values(
@@ -99,48 +176,39 @@ def item_values(
         missing = "y_test" if y_test is None else "X_test"
         msg = f"X_test and y_test belong together, but {missing} is missing"
         raise ValueError(msg)
+    known = {"metric": metric, "metric_params": metric_params}
     if method == "influence":
         _refuse(method, X_test=X_test, depth=depth)
-        return _influence(X, y, k, cv, metric, metric_params, ties, n_jobs)
+        design = {} if cv is None else {"cv": cv}
+        result = complete_cv(X, y, "knn", n_neighbors=k, ties=ties, n_jobs=n_jobs, **known, **design)
+        influence = result.influence(n_jobs=n_jobs)
+        certified = bool(np.isfinite(influence.error_bound))
+        rule = f"K = {k}, {result.design}"
+        return ItemValues(influence.total, method, influence.labels, rule, influence.error_bound, certified)
     _refuse(method, cv=cv)
+    targets = None
     if X_test is not None:
         _refuse("shapley, with X_test", depth=depth)
-        return _of_tests(X, y, X_test, y_test, k, metric, metric_params, ties, n_jobs)
-    near = as_neighbors(X, metric, metric_params)
-    labels = encode_labels(y, near.n_items)
-    if depth is None:
-        wanted = near.max_depth if near.n_items <= FULL_DEPTH else min(DEPTH, near.max_depth)
+        both = _features_of_both(X, X_test, y_test)
+        near = Neighbors.from_data(np.concatenate(both), **known)
+        labels = encode_labels(y, len(both[1]))
+        targets = _codes_of(encode_labels(y_test, len(both[0])), labels)
+        wanted, rule = near.n_items - 1, f"K = {k}, {len(targets)} other samples tested"
     else:
-        wanted = min(check_integer("depth", depth, 1, near.n_items - 1), near.max_depth)
-    found = shapley_values(near, labels, k, wanted, ties, n_jobs)
-    return ItemValues(
-        found.values,
-        method,
-        labels.classes[labels.codes],
-        f"K = {k}, every sample tested on all others",
-        np.inf if near.approximate else found.error_bound,
-        not near.approximate,
-    )
+        near = as_neighbors(X, metric, metric_params)
+        labels = encode_labels(y, near.n_items)
+        if depth is None:
+            wanted = near.max_depth if near.n_items <= FULL_DEPTH else min(DEPTH, near.max_depth)
+        else:
+            wanted = min(check_integer("depth", depth, 1, near.n_items - 1), near.max_depth)
+        rule = f"K = {k}, every sample tested on all others"
+    found = shapley_values(near, labels, targets, k, wanted, ties, n_jobs)
+    bound = np.inf if near.approximate else found.error_bound
+    return ItemValues(found.values, method, labels.classes[labels.codes], rule, bound, not near.approximate)
 
 
-def _influence(
-    X: Any, y: Any, k: int, cv: Any, metric: Any, metric_params: Any, ties: str, n_jobs: int | None
-) -> ItemValues:
-    options = {} if cv is None else {"cv": cv}
-    result = complete_cv(
-        X, y, "knn", n_neighbors=k, metric=metric, metric_params=metric_params, ties=ties, n_jobs=n_jobs,
-        **options,
-    )  # fmt: skip
-    found = result.influence(n_jobs=n_jobs)
-    rule = f"K = {k}, {result.design}"
-    certified = bool(np.isfinite(found.error_bound))
-    return ItemValues(found.total, "influence", found.labels, rule, found.error_bound, certified)
-
-
-def _of_tests(
-    X: Any, y: Any, X_test: Any, y_test: Any, k: int, metric: Any, metric_params: Any, ties: str,
-    n_jobs: int | None,
-) -> ItemValues:  # fmt: skip
+def _features_of_both(X: Any, X_test: Any, y_test: Any) -> tuple[Array, Array]:
+    """The features of the tested samples and of the training samples, checked."""
     if isinstance(X, Neighbors):
         msg = f"X is {X!r}, the neighbors of samples among themselves; with X_test pass their features"
         raise TypeError(msg)
@@ -160,12 +228,7 @@ def _of_tests(
     if hasattr(y_test, "__len__") and len(y_test) != len(first):
         msg = f"X_test has {len(first)} samples, but y_test has {len(y_test)} labels"
         raise ValueError(msg)
-    near = Neighbors.from_data(np.concatenate([first, second]), metric, metric_params=metric_params)
-    labels = encode_labels(y, len(second))
-    targets = _codes_of(encode_labels(y_test, len(first)), labels)
-    found = shapley_values_of_tests(near, labels, targets, k, ties, n_jobs)
-    rule = f"K = {k}, {len(first)} other samples tested"
-    return ItemValues(found.values, "shapley", labels.classes[labels.codes], rule, found.error_bound)
+    return first, second
 
 
 def _codes_of(tests: EncodedLabels, labels: EncodedLabels) -> Array:

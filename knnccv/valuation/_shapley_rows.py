@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, NamedTuple
 
 from ..kernel import jit
 
@@ -35,37 +35,47 @@ def group_value(right, n_right, size, mean, last):
     return mean * (right - share) + share * last
 
 
+class Block(NamedTuple):
+    """Tested samples and their neighbor lists, the nearest first."""
+
+    items: Any
+    values: Any
+    lengths: Any
+    targets: Any  # classes of the tested samples
+    itself: Any  # the tested one among the training samples, not in its own training set; or -1
+
+
+class Training(NamedTuple):
+    """The training samples and the rule."""
+
+    codes: Any  # classes (n_items,)
+    class_sizes: Any
+    harmonic: Any  # sums of `step` over the first positions (n_items + 1,)
+    n_neighbors: Any
+    average_ties: Any
+
+
+class Sums(NamedTuple):
+    """Sums over the tested samples."""
+
+    listed: Any  # values (n_items,), less those of an unlisted one of the same class
+    own_beyond: Any  # by the class of the tested sample: values of an unlisted sample of this class
+    other_beyond: Any  # and of another one
+
+
 @jit
-def add_values(
-    items, values, lengths, targets, itself, codes, class_sizes, harmonic, n_neighbors, average_ties,
-    sums, own_beyond, other_beyond,
-):  # fmt: skip
+def add_values(block, training, sums):
     """Add the values of all training samples for each tested sample, and return the sum of the bounds.
 
     The samples beyond a list count as one group in random order, and the values of those are added by
     class, so that the pass takes O(depth) for each tested sample.
-
-    Parameters
-    ----------
-    items, values, lengths
-        Neighbor lists, the nearest first.
-    targets : int64 ndarray of shape (n_rows,)
-        Classes of the tested samples.
-    itself : int64 ndarray of shape (n_rows,)
-        The tested sample among the training samples, which is not in its own training set, or -1.
-    codes : int64 ndarray of shape (n_items,)
-        Classes of the training samples; ``class_sizes`` counts them.
-    harmonic : float64 ndarray of shape (n_items + 1,)
-        Sums of `step` over the first positions.
-    sums : float64 ndarray of shape (n_items,)
-        Values of the listed samples are added, less those of an unlisted one of the same class.
-    own_beyond, other_beyond : float64 ndarray of shape (n_classes,)
-        By the class of the tested sample: values of an unlisted sample of this class, and of another one.
     """
+    items, values, itself, listed = block.items, block.values, block.itself, sums.listed
+    codes, harmonic, n_neighbors = training.codes, training.harmonic, training.n_neighbors
     total_bound = 0.0
-    for r in range(len(targets)):
-        c, length = targets[r], lengths[r]
-        n, n_own = len(codes), class_sizes[c]
+    for r in range(len(items)):
+        c, length = block.targets[r], block.lengths[r]
+        n, n_own = len(codes), training.class_sizes[c]
         if itself[r] >= 0:
             n -= 1
             n_own -= codes[itself[r]] == c
@@ -85,19 +95,19 @@ def add_values(
             if 0 < left < beyond:
                 most = here - step(length + left, n_neighbors)
                 least = step(n - left, n_neighbors) - last
-                listed = max(most - behind, behind - least)
+                of_listed = max(most - behind, behind - least)
                 nearest = step(length + 1, n_neighbors)
                 farthest = nearest - step(length + 1 + left, n_neighbors)
-                total_bound += max(listed, nearest - own, own - last, -other, other + farthest)
-        own_beyond[c] += own
-        other_beyond[c] += other
+                total_bound += max(of_listed, nearest - own, own - last, -other, other + farthest)
+        sums.own_beyond[c] += own
+        sums.other_beyond[c] += other
         if itself[r] >= 0:
-            sums[itself[r]] -= own if codes[itself[r]] == c else other
+            listed[itself[r]] -= own if codes[itself[r]] == c else other
         end = length
         while end > 0:
             start = end - 1
             n_right = 1 if codes[items[r, start]] == c else 0
-            while average_ties and start > 0 and values[r, start - 1] == values[r, start]:
+            while training.average_ties and start > 0 and values[r, start - 1] == values[r, start]:
                 start -= 1
                 n_right += codes[items[r, start]] == c
             size, last = end - start, step(end, n_neighbors)
@@ -105,9 +115,9 @@ def add_values(
             for i in range(start, end):
                 j = items[r, i]
                 if codes[j] == c:
-                    sums[j] += group_value(1, n_right, size, mean, last) - behind - own
+                    listed[j] += group_value(1, n_right, size, mean, last) - behind - own
                 else:
-                    sums[j] += group_value(0, n_right, size, mean, last) - behind - other
+                    listed[j] += group_value(0, n_right, size, mean, last) - behind - other
             behind += n_right / size * (step(start, n_neighbors) - last)
             end = start
     return total_bound
@@ -133,10 +143,3 @@ def add_beyond(own_beyond, other_beyond, worth):
     for c in range(n_classes - 1, -1, -1):
         worth[c] += after
         after += other_beyond[c]
-
-
-def harmonic_sums(n_items: int, n_neighbors: int) -> np.ndarray:
-    """Sums of `step`, float64 (n_items + 1,)."""
-    harmonic = np.empty(n_items + 1)
-    fill_harmonic(harmonic, n_neighbors)
-    return harmonic

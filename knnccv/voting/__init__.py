@@ -12,52 +12,26 @@ these functions. They work on floats and on Fractions.
 
 from __future__ import annotations
 
-from ._fixed_size import group_rate, score_fixed_size
-from ._group_times import has_mixed_group, is_mixed, is_rounded, passed_together
-from ._position_weights import (
-    PositionWeights,
-    ThinningRates,
-    counted_weights,
-    position_weights,
-    position_weights_at,
-    scaled_position_weights,
-    thinning_rates,
-)
-from ._stratified import score_stratified
-from ._vote_scores import (
-    ANY_RIGHT,
-    BRIER,
-    PLURALITY,
-    UNKNOWN,
-    VOTE_SHARE,
-    VoteDistributions,
-    VotingRule,
-    score_votes,
-    tie_quadrature,
-)
-
-__all__ = [
-    "ANY_RIGHT",
-    "BRIER",
-    "PLURALITY",
-    "UNKNOWN",
-    "VOTE_SHARE",
-    "PositionWeights",
-    "ThinningRates",
-    "VoteDistributions",
-    "VotingRule",
-    "counted_weights",
-    "group_rate",
-    "has_mixed_group",
-    "is_mixed",
-    "is_rounded",
-    "passed_together",
-    "position_weights",
-    "position_weights_at",
-    "scaled_position_weights",
-    "score_fixed_size",
-    "score_stratified",
-    "score_votes",
-    "thinning_rates",
-    "tie_quadrature",
-]
+from ._fixed_size import group_rate as group_rate
+from ._fixed_size import score_fixed_size as score_fixed_size
+from ._group_times import has_mixed_group as has_mixed_group
+from ._group_times import is_mixed as is_mixed
+from ._group_times import is_rounded as is_rounded
+from ._group_times import passed_together as passed_together
+from ._position_weights import PositionWeights as PositionWeights
+from ._position_weights import ThinningRates as ThinningRates
+from ._position_weights import counted_weights as counted_weights
+from ._position_weights import position_weights as position_weights
+from ._position_weights import position_weights_at as position_weights_at
+from ._position_weights import scaled_position_weights as scaled_position_weights
+from ._position_weights import thinning_rates as thinning_rates
+from ._stratified import score_stratified as score_stratified
+from ._vote_scores import ANY_RIGHT as ANY_RIGHT
+from ._vote_scores import BRIER as BRIER
+from ._vote_scores import PLURALITY as PLURALITY
+from ._vote_scores import UNKNOWN as UNKNOWN
+from ._vote_scores import VOTE_SHARE as VOTE_SHARE
+from ._vote_scores import VoteDistributions as VoteDistributions
+from ._vote_scores import VotingRule as VotingRule
+from ._vote_scores import score_votes as score_votes
+from ._vote_scores import tie_quadrature as tie_quadrature

@@ -92,7 +92,7 @@ def fill_earlier(probabilities, time, unit, rare):
 
 
 @jit
-def mix_over_times(row, at_item, after, time, left, n_train, n_levels, rare):
+def mix_over_times(row, at_item, after, time, left, n_train, rare):
     """Add a class's distribution at a time, and that given a sample of the class at exactly this time.
 
     ``after[j]`` is the distribution after j of its samples; `left` samples of the class are in the group or
@@ -103,13 +103,13 @@ def mix_over_times(row, at_item, after, time, left, n_train, n_levels, rare):
     first, last, total = fill_earlier(probabilities, time, time * 0 + 1, rare)
     for j in range(first, last + 1):
         probability = probabilities[j] / total
-        for level in range(n_levels):
+        for level in range(row.shape[0]):
             for b in range(row.shape[1]):
                 row[level, b] += probability * after[j, level, b]
         if j < members:
             # The next one has the time: t Bin(t - 1, x)(j) = Bin(t, x)(j) (t - j) / (1 - x).
             now = probability * (members - j) / (1 - time) / (left - j)
-            for level in range(n_levels):
+            for level in range(row.shape[0]):
                 for b in range(1, row.shape[1]):
                     more = max(n_train + level - b + 1, 0)
                     at_item[level, b] += now * after[j, level, b - 1] * more

@@ -204,18 +204,10 @@ def _mixed_group(distributions, strata, members, tested_without, own_class, k, r
         for s in range(n_seen):
             if members[s] > 0:
                 c = seen_classes[s]
-                rows[c] = 0
-                at_item[s] = 0
-                mix_over_times(
-                    rows[c],
-                    at_item[s],
-                    after[first[s] : first[s + 1]],
-                    times[at] * end,
-                    strata.available[c] - before[c],
-                    strata.n_train[c],
-                    max_marks[c] + 1,
-                    rare,
-                )
+                rows[c], at_item[s] = 0, 0
+                left, of_class = strata.available[c] - before[c], after[first[s] : first[s + 1]]
+                time = times[at] * end
+                mix_over_times(rows[c], at_item[s], of_class, time, left, strata.n_train[c], rare)
                 max_votes[c] = before[c] + members[s]
         now = unit * 0
         for s in range(n_seen):
