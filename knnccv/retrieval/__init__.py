@@ -7,8 +7,8 @@ Person re-identification, face recognition and metric learning publish means ove
   returns; `_difference` compares two results. `_problem` checks the arguments.
 - `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, `_masks` the items that are
   removed for a query. `_identities` encodes identities and cameras, `_strata` the gallery.
-- `_scores` reads the scores and takes them from what was computed. `_forms` has the four forms, `_named`
-  those of names, `_forms_plan` their arrays; `_check` has `check_score`.
+- `_scores` reads the scores and takes them from what was computed. Each is the mean of some forms of
+  `_forms`, or a curve; `_plan` has their arrays. `_check` has `check_score`.
 - `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`. `_choice` counts random
   identities. `_truncated` brackets lists of the nearest items by two rankings.
 - `_jackknife` leaves out groups of identities.

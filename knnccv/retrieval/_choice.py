@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ._compiled.identity_state import count_others
+from ._compiled.query import count_others
 from ._compiled.tables import Plan, Pool
 from ._gallery import Gallery
 
@@ -117,7 +117,7 @@ def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
     if gallery.n_identities is None:
         return
     own = np.diff(pool.item_starts)
-    columns = len(plan.nodes) + int(plan.length) + int(plan.max_rank)
+    columns = len(plan.nodes) + int(plan.length) + int(plan.ahead)
     states = min(gallery.n_identities, len(own))
     steps = float(own[codes[codes >= 0]].sum()) * len(own) * states * columns
     if steps > MOST_STEPS:

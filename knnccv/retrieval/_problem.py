@@ -90,7 +90,6 @@ def check_problem(
     queries = as_names("query_ids", query_ids, near.n_queries, "query")
     items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
     check_alike("query_ids", queries, "gallery_ids", items)
-    wanted = parse(scores)
     check_tol(tol)
     check_choice("ties", ties, ("index", "random"))
     check_choice("average", average, ("query", "identity"))
@@ -112,10 +111,11 @@ def check_problem(
     rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
     check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
+    wanted = parse(scores, ap)
     near = _without_self(near, exclude)
     parts = [
-        (gallery, tuple(score for score in wanted if score.family not in whole)),
-        (Gallery("all"), tuple(score for score in wanted if score.family in whole)),
+        (gallery, tuple(score for score in wanted if score.name not in whole)),
+        (Gallery("all"), tuple(score for score in wanted if score.name in whole)),
     ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)

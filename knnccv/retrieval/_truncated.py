@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array
-from ._forms import AtRank, First, Table
-from ._scores import Score
 
 
 def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, Array]:
@@ -47,28 +45,3 @@ def bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, A
     high = low[rows]
     np.copyto(high, n_items + apart, where=last[rows])
     return low, rows, high
-
-
-def check_bracketed(score: Score, numbers: Array) -> None:
-    """Raise ValueError if a right item that moves forward may lower a score of the user's own.
-
-    Parameters
-    ----------
-    score : Score
-    numbers : int64 ndarray
-        The numbers of drawn right items that occur.
-    """
-    form = score.form
-    if isinstance(form, (AtRank, First)):
-        tables = [np.append(form.weights, 0.0)[None]]
-    elif isinstance(form, Table):
-        found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
-        tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
-    else:
-        return
-    if any((np.diff(table, axis=1) > 0).any() for table in tables):
-        msg = (
-            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a right "
-            "item moves back. Take lists that have all right items, or distances to the whole gallery"
-        )
-        raise ValueError(msg)

@@ -1,0 +1,414 @@
+"""Galleries of random identities: the walk along the right items of a query.
+
+Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if
+j of the first c are chosen, the next one is with probability ``(n_chosen - j) / (n_others - c)``. State j
+has the probability of j chosen ones, times the generating function, or the law, of the nearer items that
+they add. All terms are positive and at most 1. Identities without a nearer item change nothing and are left
+out. Those of which all nearer items are passed stay in one state; at every right item, the other ones with
+nearer items are added to a copy of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...kernel import FALSE, TRUE, jit
+from ...sampling import fill_binomial
+from .laws import convolve, fill_law, fill_own_law, new_room, none_left, none_of_tied, tail, times_of_group
+from .nearer import fill_tied_factor
+from .query import meet, own_strata
+from .sums import add_firsts, add_images, add_ranks, finish, law_lengths, new_sums
+from .tables import EACH, PRECISIONS, RANKS
+from .walk import new_strata
+
+NEGLIGIBLE = 1e-18
+LEAST = 1e-30
+"""States of a smaller probability are dropped: far less than the rounding that every bound contains."""
+
+
+class State(NamedTuple):
+    """One row for each number of chosen identities; tables that are not needed have no columns."""
+
+    images: Any  # at the nodes: generating function of the number of items
+    identities: Any  # of the number of identities
+    ranks: Any  # law of the number of items
+    ahead: Any  # of the number of identities
+    mass: Any  # probability of each state
+    span: Any  # first and last state that are kept; the others are 0
+    n_added: Any  # identities that have been looked at
+
+
+class Nearer(NamedTuple):
+    """Wrong items that are nearer: of every stratum, and of the identities that have one."""
+
+    strata: Any
+    n_chosen: Any
+    n_others: Any
+    slots: Any  # number of an identity in the order of its nearest item, or -1
+    identities: Any  # the identity of a number
+    factors: Any  # generating function (0: if chosen, 1: if not; identity; node)
+    none: Any  # probability of no drawn item (0: if chosen, 1: if not; identity)
+    room: Any
+    images: Any  # scratch, as are the following
+    indicators: Any
+    left: Any
+    laws: Any  # (2, longest law of an identity)
+    row: Any
+    chances: Any
+
+
+@jit
+def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
+    """As `walk_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
+    strata = new_strata(len(pool.sizes))
+    for q in range(len(distances)):
+        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, strata, found, q)
+        if len(met.own) > 0:
+            found.rounding[q] += 8 * 2.3e-16 * len(met.items)
+            chosen = min(n_chosen, others[q]), others[q]
+            _walk(met, own_strata(codes[q], pool), strata, chosen, pool, plan, found, q)
+
+
+@jit
+def _walk(met, family, strata, chosen, pool, plan, found, q):
+    """Evaluate every group of right items, with the wrong items that are nearer."""
+    own, starts, events, items = met.own, met.starts, met.events, met.items
+    counts, tied, stratum, identity = strata.counts, strata.tied, pool.stratum, pool.identity
+    n_nodes, relevant, n_ahead = len(plan.nodes), found.relevant[q], plan.ahead
+    length, n_ranks = law_lengths(relevant, plan)
+    sums = new_sums(relevant, n_ranks, plan)
+    nearer, last = _nothing_nearer(met, family, strata, chosen, max(length, n_ahead, relevant), pool, plan)
+    n_slots = len(nearer.identities)
+    n_states = len(nearer.chances[0])
+    passed = _new_state(n_states, length, plan)
+    untied, state = _new_state(n_states, length, plan), _new_state(n_states, length, plan)
+    images, of_identities = np.ones(n_nodes), np.ones(n_nodes)
+    mine, others, ahead = np.empty(relevant), np.zeros(length), np.zeros(n_ahead)
+    is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
+    equal = np.empty(len(counts), np.int64)
+    by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or plan.wanted[EACH] or len(plan.places) > 0
+    n_seen, laws, share_chosen = 0, TRUE, chosen[0] / max(chosen[1], 1)
+    for group in range(len(starts) - 1):
+        before = events[2 * group - 1] if group > 0 else 0  # tied with the last group, or after it
+        middle, end = events[2 * group + 1], events[2 * group + 2]
+        for at in range(before, middle):
+            _pass_item(stratum[items[at]], nearer, pool, plan)
+        for at in range(before, middle):
+            c = nearer.slots[identity[stratum[items[at]]]]
+            n_seen = max(n_seen, c + 1)
+            if last[c] == at:
+                is_passed[c] = True
+                _add_identity(passed, c, 0.0, laws, nearer, pool, plan)
+        for c in range(n_slots):
+            is_tied[c] = False
+        n_equal = 0
+        for at in range(middle, end):
+            s = stratum[items[at]]
+            equal[n_equal] = s
+            n_equal += tied[s] == 0
+            tied[s] += 1
+            c = nearer.slots[identity[s]]
+            n_seen = max(n_seen, c + 1)
+            is_tied[c] = True
+        mean = 0.0
+        for c in range(n_seen):
+            mean += 1.0 - share_chosen * nearer.none[0, c] - (1.0 - share_chosen) * nearer.none[1, c]
+        limit = tail(mean, max(length, n_ahead))
+        laws = laws and limit >= NEGLIGIBLE
+        _copy_state(passed, untied, laws)
+        for c in range(n_seen):
+            if not is_passed[c] and not is_tied[c]:
+                _add_identity(untied, c, 0.0, laws, nearer, pool, plan)
+        n_members = starts[group + 1] - starts[group]
+        for at in range(starts[group], starts[group + 1]):
+            tied[stratum[own[at]]] += 1
+        times, shares = times_of_group(equal[:n_equal], family, strata)
+        if n_equal > 0 or n_members > 1:
+            found.rounding[q] += 2.3e-16 * len(times) * min(len(family), n_members)
+        for v in range(len(times)):
+            if n_equal > 0 or v == 0:
+                _copy_state(untied, state, laws)
+                for c in range(n_seen):
+                    if is_tied[c]:
+                        _add_identity(state, c, times[v], laws, nearer, pool, plan)
+                _sum_states(state.images, state.span, images)
+                _sum_states(state.identities, state.span, of_identities)
+                _sum_states(state.ranks, state.span, others)
+                _sum_states(state.ahead, state.span, ahead)
+            for s in family:
+                if tied[s] == 0:
+                    continue
+                fill_own_law(mine, family, strata, s, times[v], nearer.room)
+                weight = tied[s] * (shares[v] * strata.draws[s] / strata.sizes[s])
+                first = weight * mine[0]
+                if plan.integrals:
+                    add_images(mine, weight, images, of_identities, sums)
+                if not laws:
+                    found.skipped[q] += (weight if by_rank else first) * limit
+                    continue
+                add_ranks(mine, weight, others, n_ranks, plan, sums)
+                add_firsts(first, weight, ahead if plan.by_identity else others, plan, sums)
+        for at in range(starts[group], starts[group + 1]):
+            counts[stratum[own[at]]] += 1
+            tied[stratum[own[at]]] = 0
+        for s in equal[:n_equal]:
+            tied[s] = 0
+    finish(sums, plan, found.values[q], found.cmc[q], found.shots[q])
+
+
+@jit
+def _nothing_nearer(met, family, strata, chosen, length, pool, plan):
+    """No item is nearer: identities in the order of their nearest items, and the last item of each."""
+    slots = np.full(len(pool.item_starts) - 1, -1)
+    identities, last = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
+    n = 0
+    for at in range(len(met.items)):
+        j = pool.identity[pool.stratum[met.items[at]]]
+        if slots[j] < 0:
+            slots[j] = n
+            identities[n] = j
+            n += 1
+        last[slots[j]] = at
+    widest = 0
+    for s in range(len(strata.draws)):
+        strata.counts[s], strata.tied[s] = 0, 0
+        widest = max(widest, strata.draws[s])
+    n_nodes = len(plan.nodes)
+    nearer = Nearer(
+        strata,
+        chosen[0],
+        chosen[1],
+        slots,
+        identities[:n],
+        np.ones((2, n, n_nodes if plan.integrals else 0)),
+        np.ones((2, n)),
+        new_room(widest, len(met.items) + len(met.own), len(family), length),
+        np.ones((2, n_nodes)),
+        np.ones((2, n_nodes)),
+        np.ones(2),
+        np.zeros((2, max(length, 2))),
+        np.empty(length),
+        np.empty((2, min(chosen[0], n) + 1)),
+    )
+    return nearer, last
+
+
+@jit
+def _new_state(n_states, length, plan):
+    """The state in which no identity has been looked at."""
+    state = State(
+        np.zeros((n_states, len(plan.nodes) if plan.integrals else 0)),
+        np.zeros((n_states, len(plan.nodes) if plan.identity_integrals else 0)),
+        np.zeros((n_states, length)),
+        np.zeros((n_states, plan.ahead)),
+        np.zeros(n_states),
+        np.zeros(2, np.int64),
+        np.zeros(1, np.int64),
+    )
+    for table in (state.images, state.identities):
+        for k in range(table.shape[1]):
+            table[0, k] = 1.0
+    for table in (state.ranks, state.ahead):
+        for r in range(min(table.shape[1], 1)):
+            table[0, r] = 1.0
+    state.mass[0] = 1.0
+    return state
+
+
+@jit
+def _copy_state(source, target, laws):
+    """Copy, without the laws unless `laws`."""
+    for j in range(target.span[0], target.span[1] + 1):
+        _clear(target, j)
+    low, high = source.span[0], source.span[1]
+    _copy_rows(source.images, target.images, low, high)
+    _copy_rows(source.identities, target.identities, low, high)
+    if laws:
+        _copy_rows(source.ranks, target.ranks, low, high)
+        _copy_rows(source.ahead, target.ahead, low, high)
+    for j in range(low, high + 1):
+        target.mass[j] = source.mass[j]
+    target.span[0], target.span[1], target.n_added[0] = low, high, source.n_added[0]
+
+
+@jit
+def _copy_rows(source, target, low, high):
+    for j in range(low, high + 1):
+        for k in range(source.shape[1]):
+            target[j, k] = source[j, k]
+
+
+@jit
+def _clear(state, j):
+    state.mass[j] = 0.0
+    for table in (state.images, state.identities, state.ranks, state.ahead):
+        for k in range(table.shape[1]):
+            table[j, k] = 0.0
+
+
+@jit
+def _sum_states(table, span, total):
+    """The sum over the states."""
+    for k in range(table.shape[1]):
+        total[k] = 0.0
+    for j in range(span[0], span[1] + 1):
+        for k in range(table.shape[1]):
+            total[k] += table[j, k]
+
+
+@jit
+def _pass_item(s, nearer, pool, plan):
+    """One more wrong item of stratum s is nearer."""
+    strata = nearer.strata
+    size, before, drawn = strata.sizes[s], strata.counts[s], strata.draws[s]
+    c = nearer.slots[pool.identity[s]]
+    stays = none_left(size, before, drawn)
+    row = 0 if drawn == size else plan.rows[size] + before
+    for kind in range(2 if pool.always[s] else 1):
+        nearer.none[kind, c] *= stays
+        for k in range(nearer.factors.shape[2]):
+            nearer.factors[kind, c, k] *= plan.ratios[row, k]
+    strata.counts[s] += 1
+
+
+@jit
+def _add_identity(state, c, time, laws, nearer, pool, plan):
+    """Look at one more identity; `time`: probability that a tied item is nearer.
+
+    It is not among those chosen from if all its items are in every gallery.
+    """
+    identity, images, left = nearer.identities[c], nearer.images, nearer.left
+    strata = pool.strata[pool.strata_starts[identity] : pool.strata_starts[identity + 1]]
+    sure = TRUE
+    for s in strata:
+        sure = sure and (pool.always[s] or nearer.strata.sizes[s] == 0)
+    for kind in range(2):
+        left[kind] = nearer.none[kind, c]
+        for k in range(nearer.factors.shape[2]):
+            images[kind, k] = nearer.factors[kind, c, k]
+    for s in strata:
+        if nearer.strata.tied[s] > 0:
+            _mix_ties(s, time, nearer, pool, plan)
+    last, chances = min(state.span[1] + (0 if sure else 1), len(state.mass) - 1), nearer.chances
+    span = (state.span[0], last)
+    n_left = nearer.n_others - state.n_added[0]
+    for j in range(state.span[0], last + 1):
+        chances[0, j], chances[1, j] = 1.0, 0.0
+        if not sure:
+            chances[0, j] = max(n_left - (nearer.n_chosen - j), 0) / n_left
+            chances[1, j] = min(nearer.n_chosen - j + 1, n_left) / n_left
+    _mix_nodes(state.images, images, span, chances)
+    if plan.identity_integrals:
+        for kind in range(2):
+            for k in range(len(plan.nodes)):
+                nearer.indicators[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
+        _mix_nodes(state.identities, nearer.indicators, span, chances)
+    law, other = nearer.laws[0], nearer.laws[1]
+    if laws and state.ahead.shape[1] > 0:
+        law[0], law[1], other[0], other[1] = left[0], 1.0 - left[0], left[1], 1.0 - left[1]
+        _mix_laws(state.ahead, law[:2], other[: 2 if left[1] < 1.0 else 1], span, chances, nearer.row)
+    if laws and state.ranks.shape[1] > 0:
+        n = _fill_law_of(law, strata, FALSE, time, nearer, pool)
+        n_other = _fill_law_of(other, strata, TRUE, time, nearer, pool)
+        _mix_laws(state.ranks, law[:n], other[:n_other], span, chances, nearer.row)
+    _move(state, span, chances)
+    state.n_added[0] += not sure
+
+
+@jit
+def _move(state, span, chances):
+    """The probabilities of the states after one more identity."""
+    mass, low, high = state.mass, span[0], span[1]
+    for j in range(high, low - 1, -1):
+        mass[j] *= chances[0, j]
+        if j > 0:
+            mass[j] += chances[1, j] * mass[j - 1]
+    while low < high and mass[low] < LEAST:
+        _clear(state, low)
+        low += 1
+    while high > low and mass[high] < LEAST:
+        _clear(state, high)
+        high -= 1
+    state.span[0], state.span[1] = low, high
+
+
+@jit
+def _mix_ties(s, time, nearer, pool, plan):
+    """Let the tied items of a stratum be nearer with probability `time` each."""
+    strata = nearer.strata
+    size, before, drawn = strata.sizes[s], strata.counts[s], strata.draws[s]
+    share = nearer.room.chosen[: strata.tied[s] + 1]
+    fill_binomial(share, time)
+    stays = none_of_tied(share, size, before, drawn)
+    factor, step = np.ones(nearer.factors.shape[2]), np.empty(nearer.factors.shape[2])
+    if plan.integrals:
+        row = 0 if drawn == size else plan.rows[size] + before
+        fill_tied_factor(factor, step, share, plan.ratios, row, drawn == size)
+    for kind in range(2 if pool.always[s] else 1):
+        nearer.left[kind] *= stays
+        for k in range(len(factor)):
+            nearer.images[kind, k] *= factor[k]
+
+
+@jit
+def _fill_law_of(total, strata, only_sure, time, nearer, pool):
+    """Fill the law of the number of nearer drawn items of an identity, or of those that are always drawn.
+
+    Returns
+    -------
+    int
+        Its length.
+    """
+    for r in range(len(total)):
+        total[r] = 0.0
+    total[0] = 1.0
+    length, of = 1, nearer.strata
+    for s in strata:
+        most = min(of.draws[s], of.counts[s] + of.tied[s])
+        if most > 0 and (pool.always[s] or not only_sure):
+            fill_law(nearer.room.law, of, s, of.sizes[s], of.draws[s], of.tied[s], time, nearer.room)
+            length = convolve(total, length, nearer.room.law, most + 1, nearer.room.other)
+    return length
+
+
+@jit
+def _mix_nodes(table, factors, span, chances):
+    """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``.
+
+    `chances`: for every state, the probabilities that it is not chosen, and that it is in the state before.
+    """
+    if_chosen, if_not, n = factors[0], factors[1], table.shape[1]
+    for j in range(span[1], span[0] - 1, -1):
+        stays, moves = chances[0, j], chances[1, j]
+        here = table[j]
+        if j == span[0] or moves == 0.0:
+            for k in range(n):
+                here[k] *= stays * if_not[k]
+        else:
+            below = table[j - 1]
+            for k in range(n):
+                here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
+
+
+@jit
+def _mix_laws(table, if_chosen, if_not, span, chances, row):
+    """As `_mix_nodes`, with laws; `row` is scratch."""
+    n = table.shape[1]
+    for j in range(span[1], span[0] - 1, -1):
+        stays, moves = chances[0, j], chances[1, j]
+        here = table[j]
+        if len(if_not) > 1:
+            convolve(here, n, if_not, len(if_not), row)
+        stays *= 1.0 if len(if_not) > 1 else if_not[0]
+        for r in range(n):
+            here[r] *= stays
+        if j == span[0] or moves == 0.0:
+            continue
+        below = table[j - 1]
+        for b in range(min(len(if_chosen), n)):
+            weight = moves * if_chosen[b]
+            if weight > 0.0:
+                for r in range(n - b):
+                    here[b + r] += weight * below[r]
