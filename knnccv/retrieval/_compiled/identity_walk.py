@@ -36,8 +36,7 @@ class State(NamedTuple):
     ranks: Any  # law of the number of items
     ahead: Any  # of the number of identities
     mass: Any  # probability of each state
-    span: Any  # first and last state that are kept; the others are 0
-    n_added: Any  # identities that have been looked at
+    span: Any  # first and last state that are kept, the others are 0; number of identities looked at
 
 
 class Nearer(NamedTuple):
@@ -51,168 +50,147 @@ class Nearer(NamedTuple):
     factors: Any  # generating function (0: if chosen, 1: if not; identity; node)
     none: Any  # probability of no drawn item (0: if chosen, 1: if not; identity)
     room: Any
-    images: Any  # scratch, as are the following
-    indicators: Any
+    at_nodes: Any  # scratch, as are the following
     left: Any
-    laws: Any  # (2, longest law of an identity)
-    row: Any
+    laws: Any  # (3, longest law of an identity)
     chances: Any
 
 
 @jit
 def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
     """As `walk_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
-    strata = new_strata(len(pool.sizes))
+    strata, n_nodes, n_ahead = new_strata(pool), len(plan.nodes), plan.ahead
+    counts, tied, stratum, identity = strata.counts, strata.tied, pool.stratum, pool.identity
+    by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or plan.wanted[EACH] or len(plan.places) > 0
+    at_nodes, equal, ahead = np.ones((2, n_nodes)), np.empty(len(counts), np.int64), np.zeros(n_ahead)
+    images, of_identities = at_nodes[0], at_nodes[1]
     for q in range(len(distances)):
         met = meet(distances[q], masked[q], codes[q], pool, plan.fair, strata, found, q)
-        if len(met.own) > 0:
-            found.rounding[q] += 8 * 2.3e-16 * len(met.items)
-            chosen = min(n_chosen, others[q]), others[q]
-            _walk(met, own_strata(codes[q], pool), strata, chosen, pool, plan, found, q)
+        own, starts, events, items = met.own, met.starts, met.events, met.items
+        if len(own) == 0:
+            continue
+        found.rounding[q] += 8 * 2.3e-16 * len(items)
+        family, relevant = own_strata(codes[q], pool), found.relevant[q]
+        length, n_ranks = law_lengths(relevant, plan)
+        sums = new_sums(relevant, n_ranks, plan)
+        chosen = min(n_chosen, others[q]), others[q]
+        slots, identities, last = _identities_of(items, pool)
+        n_slots, longest = len(identities), max(length, n_ahead, relevant, 2)
+        n_states, n_factors = min(chosen[0], n_slots) + 1, n_nodes if plan.integrals else 0
+        room = new_room(strata, len(family), 0, longest)
+        nearer = Nearer(
+            strata, chosen[0], chosen[1], slots, identities, np.ones((2, n_slots, n_factors)),
+            np.ones((2, n_slots)), room, np.ones((4, n_nodes)), np.ones(2), np.zeros((3, longest)),
+            np.empty((2, n_states)),
+        )  # fmt: skip
+        passed, untied = _new_state(n_states, length, plan), _new_state(n_states, length, plan)
+        state = _new_state(n_states, length, plan)
+        mine, others_law = np.empty(relevant), np.zeros(length)
+        is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
+        n_seen, laws, share_chosen = 0, TRUE, chosen[0] / max(chosen[1], 1)
+        for s in range(len(counts)):
+            counts[s], tied[s] = 0, 0
+        for group in range(len(starts) - 1):
+            before = events[2 * group - 1] if group > 0 else 0  # tied with the last group, or after it
+            middle, end = events[2 * group + 1], events[2 * group + 2]
+            for c in range(n_slots):
+                is_tied[c] = False
+            n_equal = 0
+            for at in range(before, end):
+                s = stratum[items[at]]
+                n_seen = max(n_seen, nearer.slots[identity[s]] + 1)
+                if at < middle:
+                    _pass_item(s, nearer, pool, plan)
+                    continue
+                equal[n_equal] = s
+                n_equal += tied[s] == 0
+                tied[s] += 1
+                is_tied[nearer.slots[identity[s]]] = True
+            mean = 0.0
+            for c in range(n_seen):
+                mean += 1.0 - share_chosen * nearer.none[0, c] - (1.0 - share_chosen) * nearer.none[1, c]
+            limit = tail(mean, max(length, n_ahead))
+            laws = laws and limit >= NEGLIGIBLE
+            for at in range(before, middle):
+                c = nearer.slots[identity[stratum[items[at]]]]
+                if last[c] == at:
+                    is_passed[c] = True
+                    _add_identity(passed, c, 0.0, laws, nearer, pool, plan)
+            _copy_state(passed, untied, laws)
+            for c in range(n_seen):
+                if not is_passed[c] and not is_tied[c]:
+                    _add_identity(untied, c, 0.0, laws, nearer, pool, plan)
+            n_members = starts[group + 1] - starts[group]
+            for at in range(starts[group], starts[group + 1]):
+                tied[stratum[own[at]]] += 1
+            times, shares = times_of_group(equal[:n_equal], family, strata)
+            if n_equal > 0 or n_members > 1:
+                found.rounding[q] += 2.3e-16 * len(times) * min(len(family), n_members)
+            for v in range(len(times)):
+                if n_equal > 0 or v == 0:
+                    _copy_state(untied, state, laws)
+                    for c in range(n_seen):
+                        if is_tied[c]:
+                            _add_identity(state, c, times[v], laws, nearer, pool, plan)
+                    _sum_states(state.images, state.span, images)
+                    _sum_states(state.identities, state.span, of_identities)
+                    _sum_states(state.ranks, state.span, others_law)
+                    _sum_states(state.ahead, state.span, ahead)
+                for s in family:
+                    if tied[s] == 0:
+                        continue
+                    fill_own_law(mine, family, strata, s, times[v], room)
+                    weight = tied[s] * (shares[v] * strata.draws[s] / strata.sizes[s])
+                    first = weight * mine[0]
+                    if plan.integrals:
+                        add_images(mine, weight, images, of_identities, sums)
+                    if not laws:
+                        found.skipped[q] += (weight if by_rank else first) * limit
+                        continue
+                    add_ranks(mine, weight, others_law, n_ranks, plan, sums)
+                    add_firsts(first, weight, ahead if plan.by_identity else others_law, plan, sums)
+            for at in range(starts[group], starts[group + 1]):
+                counts[stratum[own[at]]] += 1
+                tied[stratum[own[at]]] = 0
+            for s in equal[:n_equal]:
+                tied[s] = 0
+        finish(sums, plan, found.values[q], found.cmc[q], found.shots[q])
 
 
 @jit
-def _walk(met, family, strata, chosen, pool, plan, found, q):
-    """Evaluate every group of right items, with the wrong items that are nearer."""
-    own, starts, events, items = met.own, met.starts, met.events, met.items
-    counts, tied, stratum, identity = strata.counts, strata.tied, pool.stratum, pool.identity
-    n_nodes, relevant, n_ahead = len(plan.nodes), found.relevant[q], plan.ahead
-    length, n_ranks = law_lengths(relevant, plan)
-    sums = new_sums(relevant, n_ranks, plan)
-    nearer, last = _nothing_nearer(met, family, strata, chosen, max(length, n_ahead, relevant), pool, plan)
-    n_slots = len(nearer.identities)
-    n_states = len(nearer.chances[0])
-    passed = _new_state(n_states, length, plan)
-    untied, state = _new_state(n_states, length, plan), _new_state(n_states, length, plan)
-    images, of_identities = np.ones(n_nodes), np.ones(n_nodes)
-    mine, others, ahead = np.empty(relevant), np.zeros(length), np.zeros(n_ahead)
-    is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
-    equal = np.empty(len(counts), np.int64)
-    by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or plan.wanted[EACH] or len(plan.places) > 0
-    n_seen, laws, share_chosen = 0, TRUE, chosen[0] / max(chosen[1], 1)
-    for group in range(len(starts) - 1):
-        before = events[2 * group - 1] if group > 0 else 0  # tied with the last group, or after it
-        middle, end = events[2 * group + 1], events[2 * group + 2]
-        for at in range(before, middle):
-            _pass_item(stratum[items[at]], nearer, pool, plan)
-        for at in range(before, middle):
-            c = nearer.slots[identity[stratum[items[at]]]]
-            n_seen = max(n_seen, c + 1)
-            if last[c] == at:
-                is_passed[c] = True
-                _add_identity(passed, c, 0.0, laws, nearer, pool, plan)
-        for c in range(n_slots):
-            is_tied[c] = False
-        n_equal = 0
-        for at in range(middle, end):
-            s = stratum[items[at]]
-            equal[n_equal] = s
-            n_equal += tied[s] == 0
-            tied[s] += 1
-            c = nearer.slots[identity[s]]
-            n_seen = max(n_seen, c + 1)
-            is_tied[c] = True
-        mean = 0.0
-        for c in range(n_seen):
-            mean += 1.0 - share_chosen * nearer.none[0, c] - (1.0 - share_chosen) * nearer.none[1, c]
-        limit = tail(mean, max(length, n_ahead))
-        laws = laws and limit >= NEGLIGIBLE
-        _copy_state(passed, untied, laws)
-        for c in range(n_seen):
-            if not is_passed[c] and not is_tied[c]:
-                _add_identity(untied, c, 0.0, laws, nearer, pool, plan)
-        n_members = starts[group + 1] - starts[group]
-        for at in range(starts[group], starts[group + 1]):
-            tied[stratum[own[at]]] += 1
-        times, shares = times_of_group(equal[:n_equal], family, strata)
-        if n_equal > 0 or n_members > 1:
-            found.rounding[q] += 2.3e-16 * len(times) * min(len(family), n_members)
-        for v in range(len(times)):
-            if n_equal > 0 or v == 0:
-                _copy_state(untied, state, laws)
-                for c in range(n_seen):
-                    if is_tied[c]:
-                        _add_identity(state, c, times[v], laws, nearer, pool, plan)
-                _sum_states(state.images, state.span, images)
-                _sum_states(state.identities, state.span, of_identities)
-                _sum_states(state.ranks, state.span, others)
-                _sum_states(state.ahead, state.span, ahead)
-            for s in family:
-                if tied[s] == 0:
-                    continue
-                fill_own_law(mine, family, strata, s, times[v], nearer.room)
-                weight = tied[s] * (shares[v] * strata.draws[s] / strata.sizes[s])
-                first = weight * mine[0]
-                if plan.integrals:
-                    add_images(mine, weight, images, of_identities, sums)
-                if not laws:
-                    found.skipped[q] += (weight if by_rank else first) * limit
-                    continue
-                add_ranks(mine, weight, others, n_ranks, plan, sums)
-                add_firsts(first, weight, ahead if plan.by_identity else others, plan, sums)
-        for at in range(starts[group], starts[group + 1]):
-            counts[stratum[own[at]]] += 1
-            tied[stratum[own[at]]] = 0
-        for s in equal[:n_equal]:
-            tied[s] = 0
-    finish(sums, plan, found.values[q], found.cmc[q], found.shots[q])
-
-
-@jit
-def _nothing_nearer(met, family, strata, chosen, length, pool, plan):
-    """No item is nearer: identities in the order of their nearest items, and the last item of each."""
-    slots = np.full(len(pool.item_starts) - 1, -1)
-    identities, last = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
+def _identities_of(items, pool):
+    """Identities in the order of their nearest items: their numbers, the identities, their last items."""
+    n_identities = len(pool.item_starts) - 1
+    slots, table = np.full(n_identities, -1), np.empty((2, n_identities), np.int64)
     n = 0
-    for at in range(len(met.items)):
-        j = pool.identity[pool.stratum[met.items[at]]]
+    for at in range(len(items)):
+        j = pool.identity[pool.stratum[items[at]]]
         if slots[j] < 0:
             slots[j] = n
-            identities[n] = j
+            table[0, n] = j
             n += 1
-        last[slots[j]] = at
-    widest = 0
-    for s in range(len(strata.draws)):
-        strata.counts[s], strata.tied[s] = 0, 0
-        widest = max(widest, strata.draws[s])
-    n_nodes = len(plan.nodes)
-    nearer = Nearer(
-        strata,
-        chosen[0],
-        chosen[1],
-        slots,
-        identities[:n],
-        np.ones((2, n, n_nodes if plan.integrals else 0)),
-        np.ones((2, n)),
-        new_room(widest, len(met.items) + len(met.own), len(family), length),
-        np.ones((2, n_nodes)),
-        np.ones((2, n_nodes)),
-        np.ones(2),
-        np.zeros((2, max(length, 2))),
-        np.empty(length),
-        np.empty((2, min(chosen[0], n) + 1)),
-    )
-    return nearer, last
+        table[1, slots[j]] = at
+    return slots, table[0, :n], table[1, :n]
 
 
 @jit
 def _new_state(n_states, length, plan):
     """The state in which no identity has been looked at."""
+    n_nodes = len(plan.nodes)
     state = State(
-        np.zeros((n_states, len(plan.nodes) if plan.integrals else 0)),
-        np.zeros((n_states, len(plan.nodes) if plan.identity_integrals else 0)),
+        np.zeros((n_states, n_nodes if plan.integrals else 0)),
+        np.zeros((n_states, n_nodes if plan.identity_integrals else 0)),
         np.zeros((n_states, length)),
         np.zeros((n_states, plan.ahead)),
         np.zeros(n_states),
-        np.zeros(2, np.int64),
-        np.zeros(1, np.int64),
+        np.zeros(3, np.int64),
     )
-    for table in (state.images, state.identities):
-        for k in range(table.shape[1]):
-            table[0, k] = 1.0
-    for table in (state.ranks, state.ahead):
-        for r in range(min(table.shape[1], 1)):
-            table[0, r] = 1.0
+    for k in range(state.images.shape[1]):
+        state.images[0, k] = 1.0
+    for k in range(state.identities.shape[1]):
+        state.identities[0, k] = 1.0
+    state.ranks[0, : min(length, 1)] = 1.0
+    state.ahead[0, : min(plan.ahead, 1)] = 1.0
     state.mass[0] = 1.0
     return state
 
@@ -230,7 +208,7 @@ def _copy_state(source, target, laws):
         _copy_rows(source.ahead, target.ahead, low, high)
     for j in range(low, high + 1):
         target.mass[j] = source.mass[j]
-    target.span[0], target.span[1], target.n_added[0] = low, high, source.n_added[0]
+    target.span[0], target.span[1], target.span[2] = low, high, source.span[2]
 
 
 @jit
@@ -279,7 +257,7 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
 
     It is not among those chosen from if all its items are in every gallery.
     """
-    identity, images, left = nearer.identities[c], nearer.images, nearer.left
+    identity, images, left = nearer.identities[c], nearer.at_nodes[:2], nearer.left
     strata = pool.strata[pool.strata_starts[identity] : pool.strata_starts[identity + 1]]
     sure = TRUE
     for s in strata:
@@ -293,7 +271,7 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
             _mix_ties(s, time, nearer, pool, plan)
     last, chances = min(state.span[1] + (0 if sure else 1), len(state.mass) - 1), nearer.chances
     span = (state.span[0], last)
-    n_left = nearer.n_others - state.n_added[0]
+    n_left = nearer.n_others - state.span[2]
     for j in range(state.span[0], last + 1):
         chances[0, j], chances[1, j] = 1.0, 0.0
         if not sure:
@@ -301,20 +279,21 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
             chances[1, j] = min(nearer.n_chosen - j + 1, n_left) / n_left
     _mix_nodes(state.images, images, span, chances)
     if plan.identity_integrals:
+        indicators = nearer.at_nodes[2:]
         for kind in range(2):
             for k in range(len(plan.nodes)):
-                nearer.indicators[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
-        _mix_nodes(state.identities, nearer.indicators, span, chances)
+                indicators[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
+        _mix_nodes(state.identities, indicators, span, chances)
     law, other = nearer.laws[0], nearer.laws[1]
     if laws and state.ahead.shape[1] > 0:
         law[0], law[1], other[0], other[1] = left[0], 1.0 - left[0], left[1], 1.0 - left[1]
-        _mix_laws(state.ahead, law[:2], other[: 2 if left[1] < 1.0 else 1], span, chances, nearer.row)
+        _mix_laws(state.ahead, law[:2], other[: 2 if left[1] < 1.0 else 1], span, chances, nearer.laws[2])
     if laws and state.ranks.shape[1] > 0:
         n = _fill_law_of(law, strata, FALSE, time, nearer, pool)
         n_other = _fill_law_of(other, strata, TRUE, time, nearer, pool)
-        _mix_laws(state.ranks, law[:n], other[:n_other], span, chances, nearer.row)
+        _mix_laws(state.ranks, law[:n], other[:n_other], span, chances, nearer.laws[2])
     _move(state, span, chances)
-    state.n_added[0] += not sure
+    state.span[2] += not sure
 
 
 @jit
@@ -349,7 +328,7 @@ def _mix_ties(s, time, nearer, pool, plan):
     for kind in range(2 if pool.always[s] else 1):
         nearer.left[kind] *= stays
         for k in range(len(factor)):
-            nearer.images[kind, k] *= factor[k]
+            nearer.at_nodes[kind, k] *= factor[k]
 
 
 @jit

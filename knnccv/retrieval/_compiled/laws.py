@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import ZERO, jit
 from ...sampling import fill_binomial, fill_hypergeometric, tie_times
 from .tables import Room
 
+ONE = ZERO + 1
 NEGLIGIBLE = 1e-17
 """What is less is left out, and its bound is added to the error."""
 
 
 @jit
-def new_room(widest, n_items, n_own, length):
-    """Scratch for strata of which at most `widest` items are drawn, and laws of at most this length."""
-    return Room(
-        np.empty(widest + 1),
-        np.empty(widest + 1),
-        np.empty(n_items + 1),
-        np.empty(length),
-        np.empty(length + 4),
-        np.empty(length + 4),
-        np.empty((n_own, widest + 1)),
-        np.zeros(n_own, np.int64),
-    )
+def new_room(strata, n_own, n_others, length):
+    """Scratch for a query's strata, `n_own` of them its own, and laws of at most this length."""
+    widest = 0
+    for size in strata.sizes:
+        widest = max(widest, size)
+    table, none = np.empty((4, max(widest + 1, length + 4))), np.empty(n_others + 4)
+    kept, known = np.empty((n_own, widest + 1)), np.zeros(n_own, np.int64)
+    return Room(table[0], table[1], table[2], table[3], none, kept, known)
 
 
 @jit
@@ -89,7 +86,7 @@ def fill_own_law(mine, family, strata, member, time, room):
     for r in range(len(mine)):
         mine[r] = 0.0
     mine[0] = 1.0
-    length = 1
+    length = ONE
     for f in range(len(family)):
         s = family[f]
         size, drawn, tied, nearer = strata.sizes[s], strata.draws[s], strata.tied[s], strata.counts[s]
@@ -113,72 +110,58 @@ def fill_own_law(mine, family, strata, member, time, room):
 @jit
 def fill_others_law(total, touched, strata, time, room):
     """Fill the law of the number of nearer drawn items of some strata; O(strata * length)."""
-    before, after, waiting, n_waiting = room.padded, room.padded_too, np.ones(4), 0
-    length = _begin(before, after, len(total))
+    for r in range(len(total)):
+        total[r] = 0.0
+    total[0] = 1.0
+    length, n_single = ONE, ZERO
     for s in touched:
         size, drawn, nearer, tied = strata.sizes[s], strata.draws[s], strata.counts[s], strata.tied[s]
         if drawn == 1:
-            waiting[n_waiting] = (size - nearer - tied * time) / size
-            n_waiting += 1
-            if n_waiting == 4:
-                length = _add_four(before, after, length, waiting, len(total))
-                before, after, n_waiting = after, before, 0
+            room.none[n_single] = (size - nearer - tied * time) / size
+            n_single += 1
         elif drawn > 0:
             fill_law(room.law, strata, s, size, drawn, tied, time, room)
-            n_terms = min(drawn, nearer + tied) + 1
-            length = convolve(before[4 : len(total) + 4], length, room.law, n_terms, after[4:])
-    _end(before, after, length, waiting, n_waiting, total)
+            length = convolve(total, length, room.law, min(drawn, nearer + tied) + 1, room.other)
+    add_indicators(total, length, n_single, room)
 
 
 @jit
 def fill_ahead_law(total, identities, none, room):
     """Fill the law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
-    before, after, waiting, n_waiting = room.padded, room.padded_too, np.ones(4), 0
-    length = _begin(before, after, len(total))
-    for j in identities:
-        waiting[n_waiting] = none[j]
-        n_waiting += 1
-        if n_waiting == 4:
-            length = _add_four(before, after, length, waiting, len(total))
-            before, after, n_waiting = after, before, 0
-    _end(before, after, length, waiting, n_waiting, total)
-
-
-@jit
-def _begin(before, after, length):
-    """The law of nothing, after four zeros."""
-    for r in range(length + 4):
-        before[r] = 0.0
-        after[r] = 0.0
-    before[4] = 1.0
-    return 1
-
-
-@jit
-def _end(before, after, length, waiting, n_waiting, total):
-    """Add the indicators that are left, and copy the law."""
-    for at in range(n_waiting, 4):
-        waiting[at] = 1.0
-    _add_four(before, after, length, waiting, len(total))
     for r in range(len(total)):
-        total[r] = after[r + 4]
+        total[r] = 0.0
+    total[0] = 1.0
+    for at in range(len(identities)):
+        room.none[at] = none[identities[at]]
+    add_indicators(total, ONE, len(identities), room)
 
 
 @jit
-def _add_four(total, other, length, none, limit):
-    """Convolve the law ``total[4:]`` with four indicators, given their probabilities of 0."""
-    first, second, third, fourth = none[0], none[1], none[2], none[3]
-    a0, a2 = first * second, (1.0 - first) * (1.0 - second)
-    a1 = first * (1.0 - second) + (1.0 - first) * second
-    b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
-    b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
-    c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
-    c3, c4 = a1 * b2 + a2 * b1, a2 * b2
-    longer = min(length + 4, limit)
-    for r in range(longer):
-        near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
-        other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
-    return longer
+def add_indicators(law, length, n, room):
+    """Convolve ``law[:length]`` with n indicators, given ``room.none``, their probabilities of 0.
+
+    Four at once, in arrays that begin with four zeros.
+    """
+    total, other, none = room.other, room.part, room.none
+    for r in range(4):
+        total[r], other[r], none[n + r] = 0.0, 0.0, 1.0
+    for r in range(len(law)):
+        total[r + 4], other[r + 4] = law[r], 0.0
+    for at in range(0, n, 4):
+        first, second, third, fourth = none[at], none[at + 1], none[at + 2], none[at + 3]
+        a0, a2 = first * second, (1.0 - first) * (1.0 - second)
+        a1 = first * (1.0 - second) + (1.0 - first) * second
+        b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
+        b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
+        c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
+        c3, c4 = a1 * b2 + a2 * b1, a2 * b2
+        length = min(length + 4, len(law))
+        for r in range(length):
+            near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
+            other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
+        total, other = other, total
+    for r in range(len(law)):
+        law[r] = total[r + 4]
 
 
 @jit

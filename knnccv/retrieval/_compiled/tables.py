@@ -109,8 +109,7 @@ class Room(NamedTuple):
     part: Any
     chosen: Any
     other: Any
-    padded: Any
-    padded_too: Any
+    none: Any  # probabilities of 0 of indicators
     kept: Any  # laws of own strata, and the numbers of nearer items for which they hold
     known: Any
 
