@@ -16,12 +16,11 @@ import numpy as np
 
 from ...kernel import FALSE, TRUE, jit
 from ...sampling import fill_binomial
-from .laws import convolve, fill_law, fill_own_law, new_room, none_left, none_of_tied, tail, times_of_group
+from .laws import convolve, fill_law, fill_own_law, least, none_left, none_of_tied, times_of_group
 from .nearer import fill_tied_factor
-from .query import meet, own_strata
-from .sums import add_firsts, add_images, add_ranks, finish, law_lengths, new_sums
+from .query import meet
+from .sums import contribute, finish, nothing_yet
 from .tables import EACH, PRECISIONS, RANKS
-from .walk import new_strata
 
 NEGLIGIBLE = 1e-18
 LEAST = 1e-30
@@ -59,25 +58,25 @@ class Nearer(NamedTuple):
 @jit
 def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan, found):
     """As `walk_rows`, with ``min(n_chosen, others[q])`` of ``others[q]`` other identities in a gallery."""
-    strata, n_nodes, n_ahead = new_strata(pool), len(plan.nodes), plan.ahead
-    counts, tied, stratum, identity = strata.counts, strata.tied, pool.stratum, pool.identity
+    n_nodes, n_ahead, stratum, identity, nothing = (
+        len(plan.nodes), plan.ahead, pool.stratum, pool.identity, np.empty(0)
+    )  # fmt: skip
     by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or plan.wanted[EACH] or len(plan.places) > 0
-    at_nodes, equal, ahead = np.ones((2, n_nodes)), np.empty(len(counts), np.int64), np.zeros(n_ahead)
+    at_nodes, equal, ahead = np.ones((2, n_nodes)), np.empty(len(pool.sizes), np.int64), np.zeros(n_ahead)
     images, of_identities = at_nodes[0], at_nodes[1]
     for q in range(len(distances)):
-        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, strata, found, q)
+        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
         own, starts, events, items = met.own, met.starts, met.events, met.items
         if len(own) == 0:
             continue
         found.rounding[q] += 8 * 2.3e-16 * len(items)
-        family, relevant = own_strata(codes[q], pool), found.relevant[q]
-        length, n_ranks = law_lengths(relevant, plan)
-        sums = new_sums(relevant, n_ranks, plan)
+        family, strata, relevant = met.family, met.strata, found.relevant[q]
+        counts, tied = strata.counts, strata.tied
+        sums, room, length = nothing_yet(met, relevant, plan)
         chosen = min(n_chosen, others[q]), others[q]
         slots, identities, last = _identities_of(items, pool)
         n_slots, longest = len(identities), max(length, n_ahead, relevant, 2)
         n_states, n_factors = min(chosen[0], n_slots) + 1, n_nodes if plan.integrals else 0
-        room = new_room(strata, len(family), 0, longest)
         nearer = Nearer(
             strata, chosen[0], chosen[1], slots, identities, np.ones((2, n_slots, n_factors)),
             np.ones((2, n_slots)), room, np.ones((4, n_nodes)), np.ones(2), np.zeros((3, longest)),
@@ -88,8 +87,6 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         mine, others_law = np.empty(relevant), np.zeros(length)
         is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
         n_seen, laws, share_chosen = 0, TRUE, chosen[0] / max(chosen[1], 1)
-        for s in range(len(counts)):
-            counts[s], tied[s] = 0, 0
         for group in range(len(starts) - 1):
             before = events[2 * group - 1] if group > 0 else 0  # tied with the last group, or after it
             middle, end = events[2 * group + 1], events[2 * group + 2]
@@ -109,7 +106,7 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
             mean = 0.0
             for c in range(n_seen):
                 mean += 1.0 - share_chosen * nearer.none[0, c] - (1.0 - share_chosen) * nearer.none[1, c]
-            limit = tail(mean, max(length, n_ahead))
+            limit = least(mean, max(length, n_ahead), nothing, nothing)
             laws = laws and limit >= NEGLIGIBLE
             for at in range(before, middle):
                 c = nearer.slots[identity[stratum[items[at]]]]
@@ -141,14 +138,12 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
                         continue
                     fill_own_law(mine, family, strata, s, times[v], room)
                     weight = tied[s] * (shares[v] * strata.draws[s] / strata.sizes[s])
-                    first = weight * mine[0]
-                    if plan.integrals:
-                        add_images(mine, weight, images, of_identities, sums)
-                    if not laws:
-                        found.skipped[q] += (weight if by_rank else first) * limit
-                        continue
-                    add_ranks(mine, weight, others_law, n_ranks, plan, sums)
-                    add_firsts(first, weight, ahead if plan.by_identity else others_law, plan, sums)
+                    law, counted = nothing, nothing
+                    if laws:
+                        law, counted = others_law, ahead if plan.by_identity else others_law
+                    else:
+                        found.skipped[q] += (weight if by_rank else weight * mine[0]) * limit
+                    contribute(mine, weight, images, of_identities, law, counted, plan, sums)
             for at in range(starts[group], starts[group + 1]):
                 counts[stratum[own[at]]] += 1
                 tied[stratum[own[at]]] = 0

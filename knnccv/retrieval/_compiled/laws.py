@@ -10,22 +10,10 @@ import numpy as np
 
 from ...kernel import ZERO, jit
 from ...sampling import fill_binomial, fill_hypergeometric, tie_times
-from .tables import Room
 
 ONE = ZERO + 1
 NEGLIGIBLE = 1e-17
 """What is less is left out, and its bound is added to the error."""
-
-
-@jit
-def new_room(strata, n_own, n_others, length):
-    """Scratch for a query's strata, `n_own` of them its own, and laws of at most this length."""
-    widest = 0
-    for size in strata.sizes:
-        widest = max(widest, size)
-    table, none = np.empty((4, max(widest + 1, length + 4))), np.empty(n_others + 4)
-    kept, known = np.empty((n_own, widest + 1)), np.zeros(n_own, np.int64)
-    return Room(table[0], table[1], table[2], table[3], none, kept, known)
 
 
 @jit
@@ -108,40 +96,28 @@ def fill_own_law(mine, family, strata, member, time, room):
 
 
 @jit
-def fill_others_law(total, touched, strata, time, room):
-    """Fill the law of the number of nearer drawn items of some strata; O(strata * length)."""
-    for r in range(len(total)):
-        total[r] = 0.0
-    total[0] = 1.0
-    length, n_single = ONE, ZERO
+def fill_sum_law(law, touched, strata, time, identities, none, room):
+    """Fill the law of the number of nearer drawn items of some strata, and of identities ahead.
+
+    Identity j is ahead with probability ``1 - none[j]``. Strata of which one item is drawn are such
+    indicators as well, which are added four at once, in arrays that begin with four zeros.
+    O(terms * length).
+    """
+    for r in range(len(law)):
+        law[r] = 0.0
+    law[0] = 1.0
+    length, n = ONE, 0
     for s in touched:
         size, drawn, nearer, tied = strata.sizes[s], strata.draws[s], strata.counts[s], strata.tied[s]
         if drawn == 1:
-            room.none[n_single] = (size - nearer - tied * time) / size
-            n_single += 1
+            room.none[n] = (size - nearer - tied * time) / size
+            n += 1
         elif drawn > 0:
             fill_law(room.law, strata, s, size, drawn, tied, time, room)
-            length = convolve(total, length, room.law, min(drawn, nearer + tied) + 1, room.other)
-    add_indicators(total, length, n_single, room)
-
-
-@jit
-def fill_ahead_law(total, identities, none, room):
-    """Fill the law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
-    for r in range(len(total)):
-        total[r] = 0.0
-    total[0] = 1.0
-    for at in range(len(identities)):
-        room.none[at] = none[identities[at]]
-    add_indicators(total, ONE, len(identities), room)
-
-
-@jit
-def add_indicators(law, length, n, room):
-    """Convolve ``law[:length]`` with n indicators, given ``room.none``, their probabilities of 0.
-
-    Four at once, in arrays that begin with four zeros.
-    """
+            length = convolve(law, length, room.law, min(drawn, nearer + tied) + 1, room.other)
+    for j in identities:
+        room.none[n] = none[j]
+        n += 1
     total, other, none = room.other, room.part, room.none
     for r in range(4):
         total[r], other[r], none[n + r] = 0.0, 0.0, 1.0
@@ -189,16 +165,14 @@ def none_of_tied(share, size, nearer, drawn):
 
 
 @jit
-def tail(mean, length):
-    """A bound of P(W < length) for a sum W of independent indicators; Chernoff."""
-    if length == 0 or mean <= length:
-        return 1.0
-    return np.exp(length - mean + length * np.log(mean / length))
+def least(mean, length, values, powers):
+    """A bound of P(W < length) for a sum W of independent indicators with this mean.
 
-
-@jit
-def least(bound, values, powers):
-    """The least of `bound` and ``E[t^W] / t^(length - 1)``, bounds of P(W < length), given both powers."""
+    Chernoff's, or the least of ``E[t^W] / t^(length - 1)``, given both powers at some nodes.
+    """
+    bound = 1.0
+    if mean > length > 0:
+        bound = np.exp(length - mean + length * np.log(mean / length))
     if bound < NEGLIGIBLE:
         return bound
     for k in range(len(values)):

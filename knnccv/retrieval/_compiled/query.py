@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernel import jit
-from .tables import Met
+from .tables import Met, Strata
 
 
 @jit
@@ -41,24 +41,6 @@ def sort_items(items, row):
 
 
 @jit
-def own_strata(code, pool):
-    """Strata of the query's identity."""
-    return pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
-
-
-@jit
-def fill_draws(sizes, draws, out, pool):
-    """Fill in how many items of every stratum are not `out`, and how many of these are drawn; O(items)."""
-    for s in range(len(sizes)):
-        sizes[s] = pool.sizes[s]
-    for i in range(len(out)):
-        sizes[pool.stratum[i]] -= out[i]
-    for s in range(len(sizes)):
-        whole = pool.shots == 0 or pool.always[s]
-        draws[s] = sizes[s] if whole else min(pool.shots, sizes[s])
-
-
-@jit
 def fill_relevant(masked, codes, pool, relevant):
     """Fill in the number of right items that are drawn for every query of a block."""
     left = np.zeros(len(pool.sizes), np.int64)
@@ -66,13 +48,13 @@ def fill_relevant(masked, codes, pool, relevant):
         code = codes[q]
         if code < 0:
             continue
-        own = own_strata(code, pool)
-        for s in own:
+        family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+        for s in family:
             left[s] = 0
         for at in range(pool.item_starts[code], pool.item_starts[code + 1]):
             i = pool.items[at]
             left[pool.stratum[i]] += not masked[q, i]
-        for s in own:
+        for s in family:
             relevant[q] += left[s] if pool.shots == 0 or pool.always[s] else min(pool.shots, left[s])
 
 
@@ -123,53 +105,44 @@ def count_others(out, codes, pool, others):
 
 
 @jit
-def meet(row, out, code, pool, fair, strata, found, q):
-    """The query's own items, none if it has no right one, and the wrong items among them."""
-    own = own_items(row, out, max(code, 0), pool)
-    if code < 0 or len(own) == 0:
-        nothing = np.empty(0, np.int64)
-        return Met(nothing, nothing, nothing, np.empty(0, np.int32), fair)
-    fill_draws(strata.sizes, strata.draws, out, pool)
-    relevant = 0
-    for s in own_strata(code, pool):
-        relevant += strata.draws[s]
-    starts = _group_starts(row, own, fair)
-    met, n_ties = _bucket(row, out, code, own, starts, pool, fair, found.means[q])
-    found.relevant[q], found.ties[q] = relevant, n_ties
-    n_terms = 60 + 2 * len(met.items) + 8 * len(own) + 4 * relevant + 4 * len(strata.sizes)
-    found.rounding[q] = 2.3e-16 * n_terms
-    return met
+def meet(row, out, code, pool, fair, found, q):
+    """What the walk along a query's own items meets: wrong items in their order, without sorting them.
 
-
-@jit
-def _group_starts(row, own, fair):
-    """Starts of the groups of equal own values, and the end; each item is a group unless ties are fair."""
-    starts = np.empty(len(own) + 1, np.int64)
-    n = 0
-    for i in range(len(own)):
-        if i == 0 or not fair or row[own[i]] != row[own[i - 1]]:
-            starts[n] = i
-            n += 1
-    starts[n] = len(own)
-    return starts[: n + 1]
-
-
-@jit
-def _bucket(row, out, code, own, starts, pool, fair, means):
-    """Wrong items in the order of the own ones, without sorting them, and the number of those that tie.
-
-    Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j and not nearer than the one before,
-    those up to ``events[2 j + 2]`` tied with it.
+    Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j of tied own items and not nearer
+    than the one before, those up to ``events[2 j + 2]`` tied with it. Without a right item all is empty.
     """
-    n_groups = len(starts) - 1
-    edges = np.empty(n_groups)
-    for j in range(n_groups):
-        edges[j] = row[own[starts[j]]]
+    code_or_0, n_strata = max(code, 0), len(pool.sizes)
+    own = own_items(row, out, code_or_0, pool)
+    if code < 0:
+        own = own[:0]
+    table = np.zeros((4, n_strata), np.int64)
+    strata = Strata(table[0], table[1], table[2], table[3])
+    family = pool.strata[pool.strata_starts[code_or_0] : pool.strata_starts[code_or_0 + 1]]
+    starts, edges, n_groups, total = np.empty(len(own) + 1, np.int64), np.empty(len(own) + 1), 0, 0.0
+    for i in range(len(own)):
+        value = row[own[i]]
+        if n_groups == 0 or not fair or value != edges[n_groups - 1]:
+            starts[n_groups], edges[n_groups] = i, value
+            n_groups += 1
+        total += value
+    starts[n_groups] = len(own)
+    if len(own) == 0:
+        return Met(own, starts, starts, np.empty(0, np.int32), fair, family, strata)
+    relevant, n_ties, tied = 0, 0, n_groups < len(own)
+    for s in range(n_strata):
+        strata.sizes[s] = pool.sizes[s]
+    for i in range(len(out)):
+        strata.sizes[pool.stratum[i]] -= out[i]
+    for s in range(n_strata):
+        size = strata.sizes[s]
+        strata.draws[s] = size if pool.shots == 0 or pool.always[s] else min(pool.shots, size)
+    for s in family:
+        relevant += strata.draws[s]
     kept, values = np.empty(len(row), np.int32), np.empty(len(row))
-    n = _not_behind(row, out, code, edges[n_groups - 1], pool.owner, kept, values, means)
+    n = _not_behind(row, out, code, edges[n_groups - 1], pool.owner, kept, values, found.means[q])
     place = np.zeros(n, np.int32)
-    _fill_slots(values, edges, place)
-    n_ties = 0
+    _fill_slots(values, edges[:n_groups], place)
+    events, items = np.zeros(2 * n_groups + 3, np.int64), np.empty(n, np.int32)
     for at in range(n):
         low = place[at]
         place[at] = 2 * low
@@ -177,27 +150,21 @@ def _bucket(row, out, code, own, starts, pool, fair, means):
             n_ties += 1
             if fair:
                 place[at] += 1
+                tied = True
             else:
                 while low < n_groups and edges[low] == values[at] and own[low] < kept[at]:
                     low += 1
                 place[at] = 2 * low
-    events = np.zeros(2 * n_groups + 3, np.int64)
-    for at in range(n):
         events[place[at] + 2] += 1
-    tied = n_groups < len(own)
     for b in range(2, 2 * n_groups + 3):
-        tied = tied or (b % 2 == 1 and events[b] > 0)
         events[b] += events[b - 1]
-    items = np.empty(n, np.int32)
     for at in range(n):
         items[events[place[at] + 1]] = kept[at]
         events[place[at] + 1] += 1
-    events = events[: 2 * n_groups + 1]
-    total = 0.0
-    for i in own:
-        total += row[i]
-    means[0] = total / len(own)
-    return Met(own, starts, events, items[: events[2 * n_groups]], tied), n_ties
+    found.relevant[q], found.ties[q], found.means[q, 0] = relevant, n_ties, total / len(own)
+    n_terms = 60 + 2 * n + 8 * len(own) + 4 * relevant + 4 * n_strata
+    found.rounding[q] = 2.3e-16 * n_terms
+    return Met(own, starts[: n_groups + 1], events, items, tied, family, strata)
 
 
 @jit

@@ -9,73 +9,67 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernel import jit
-from .tables import EACH, FIRST, FIRSTS, LAST, PRECISIONS, Sums
+from .tables import EACH, FIRST, FIRSTS, LAST, PRECISIONS, Room, Sums
 
 
 @jit
-def law_lengths(relevant, plan):
-    """The lengths of the law of the number of wrong images, and of the rows RANKS and PRECISIONS."""
-    length, n_ranks = plan.length, plan.ranks
+def nothing_yet(met, relevant, plan):
+    """Sums of nothing for a query with this number of right items, scratch, and the length of its laws."""
+    length, n_ranks, n_rows, n_columns = plan.length, plan.ranks, 0, 0
     if plan.follows:
         length, n_ranks = max(length, relevant), max(n_ranks, relevant)
-    for f in range(len(plan.places)):
-        length = max(length, plan.places[f, plan.row_of[relevant], 2])
-    return length, n_ranks
-
-
-@jit
-def new_sums(relevant, n_ranks, plan):
-    """Sums of nothing for a query with this number of right items."""
-    n_rows, n_columns = 0, 0
     for f in range(len(plan.places)):
         row = plan.row_of[relevant]
         n_rows = max(n_rows, min(plan.places[f, row, 1], relevant))
         n_columns = max(n_columns, plan.places[f, row, 2])
-    n_nodes = len(plan.nodes)
-    n_first = max(plan.ahead, plan.length)
-    return Sums(
+    length, n_nodes = max(length, n_columns), len(plan.nodes)
+    sums = Sums(
         np.zeros((relevant, n_nodes if plan.integrals else 0)),
         np.zeros(n_nodes if plan.identity_integrals else 0),
-        np.zeros((4, max(n_ranks, n_first))),
+        np.zeros((4, max(length, plan.ahead))),
+        n_ranks,
         np.zeros((n_rows, n_columns)),
     )
+    widest = 0
+    for size in met.strata.sizes:
+        widest = max(widest, size)
+    table = np.zeros((4, max(widest + 1, length + 4, plan.ahead + 4, relevant + 4)))
+    none, n_own = np.zeros(len(met.strata.sizes) + 4), len(met.family)
+    kept, known = np.zeros((n_own, widest + 1)), np.zeros(n_own, np.int64)
+    return sums, Room(table[0], table[1], table[2], table[3], none, kept, known), length
 
 
 @jit
-def add_images(mine, weight, images, identities, sums):
-    """Add a right item; `mine` is the law of the own items before it, the others generating functions."""
-    for a in range(len(mine)):
-        share, row = weight * mine[a], sums.images[a]
-        if share > 0.0:
-            for k in range(len(row)):
-                row[k] += share * images[k]
+def contribute(mine, weight, images, identities, others, counted, plan, sums):
+    """Add a right item that is drawn with this weight, or several with the same laws.
+
+    Parameters
+    ----------
+    mine : ndarray of shape (R,)
+        Law of the number of right items before it.
+    images, identities : ndarray
+        Generating functions of the numbers of wrong images, and of identities, before it.
+    others, counted : ndarray
+        Laws of the number of wrong images, and of what ranks of first items count; empty if negligible.
+    """
     for k in range(len(sums.identities)):
         sums.identities[k] += weight * mine[0] * identities[k]
-
-
-@jit
-def add_ranks(mine, weight, others, n_ranks, plan, sums):
-    """Add a right item to the laws of its rank, and to the pairs; `others` is the law of wrong items."""
-    pairs, n_columns = sums.pairs, sums.pairs.shape[1]
-    for law in range(PRECISIONS + 1):
-        row = sums.laws[law]
-        for a in range(len(mine) if plan.wanted[law] else 0):
-            share = weight * mine[a] * (1 + a if law == PRECISIONS else 1)
-            if share > 0.0:
-                for b in range(min(len(others), n_ranks - a)):
-                    row[a + b] += share * others[b]
-    for a in range(len(pairs)):
-        for b in range(n_columns):
-            pairs[a, b] += weight * mine[a] * others[b]
-
-
-@jit
-def add_firsts(first, weight, law, plan, sums):
-    """Add a right item, which is the first one with the weight `first`, to the laws of those ranks."""
+    for a in range(len(mine)):
+        share, row = weight * mine[a], sums.images[a]
+        if share == 0.0:
+            continue
+        for k in range(len(row)):
+            row[k] += share * images[k]
+        for law in range(PRECISIONS + 1):
+            row, times = sums.laws[law], share * (1 + a if law == PRECISIONS else 1)
+            for b in range(min(len(others), sums.n_ranks - a) if plan.wanted[law] else 0):
+                row[a + b] += times * others[b]
+        for b in range(min(len(others), sums.pairs.shape[1]) if a < len(sums.pairs) else 0):
+            sums.pairs[a, b] += share * others[b]
     for kind in range(FIRSTS, EACH + 1):
-        row, share = sums.laws[kind], first if kind == FIRSTS else weight
-        for r in range(min(len(law), len(row)) if plan.wanted[kind] else 0):
-            row[r] += share * law[r]
+        row, share = sums.laws[kind], weight * mine[0] if kind == FIRSTS else weight
+        for r in range(len(counted) if plan.wanted[kind] else 0):
+            row[r] += share * counted[r]
 
 
 @jit

@@ -80,6 +80,7 @@ class Sums(NamedTuple):
     images: Any  # P(A = a) E[t^W], for every a and node
     identities: Any  # P(A = 0) E[t^J]
     laws: Any
+    n_ranks: Any  # length of its rows RANKS and PRECISIONS
     pairs: Any  # P(A = a, W = b), as far as tables go
 
 
@@ -100,6 +101,8 @@ class Met(NamedTuple):
     events: Any  # items before group j, and those tied with it: ends of both in `items`
     items: Any
     tied: Any  # whether any tie matters
+    family: Any  # strata of the query's identity
+    strata: Any
 
 
 class Room(NamedTuple):

@@ -14,38 +14,19 @@ import numpy as np
 
 from ...kernel import jit
 from ...sampling import fill_binomial
-from .laws import (
-    NEGLIGIBLE,
-    fill_ahead_law,
-    fill_others_law,
-    fill_own_law,
-    least,
-    new_room,
-    none_left,
-    none_of_tied,
-    tail,
-    times_of_group,
-)
+from .laws import NEGLIGIBLE, fill_own_law, fill_sum_law, least, none_left, none_of_tied, times_of_group
 from .nearer import fill_powers, fill_tied_factor, identities_ahead, multiply, replace
-from .query import meet, own_strata
-from .sums import add_firsts, add_images, add_ranks, add_term, finish, law_lengths, new_sums
-from .tables import EACH, PRECISIONS, RANKS, Strata
-
-
-@jit
-def new_strata(pool):
-    """The strata of a query of which nothing is known."""
-    table = np.zeros((4, len(pool.sizes)), np.int64)
-    return Strata(table[0], table[1], table[2], table[3])
+from .query import meet
+from .sums import add_term, contribute, finish, nothing_yet
+from .tables import EACH, PRECISIONS, RANKS
 
 
 @jit
 def rank_rows(distances, masked, codes, pool, plan, found, left):
     """Score whole galleries: queries of which ties matter are not scored, and become True in `left`."""
-    strata = new_strata(pool)
     stamp = np.full(len(pool.item_starts) - 1, -1)
     for q in range(len(distances)):
-        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, strata, found, q)
+        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
         left[q] = met.tied and len(met.own) > 0
         n_ahead, at, cmc = 0, 0, found.cmc[q]
         for a in range(0 if left[q] else len(met.own)):
@@ -64,8 +45,7 @@ def rank_rows(distances, masked, codes, pool, plan, found, left):
 @jit
 def walk_rows(distances, masked, codes, pool, plan, found):
     """Score random galleries, or ties; `codes` has the identities of the queries, or -1."""
-    strata, n_strata, n_identities = new_strata(pool), len(pool.sizes), len(pool.item_starts) - 1
-    sizes, draws, counts, tied = strata.sizes, strata.draws, strata.counts, strata.tied
+    n_strata, n_identities, nothing = len(pool.sizes), len(pool.item_starts) - 1, np.empty(0)
     stratum, identity, nodes, by_identity = pool.stratum, pool.identity, plan.nodes, plan.by_identity
     integrals, identity_integrals, n_nodes, n_ahead = (
         plan.integrals, plan.identity_integrals, len(nodes), plan.ahead
@@ -91,19 +71,17 @@ def walk_rows(distances, masked, codes, pool, plan, found):
     factor, step, images_then, product_then = at_nodes[5], at_nodes[6], at_nodes[7], at_nodes[8]
     now, all_of_it = np.zeros(1), np.ones(1)
     for q in range(len(distances)):
-        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, strata, found, q)
+        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
         own, starts, events, items = met.own, met.starts, met.events, met.items
         if len(own) == 0:
             continue
-        family, relevant = own_strata(codes[q], pool), found.relevant[q]
-        length, n_ranks = law_lengths(relevant, plan)
-        sums = new_sums(relevant, n_ranks, plan)
-        longest = max(length, n_ahead, relevant)
-        room = new_room(strata, len(family), max(n_strata, n_identities), longest)
+        family, strata, relevant = met.family, met.strata, found.relevant[q]
+        sizes, draws, counts, tied = strata.sizes, strata.draws, strata.counts, strata.tied
+        sums, room, length = nothing_yet(met, relevant, plan)
         mine, others, ahead_law = np.empty(relevant), np.empty(length), np.empty(n_ahead)
         rows = np.empty(len(items) + n_strata, np.int64)
         for s in range(n_strata):
-            counts[s], tied[s], seen[s], first_rows[s] = 0, 0, 0, 0
+            seen[s], first_rows[s] = 0, 0
             shares[s] = draws[s] / max(sizes[s], 1)
             if integrals and draws[s] < sizes[s]:
                 first_rows[s] = plan.rows[sizes[s]]
@@ -158,11 +136,8 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                         images[k] *= powers[k]
             if identity_integrals:
                 identities_ahead(product, none, settled, ahead[:n_seen], nodes)
-            limit, ahead_limit = tail(mean, length), tail(mean_ahead, n_ahead)
-            if integrals and length > 0:
-                limit = least(limit, images, last)
-            if identity_integrals and n_ahead > 0:
-                ahead_limit = least(ahead_limit, product, last_ahead)
+            limit = least(mean, length, images if integrals else nothing, last)
+            ahead_limit = least(mean_ahead, n_ahead, product if identity_integrals else nothing, last_ahead)
             n_members = starts[group + 1] - starts[group]
             for at in range(starts[group], starts[group + 1]):
                 tied[stratum[own[at]]] += 1
@@ -198,27 +173,28 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                         continue
                     fill_own_law(mine, family, strata, s, time, room)
                     weight = tied[s] * (times_shares[v] * draws[s] / sizes[s])
-                    first = weight * mine[0]
-                    if integrals:
-                        add_images(mine, weight, images_now, product_now, sums)
-                    law, share_of_law = ahead_law[:0], weight if by_rank else first
-                    if share_of_law * limit < NEGLIGIBLE:
-                        skipped += share_of_law * limit
+                    negligible = (weight if by_rank else weight * mine[0]) * limit
+                    law, counted = nothing, nothing
+                    if negligible < NEGLIGIBLE:
+                        skipped += negligible
                     elif length > 0:
                         if not has_others:
-                            fill_others_law(others, touched[:n_touched], strata, time, room)
+                            fill_sum_law(
+                                others, touched[:n_touched], strata, time, ahead[:0], none_now, room
+                            )
                             has_others = True
-                        add_ranks(mine, weight, others, n_ranks, plan, sums)
-                        law = ahead_law[:0] if by_identity else others
-                    share_of_law = weight if plan.wanted[EACH] else first
-                    if by_identity and share_of_law * ahead_limit < NEGLIGIBLE:
-                        skipped += share_of_law * ahead_limit
+                        law, counted = others, nothing if by_identity else others
+                    negligible = (weight if plan.wanted[EACH] else weight * mine[0]) * ahead_limit
+                    if by_identity and negligible < NEGLIGIBLE:
+                        skipped += negligible
                     elif n_ahead > 0:
                         if not has_ahead:
-                            fill_ahead_law(ahead_law, ahead[:n_seen], none_now, room)
+                            fill_sum_law(
+                                ahead_law, touched[:0], strata, time, ahead[:n_seen], none_now, room
+                            )
                             has_ahead = True
-                        law = ahead_law
-                    add_firsts(first, weight, law, plan, sums)
+                        counted = ahead_law
+                    contribute(mine, weight, images_now, product_now, law, counted, plan, sums)
             for at in range(starts[group], starts[group + 1]):
                 counts[stratum[own[at]]] += 1
                 tied[stratum[own[at]]] = 0
