@@ -8,7 +8,6 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ._choice import most_drawn, others_of, refuse_always, refuse_few, refuse_long
 from ._compiled.identity_walk import score_rows_of_chosen
 from ._compiled.quadrature import Ratios, Rule, rule
 from ._compiled.query import survey
@@ -16,10 +15,18 @@ from ._compiled.tables import Found, Plan
 from ._compiled.walk import rank_rows, walk_rows
 from ._gallery import Gallery
 from ._plan import ScorePlan
+from ._pool import (
+    full_draws,
+    most_drawn,
+    others_of,
+    pool_of,
+    refuse_always,
+    refuse_few,
+    refuse_long,
+    refuse_short,
+)
 from ._problem import Problem
 from ._scores import Score
-from ._strata import full_draws, pool_of, refuse_short
-from ._truncated import bracket
 
 CUT = (
     "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number "
@@ -196,7 +203,7 @@ class Draw:
         masked, codes = block.masked, block.codes
         right = self.pool.identity[self.pool.stratum] == codes[:, None]
         listed = self.problem.near.listed(start, stop, fair=bool(block.plan.fair))
-        low, rows, high = bracket(listed, masked, right)
+        low, rows, high = _bracket(listed, masked, right)
         self.score(block._replace(values=low), part)
         self.open[start + rows] = True
         if len(rows) and not self.problem.near.approximate:
@@ -215,3 +222,38 @@ def _rounded_up(degree: int) -> int:
     """The degree, or a little more, so that similar problems share a rule."""
     step = 1 << max(degree.bit_length() - 4, 0)
     return -(-degree // step) * step
+
+
+def _bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, Array]:
+    """The rankings of the smallest and the largest scores of some queries.
+
+    Parameters
+    ----------
+    listed : float64 ndarray of shape (n, n_gallery)
+        Integers from 0 to n_gallery - 1 that order the listed items, and infinity for the others;
+        overwritten.
+    masked : bool ndarray of shape (n, n_gallery)
+        Items that are removed.
+    right : bool ndarray of shape (n, n_gallery)
+        Items of the query's identity.
+
+    Returns
+    -------
+    low : float64 ndarray of shape (n, n_gallery)
+        Values that order all items, right ones that are not listed behind all others.
+    rows : int64 ndarray of shape (m,)
+        Queries with right items that are not listed.
+    high : float64 ndarray of shape (m, n_gallery)
+        Values for these, right items directly after the list.
+    """
+    n_items = listed.shape[1]
+    missing = np.isinf(listed)
+    last = missing & right
+    low = listed
+    np.copyto(low, 2.0 * n_items, where=missing)
+    apart = np.arange(n_items, dtype=np.float64)  # they must not tie, which would cost time
+    np.copyto(low, 3 * n_items + apart, where=last)
+    rows = np.flatnonzero((last & ~masked).any(axis=1))
+    high = low[rows]
+    np.copyto(high, n_items + apart, where=last[rows])
+    return low, rows, high

@@ -19,10 +19,10 @@ import numpy as np
 from .._parallel import counted, expect
 from .._typing import Array
 from ..sampling import tie_times
-from ._choice import others_of
 from ._compiled.tables import Pool
 from ._draw import Draw
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
+from ._pool import others_of
 from ._problem import Problem
 from ._result import RetrievalScore
 from ._scores import AVERAGE_WITHIN, Score

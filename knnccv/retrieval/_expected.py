@@ -10,11 +10,11 @@ import numpy as np
 from .._parallel import one_bar
 from .._typing import Array
 from .._validation import check_bool
-from ._choice import draws_of
 from ._compiled.tables import Found
 from ._draw import Draw
 from ._exact import add_exact
 from ._jackknife import check_groups, groups_of, scores_without
+from ._pool import draws_of
 from ._problem import check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
 from ._scores import check_bracketed, errors_of, values_of

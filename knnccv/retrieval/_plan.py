@@ -12,8 +12,8 @@ from ._compiled.quadrature import Rule
 from ._compiled.query import fill_relevant
 from ._compiled.tables import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Plan, Pool
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
+from ._pool import full_draws
 from ._scores import Score
-from ._strata import full_draws
 
 MOST_NUMBERS = 2**23
 OF = {"every": EVERY, "first": FIRST, "last": LAST}

@@ -16,8 +16,16 @@ import numpy as np
 
 from ...kernel import FALSE, TRUE, jit
 from ...sampling import fill_binomial
-from .laws import convolve, fill_law, fill_own_law, least, none_left, none_of_tied, times_of_group
-from .nearer import fill_tied_factor
+from .laws import (
+    convolve,
+    fill_law,
+    fill_own_law,
+    fill_tied_factor,
+    least,
+    none_left,
+    none_of_tied,
+    times_of_group,
+)
 from .query import meet
 from .sums import contribute, finish, nothing_yet
 from .tables import EACH, PRECISIONS, RANKS

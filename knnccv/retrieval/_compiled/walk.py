@@ -14,8 +14,20 @@ import numpy as np
 
 from ...kernel import jit
 from ...sampling import fill_binomial
-from .laws import NEGLIGIBLE, fill_own_law, fill_sum_law, least, none_left, none_of_tied, times_of_group
-from .nearer import fill_powers, fill_tied_factor, identities_ahead, multiply, replace
+from .laws import (
+    NEGLIGIBLE,
+    fill_own_law,
+    fill_powers,
+    fill_sum_law,
+    fill_tied_factor,
+    identities_ahead,
+    least,
+    multiply,
+    none_left,
+    none_of_tied,
+    replace,
+    times_of_group,
+)
 from .query import meet
 from .sums import add_term, contribute, finish, nothing_yet
 from .tables import EACH, PRECISIONS, RANKS
