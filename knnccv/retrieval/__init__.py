@@ -9,8 +9,8 @@ Person re-identification, face recognition and metric learning publish means ove
   `_identities` encodes identities and cameras, `_pool` the gallery, with what can be drawn from it.
 - `_scores` reads the scores and takes them from what was computed. Each is the mean of some forms of
   `_forms`, or a curve; `_plan` has their arrays. `_check` has `check_score`.
-- `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`, and brackets lists of the
-  nearest items by two rankings. `_jackknife` leaves out groups of identities.
+- `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`, and brackets lists of
+  the nearest items by two rankings. `_jackknife` leaves out groups of identities.
 - `_exact` has scores as rational numbers.
 """
 
