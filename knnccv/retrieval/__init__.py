@@ -4,28 +4,25 @@ Person re-identification, face recognition and metric learning publish means ove
 `expected_retrieval` computes the mean over all of them: CMC, average precision, reciprocal rank and others.
 
 - `_expected` has `expected_retrieval`, `_sampled` the twin that draws galleries, `_result` what the first
-  returns; `_difference` compares two results. `_problem` checks the arguments.
-- `_gallery` has `Gallery` and the protocols by name, `_protocol` their class, `_masks` the items that are
-  removed for a query. `_identities` encodes identities and cameras, `_strata` the gallery.
-- `_scores` reads the scores and takes them from what was computed. `_forms` has the four forms, `_named`
-  those of names, `_forms_plan` their arrays; `_check` has `check_score`.
-- `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`. `_choice` counts random
-  identities. `_truncated` brackets lists of the nearest items by two rankings.
-- `_jackknife` leaves out groups of identities.
+  returns, and differences of two results. `_problem` checks the arguments.
+- `_gallery` has `Gallery` and the protocols by name, `_masks` the items that are removed for a query.
+  `_identities` encodes identities and cameras, `_pool` the gallery, with what can be drawn from it.
+- `_scores` reads the scores and takes them from what was computed. Each is the mean of some forms of
+  `_forms`, or a curve; `_plan` has their arrays. `_check` has `check_score`.
+- `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`, and brackets lists of
+  the nearest items by two rankings. `_jackknife` leaves out groups of identities.
 - `_exact` has scores as rational numbers.
 """
 
 from __future__ import annotations
 
 from ._check import check_score
-from ._difference import RetrievalDifference
 from ._expected import expected_retrieval
 from ._forms import AtRank, First, Reciprocal, Table
-from ._gallery import Gallery, cuhk03, market1501
+from ._gallery import Gallery, Protocol, cuhk03, market1501
 from ._jackknife import IdentityGroups
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
-from ._protocol import Protocol
-from ._result import Retrieval, RetrievalScore
+from ._result import Retrieval, RetrievalDifference, RetrievalScore
 from ._sampled import SampledRetrieval, sampled_retrieval
 
 __all__ = [

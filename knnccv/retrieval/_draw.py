@@ -8,19 +8,25 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ._choice import most_drawn, others_of, refuse_always, refuse_few, refuse_long
-from ._compiled.identity_draw import score_rows_of_chosen
-from ._compiled.quadrature import Rule, rule
-from ._compiled.ratios import Ratios, survey
-from ._compiled.tables import BIASED, Found, Plan
-from ._compiled.walk import rank_rows, score_rows, walk_rows
-from ._forms import First, Reciprocal
-from ._forms_plan import FormsPlan
+from ._compiled.identity_walk import score_rows_of_chosen
+from ._compiled.quadrature import Ratios, Rule, rule
+from ._compiled.query import survey
+from ._compiled.tables import Found, Plan
+from ._compiled.walk import rank_rows, walk_rows
 from ._gallery import Gallery
+from ._plan import ScorePlan
+from ._pool import (
+    full_draws,
+    most_drawn,
+    others_of,
+    pool_of,
+    refuse_always,
+    refuse_few,
+    refuse_long,
+    refuse_short,
+)
 from ._problem import Problem
-from ._scores import Score, forms_in, persistences
-from ._strata import full_draws, pool_of, refuse_short
-from ._truncated import bracket
+from ._scores import Score
 
 CUT = (
     "the mask removes a part of a stratum ({where}), but one random gallery serves all queries: the number "
@@ -28,8 +34,6 @@ CUT = (
     'after the mask, with Gallery(..., mask="before") or per_query=True'
 )
 NO_VALUES = np.empty((0, 0))
-OF_IMAGES = {"ap", "inp", "rbp", "r_precision", "map@r", "precision", "recall", "ndcg"}
-"""Scores that rank images, whatever the others count."""
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
@@ -72,39 +76,15 @@ class Draw:
         self._highest: list[tuple[Array, Found]] = []
         refuse_always(problem.codes, problem.identities, pool, gallery)
         self.draws = full_draws(pool)
-        families = {score.family for score in scores}
         random = gallery.random or problem.ties == "random"  # otherwise there is one ranking
         integrals = random and any(score.integral for score in scores)
-        reciprocals = forms_in(scores, Reciprocal)
-        degree = most_drawn(self.draws, pool, gallery.n_others) + max(
-            [form.c for form in reciprocals], default=0
-        )
+        self.score_plan = ScorePlan(scores, pool, problem.max_rank, problem.rank == "identity")
+        self.columns = self.score_plan.columns
+        degree = most_drawn(self.draws, pool, gallery.n_others) + self.score_plan.most_added
         self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
-        nodes = np.concatenate([self.rule.nodes, persistences(scores), [0.0]])
-        whole = [len(form.weights) for form in forms_in(scores, First) if form.of == "first"]
-        self._max_rank = max([problem.max_rank if "cmc" in families else 0, *whole])
-        by_identity = problem.rank == "identity" and not families <= OF_IMAGES
-        self._depth = max([score.depth for score in scores], default=0)
+        self.plan = self.score_plan.plan(self.rule, problem.ties == "random", integrals)
         largest = int(pool.sizes.max())
-        self.forms = FormsPlan(scores, self.rule, len(nodes), problem.max_rank, by_identity, pool)
-        of_identities = "rr" in families or any(form.of == "first" for form in reciprocals)
-        self._ratios = Ratios(nodes, gallery.n_drawn if integrals else 0, largest)
-        self.plan = Plan(
-            fair=np.bool_(problem.ties == "random"),
-            by_identity=np.bool_(by_identity),
-            integrals=np.bool_(integrals),
-            identity_integrals=np.bool_(by_identity and of_identities),
-            max_rank=np.int64(self._max_rank),
-            length=np.int64(max(self._depth, 0 if by_identity else self._max_rank)),
-            ranks=np.int64(self._depth),
-            map_r=np.bool_(bool(families & {"r_precision", "map@r"})),
-            nodes=nodes,
-            weights=self.rule.weights,
-            ratios=None,
-            rows=None,
-            values=None,
-            trapezoid=np.bool_(problem.ap == "trapezoid"),
-        )
+        self._ratios = Ratios(self.plan.nodes, gallery.n_drawn if integrals else 0, largest)
         needed = np.zeros(largest + 1, np.bool_)
         needed[pool.sizes[~pool.always]] = True
         self._ratios.for_sizes(needed)
@@ -117,11 +97,6 @@ class Draw:
                 values[rows] = part
         return result
 
-    @property
-    def n_single(self) -> int:
-        """Number of columns of `Found.single`."""
-        return len(self.plan.nodes) - len(self.plan.weights) - 1 + BIASED
-
     def found(self, n_jobs: int | None) -> Found:
         """Score all queries."""
         refuse_long(self.problem.codes, self.pool, self.gallery, self.plan)
@@ -132,49 +107,61 @@ class Draw:
     def blocks(self, step: int | None = None) -> list[tuple[int, int]]:
         """First query and end of every block, of `step` queries or as many as memory allows."""
         near = self.problem.near
-        step = step or self.forms.rows_at_once(near.rows_at_once, self.problem.codes)
+        step = step or self.score_plan.rows_at_once(near.rows_at_once, self.problem.codes)
         return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
 
     def empty(self, n: int) -> Found:
         """Results of n queries, all zero."""
+        first, every = self.score_plan.curves["first"], self.score_plan.curves["every"]
         return Found(
-            np.zeros((n, self.n_single)),
-            np.zeros((n, self._max_rank)),
-            np.zeros((n, self._depth)),
+            np.zeros((n, len(self.columns))),
+            np.zeros((n, first)),
+            np.zeros((n, every)),
             np.zeros(n, np.int64),
             np.zeros(n),
             np.zeros(n),
             np.zeros(n, np.int64),
             np.zeros((n, 2)),
-            np.zeros((n, self.forms.n_columns)),
-            np.zeros((n, self.forms.every)),
         )
+
+    def tabulated(self, needed: Array | None = None) -> Plan:
+        """The plan with the tables for strata of the sizes ``needed``, or of those that are known."""
+        needed = np.zeros(self._ratios.largest + 1, np.bool_) if needed is None else needed
+        ratios, rows, values = self._ratios.for_sizes(needed)
+        return self.plan._replace(ratios=ratios, rows=rows, values=values)
 
     def block(self, start: int, stop: int) -> Rows:
         """Distances and the checked mask of some queries, and the plan with the tables that they need."""
         needed = np.zeros(self._ratios.largest + 1, np.bool_)
         masked = self.removed(start, stop, needed)
-        ratios, rows, table = self._ratios.for_sizes(needed)
-        plan = self.plan._replace(ratios=ratios, rows=rows, values=table)
         values = NO_VALUES if self.problem.near.truncated else self.problem.near.block(start, stop)
-        return Rows(values, masked, self.problem.codes[start:stop], plan)
+        return Rows(values, masked, self.problem.codes[start:stop], self.tabulated(needed))
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
         values, masked, codes, plan, without = block
-        forms = self.forms.for_block(masked, codes)
-        if self.gallery.n_identities is None:
-            if plan.fair or forms.active:
-                score_rows(values, masked, codes, self.pool, plan, forms, found)
-            else:
-                score = walk_rows if self.pool.shots else rank_rows
-                score(values, masked, codes, self.pool, plan, found)
+        pool, plan = self.pool, self.score_plan.for_block(plan, masked, codes)
+        if self.gallery.n_identities is not None:
+            if without is not None:
+                refuse_few(None, masked, codes, pool, self.gallery, without)
+            others, n_others = others_of(masked, codes, pool, self.gallery, without), self.gallery.n_others
+            score_rows_of_chosen(values, masked, codes, np.int64(n_others), others, pool, plan, found)
+        elif pool.shots:
+            walk_rows(values, masked, codes, pool, plan, found)
+        else:
+            self._rank(block._replace(plan=plan), found)
+
+    def _rank(self, block: Rows, found: Found) -> None:
+        """Score whole galleries: queries of which ties matter by a walk."""
+        left = np.zeros(len(block.codes), np.bool_)
+        rank_rows(block.values, block.masked, block.codes, self.pool, block.plan, found, left)
+        if not left.any():
             return
-        if without is not None:
-            refuse_few(None, masked, codes, self.pool, self.gallery, without)
-        others = others_of(masked, codes, self.pool, self.gallery, without)
-        n_others = np.int64(self.gallery.n_others)
-        score_rows_of_chosen(values, masked, codes, n_others, others, self.pool, plan, forms, found)
+        some = Found(*(values[left] for values in found))
+        rows = block.values[left], block.masked[left], block.codes[left]
+        walk_rows(*rows, self.pool, block.plan, some)
+        for values, part in zip(found, some, strict=True):
+            values[left] = part
 
     def removed(self, start: int, stop: int, needed: Array | None = None) -> Array:
         """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
@@ -216,7 +203,7 @@ class Draw:
         masked, codes = block.masked, block.codes
         right = self.pool.identity[self.pool.stratum] == codes[:, None]
         listed = self.problem.near.listed(start, stop, fair=bool(block.plan.fair))
-        low, rows, high = bracket(listed, masked, right)
+        low, rows, high = _bracket(listed, masked, right)
         self.score(block._replace(values=low), part)
         self.open[start + rows] = True
         if len(rows) and not self.problem.near.approximate:
@@ -235,3 +222,38 @@ def _rounded_up(degree: int) -> int:
     """The degree, or a little more, so that similar problems share a rule."""
     step = 1 << max(degree.bit_length() - 4, 0)
     return -(-degree // step) * step
+
+
+def _bracket(listed: Array, masked: Array, right: Array) -> tuple[Array, Array, Array]:
+    """The rankings of the smallest and the largest scores of some queries.
+
+    Parameters
+    ----------
+    listed : float64 ndarray of shape (n, n_gallery)
+        Integers from 0 to n_gallery - 1 that order the listed items, and infinity for the others;
+        overwritten.
+    masked : bool ndarray of shape (n, n_gallery)
+        Items that are removed.
+    right : bool ndarray of shape (n, n_gallery)
+        Items of the query's identity.
+
+    Returns
+    -------
+    low : float64 ndarray of shape (n, n_gallery)
+        Values that order all items, right ones that are not listed behind all others.
+    rows : int64 ndarray of shape (m,)
+        Queries with right items that are not listed.
+    high : float64 ndarray of shape (m, n_gallery)
+        Values for these, right items directly after the list.
+    """
+    n_items = listed.shape[1]
+    missing = np.isinf(listed)
+    last = missing & right
+    low = listed
+    np.copyto(low, 2.0 * n_items, where=missing)
+    apart = np.arange(n_items, dtype=np.float64)  # they must not tie, which would cost time
+    np.copyto(low, 3 * n_items + apart, where=last)
+    rows = np.flatnonzero((last & ~masked).any(axis=1))
+    high = low[rows]
+    np.copyto(high, n_items + apart, where=last[rows])
+    return low, rows, high

@@ -19,18 +19,18 @@ import numpy as np
 from .._parallel import counted, expect
 from .._typing import Array
 from ..sampling import tie_times
-from ._choice import others_of
 from ._compiled.tables import Pool
 from ._draw import Draw
-from ._forms import AtRank, First, Reciprocal, Table
+from ._forms import AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
+from ._pool import others_of
 from ._problem import Problem
 from ._result import RetrievalScore
-from ._scores import Score
+from ._scores import AVERAGE_WITHIN, Score
 
 MOST_STEPS = 100_000_000
 Law = list[int]
-Worth = Callable[[int, int, int], Fraction]
-"""``worth(a, b, R)``: what one of R right items adds if a right and b wrong ones are before it."""
+Worth = Callable[[int, int], Fraction]
+"""``worth(a, b)``: what a right item adds if a right and b wrong ones are before it."""
 
 
 class _Joint(NamedTuple):
@@ -263,57 +263,52 @@ def _shares(law: Law) -> list[Fraction]:
 
 def _value(score: Score, joint: _Joint, problem: Problem) -> Any:
     """A score from the joint law."""
-    relevant, form = joint.relevant, score.form
     if score.curve:
-        shares = joint.firsts if score.family == "cmc" else joint.every
-        cumulative = accumulate(shares.get(r, Fraction(0)) for r in range(problem.max_rank))
-        return tuple(cumulative)
+        shares = joint.firsts if score.curve == "first" else joint.every
+        return tuple(accumulate(shares.get(r, Fraction(0)) for r in range(problem.max_rank)))
+    values = [_value_of(form, joint) for form in score.forms]
+    return sum(values, Fraction(0)) / len(values)
+
+
+def _value_of(form: Form, joint: _Joint) -> Fraction:
+    relevant = joint.relevant
     if isinstance(form, First):
         shares = joint.firsts if form.of == "first" else joint.every
         weights = [Fraction(weight) for weight in form.weights]
         return _weighted(weights, [shares.get(b, Fraction(0)) for b in range(len(weights))])
-    if score.family == "rr" or (isinstance(form, Reciprocal) and form.of == "first"):
-        worth = _term(form) if isinstance(form, Reciprocal) else _rectangle
-        divisor = relevant if isinstance(form, Reciprocal) and form.normalize == "R" else 1
-        total = sum((share * worth(0, b, 1) for b, share in joint.firsts.items()), Fraction(0))
-        return total / divisor
-    worth = _worth(score, problem.ap, relevant)
-    return sum((share * worth(a, b, relevant) for (a, b), share in joint.pairs.items()), Fraction(0))
+    worth = _worth(form, relevant)
+    if isinstance(form, Reciprocal) and form.of == "first":
+        return sum((share * worth(0, b) for b, share in joint.firsts.items()), Fraction(0))
+    last = isinstance(form, Reciprocal) and form.of == "last"
+    pairs = ((a, b, share) for (a, b), share in joint.pairs.items() if not last or a == relevant - 1)
+    return sum((share * worth(a, b) for a, b, share in pairs), Fraction(0))
 
 
-def _worth(score: Score, ap: str, relevant: int) -> Worth:
-    family, form = score.family, score.form
-    if family == "rbp":
-        p = Fraction(score.name.partition("@")[2] or repr(score.persistence))
-        return lambda a, b, _: (1 - p) * p ** (a + b)
-    if family == "ap@k":
-        k, _, kind = score.name.removeprefix("ap@").partition("/")
-        n = int(k)
-        divisor = relevant if kind == "r" else min(n, relevant)
-        return lambda a, b, _: _rectangle(a, b, divisor) * (a + b < n)
+def _worth(form: Form, relevant: int) -> Worth:
+    """What a right item adds."""
+    if isinstance(form, Geometric):
+        p = Fraction(form.text)
+        return lambda a, b: (1 - p) * p ** (a + b)
+    if isinstance(form, WithinR):
+        precise = form.precise
+        return lambda a, b: (
+            Fraction(1 + a if precise else 1, (1 + a + b if precise else 1) * relevant) * (a + b < relevant)
+        )
     if isinstance(form, AtRank):
         return _at_rank(form, relevant)
-    if isinstance(form, Table):
-        table = form.values(relevant)
-        n_rows, n_columns = table.shape
-        return lambda a, b, _: Fraction(float(table[a, b])) if a < n_rows and b < n_columns else Fraction(0)
+    average = AVERAGE_WITHIN.fullmatch(form.name)
+    if average is not None:  # the table has floats
+        n = int(average[1])
+        divisor = relevant if average[2] == "r" else min(n, relevant)
+        return lambda a, b: Fraction(1 + a, (1 + a + b) * divisor) * (a + b < n)
     if isinstance(form, Reciprocal):
-        term, over = _term(form), relevant if form.normalize == "R" else 1
-        return lambda a, b, r: term(a, b, r) / over if form.of == "every" or a == r - 1 else Fraction(0)
-    known: dict[str, Worth] = {
-        "ap": _rectangle if ap == "rectangle" else _trapezoid,
-        "inp": lambda a, b, r: Fraction(r * (a == r - 1), r + b),
-        "r_precision": lambda a, b, r: Fraction(a + b < r, r),
-        "map@r": lambda a, b, r: _rectangle(a, b, r) * (a + b < r),
-    }
-    return known[family]
-
-
-def _term(form: Reciprocal) -> Worth:
-    """The term of one right item."""
-    constant, slope, at_top = Fraction(form.constant), Fraction(form.slope), Fraction(form.at_top)
-    c = form.c
-    return lambda a, b, _: (constant + slope * a) / (c + a + b) if c + a + b else at_top
+        constant, slope, at_top = Fraction(form.constant), Fraction(form.slope), Fraction(form.at_top)
+        c, over = form.c, relevant if form.normalize == "R" else 1
+        return lambda a, b: ((constant + slope * a) / (c + a + b) if c + a + b else at_top) / over
+    assert isinstance(form, Table)
+    table = form.values(relevant)
+    n_rows, n_columns = table.shape
+    return lambda a, b: Fraction(float(table[a, b])) if a < n_rows and b < n_columns else Fraction(0)
 
 
 def _at_rank(form: AtRank, relevant: int) -> Worth:
@@ -326,13 +321,4 @@ def _at_rank(form: AtRank, relevant: int) -> Worth:
         "min(k,R)": Fraction(min(k, relevant)),
         "ideal": sum(weights[:relevant], Fraction(0)),
     }[form.normalize]
-    return lambda a, b, _: weights[a + b] / divisor if a + b < k else Fraction(0)
-
-
-def _rectangle(a: int, b: int, r: int) -> Fraction:
-    return Fraction(1 + a, (1 + a + b) * r)
-
-
-def _trapezoid(a: int, b: int, r: int) -> Fraction:
-    before = Fraction(a, a + b) if a + b else Fraction(1)
-    return (_rectangle(a, b, r) + before / r) / 2
+    return lambda a, b: weights[a + b] / divisor if a + b < k else Fraction(0)

@@ -10,15 +10,14 @@ import numpy as np
 from .._parallel import one_bar
 from .._typing import Array
 from .._validation import check_bool
-from ._choice import draws_of
 from ._compiled.tables import Found
 from ._draw import Draw
 from ._exact import add_exact
 from ._jackknife import check_groups, groups_of, scores_without
+from ._pool import draws_of
 from ._problem import check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
-from ._scores import errors_of, values_of
-from ._truncated import check_bracketed
+from ._scores import check_bracketed, errors_of, values_of
 
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
@@ -215,9 +214,9 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
     for score in scores:
         if draw.open.any():
             check_bracketed(score, found.relevant)
-        values = values_of(score, found, scores, problem.ap, problem.max_rank)
-        highest = np.maximum(values_of(score, ceiling, scores, problem.ap, problem.max_rank), values)
-        errors = errors_of(score, ceiling, highest, draw.rule.error)
+        values = values_of(score, found, draw.columns)
+        highest = np.maximum(values_of(score, ceiling, draw.columns), values)
+        errors = errors_of(score, ceiling, draw.columns, draw.rule.error)
         width = np.inf if problem.near.approximate else np.max(weights @ (highest - values))
         per_item = values.copy()
         per_item[~valid] = np.nan

@@ -1,4 +1,8 @@
-"""Scores of your own, in four forms whose expectation over random galleries is known."""
+"""Scores as forms, whose expectation over random galleries is known: four public ones, two of names alone.
+
+Each is a sum over the right items of a ranking, or of the first or last of them, of a term that depends on
+the number a of right and b of wrong items before it, and on the number R of right items.
+"""
 
 from __future__ import annotations
 
@@ -273,7 +277,26 @@ class Table(Named):
         return _table(f"phi({relevant}) of the score {self.name!r}", self.phi(relevant))
 
 
-Form: TypeAlias = Reciprocal | AtRank | First | Table
+@dataclass(frozen=True)
+class Geometric(Named):
+    """Rank-biased precision: ``(1 - p) p^(a + b)``."""
+
+    text: str  # of p
+
+    @property
+    def persistence(self) -> float:
+        """The persistence p."""
+        return float(self.text)
+
+
+@dataclass(frozen=True)
+class WithinR(Named):
+    """Right items among the first R, each with 1 or its precision ``(1 + a) / (1 + a + b)``, over R."""
+
+    precise: bool
+
+
+Form: TypeAlias = Reciprocal | AtRank | First | Table | Geometric | WithinR
 FORMS = (Reciprocal, AtRank, First, Table)
 
 

@@ -2,19 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera
-from ._protocol import Protocol
 
 MOST_DRAWN = 2**31 - 1
 CONVENTIONS = ("rectangle", "trapezoid")
 SYSU_CAMERAS = {"all-search": (1, 2, 4, 5), "indoor-search": (1, 2)}
 
 RETRAINED = {"regdb": "RegDB", "viper": "VIPeR", "prid": "PRID", "cuhk03": "the 20 splits of CUHK03"}
+
+
+@dataclass(frozen=True, repr=False)
+class Protocol:
+    """A published protocol, for the argument `gallery` of `expected_retrieval`. See `market1501`.
+
+    Attributes
+    ----------
+    name : str
+    gallery : callable
+        ``gallery(gallery_ids, gallery_cams)`` → `Gallery`.
+    exclude : callable
+        ``exclude(query_cams, gallery_cams)`` → masks.
+    drawn : str
+        The draw in words.
+    rank : {"image", "identity"}
+        What CMC and reciprocal rank count.
+    ap : {"rectangle", "trapezoid"}
+        The convention of the average precision.
+    whole : tuple of str
+        Scores of the whole gallery, not of the drawn one.
+    gallery_cameras : tuple of int
+        Cameras that the gallery may have; empty: all.
+    """
+
+    name: str
+    gallery: Callable[[Any, Any], Any]
+    exclude: Callable[[Any, Any], Any]
+    drawn: str
+    rank: str = "image"
+    ap: str = "rectangle"
+    whole: tuple[str, ...] = ()
+    gallery_cameras: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        cameras = f"; gallery cameras {self.gallery_cameras}" if self.gallery_cameras else ""
+        return f"<{self.name}: {self.drawn}; {self.rank} ranks; AP {self.ap}{cameras}>"
+
+    def check_cameras(self, gallery_cams: Array) -> None:
+        """Raise ValueError if the gallery has a camera that is not in it under this protocol."""
+        if not self.gallery_cameras:
+            return
+        other = np.unique(gallery_cams[~np.isin(gallery_cams, self.gallery_cameras)])
+        if len(other):
+            msg = (
+                f"the gallery of {self.name} has the cameras {self.gallery_cameras}, got items of "
+                f"{', '.join(map(repr, other[:5].tolist()))}; leave them out"
+            )
+            raise ValueError(msg)
 
 
 class Gallery:

@@ -217,7 +217,7 @@ def scores_without(
                 found,
             )
             for c, score in enumerate(scores):
-                values = values_of(score, found, scores, problem.ap, problem.max_rank)
+                values = values_of(score, found, draw.columns)
                 kept = np.where(shares[:, None] > 0, values.reshape(len(shares), -1), 0.0)
                 sums[b, g, starts[c] : starts[c + 1]] = (shares[:, None] * kept).sum(axis=0)
 

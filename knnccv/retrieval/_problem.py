@@ -11,12 +11,11 @@ from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_tol
 from ..neighbors import Between, Neighbors, between_distances
-from ._gallery import CONVENTIONS, Gallery
+from ._gallery import CONVENTIONS, Gallery, Protocol
 from ._identities import as_names, check_alike, codes_in
 from ._masks import Block, Mask, as_masks, excludes_self
-from ._protocol import Protocol
+from ._pool import always_drawn
 from ._scores import MOST_RANKS, Score, parse
-from ._strata import always_drawn
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ def check_problem(
     queries = as_names("query_ids", query_ids, near.n_queries, "query")
     items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
     check_alike("query_ids", queries, "gallery_ids", items)
-    wanted = parse(scores)
     check_tol(tol)
     check_choice("ties", ties, ("index", "random"))
     check_choice("average", average, ("query", "identity"))
@@ -112,10 +110,11 @@ def check_problem(
     rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
     check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
+    wanted = parse(scores, ap)
     near = _without_self(near, exclude)
     parts = [
-        (gallery, tuple(score for score in wanted if score.family not in whole)),
-        (Gallery("all"), tuple(score for score in wanted if score.family in whole)),
+        (gallery, tuple(score for score in wanted if score.name not in whole)),
+        (Gallery("all"), tuple(score for score in wanted if score.name in whole)),
     ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)

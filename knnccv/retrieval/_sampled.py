@@ -10,12 +10,11 @@ import numpy as np
 from .._parallel import check_wanted, for_each, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_random_state
-from ._compiled.tables import Trials
+from ._compiled.tables import Galleries, Trials
 from ._compiled.trials import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
-from ._forms import AtRank, First
 from ._problem import Problem, check_problem, weights_of
-from ._scores import Score, column_of, forms_in
+from ._scores import Score, column_of
 
 AT_ONCE = 2**12
 """Galleries of one query after another that are scored before a thread looks whether to go on."""
@@ -178,34 +177,28 @@ def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | No
     problem, gallery, pool = draw.problem, draw.gallery, draw.pool
     near = problem.near
     seeds = rng.integers(1, 2**64, (near.n_queries, n_trials), dtype=np.uint64)
-    galleries = np.zeros((0, near.n_gallery), np.bool_)
+    shared = np.zeros((0, near.n_gallery), np.bool_)
     if _one_serves_all(draw):
-        galleries = _shared_galleries(draw, rng.integers(1, 2**64, n_trials, dtype=np.uint64))
-    n_more = sum(isinstance(score.form, (AtRank, First)) for score in draw.scores)
+        shared = _shared_galleries(draw, rng.integers(1, 2**64, n_trials, dtype=np.uint64))
     shape = n_trials, near.n_queries
     found = Trials(
         firsts=np.full(shape, -1, np.int64),
-        singles=np.zeros((*shape, draw.n_single)),
-        columns=np.zeros((*shape, draw.forms.n_columns + n_more)),
-        curves=np.zeros((*shape, draw.forms.curve)),
+        values=np.zeros((*shape, len(draw.columns))),
+        shots=np.zeros((*shape, draw.score_plan.curves["every"])),
     )
-    trial_forms = draw.forms.for_trials()
-
+    n_chosen, before = np.int64(gallery.n_others), np.bool_(not gallery.shared)
     step = max(1, AT_ONCE // n_trials)
 
     def fill(block: tuple[int, int]) -> None:
         distances, masked, codes = near.block(*block), draw.removed(*block), problem.codes[slice(*block)]
-        forms = draw.forms.for_block(masked, codes)
+        plan = draw.score_plan.for_block(draw.tabulated(), masked, codes)
         for first in range(0, len(codes), step):
             check_wanted()
             some = slice(first, first + step)
             rows = slice(block[0] + first, min(block[0] + first + step, block[1]))
             part = Trials(*(np.zeros_like(values[:, rows]) for values in found))
-            trial_rows(
-                distances[some], masked[some], codes[some], seeds[rows], galleries,
-                np.int64(gallery.n_others), np.bool_(not gallery.shared), pool, draw.plan, forms,
-                trial_forms, part,
-            )  # fmt: skip
+            galleries = Galleries(seeds[rows], shared, n_chosen, before)
+            trial_rows(distances[some], masked[some], codes[some], galleries, pool, plan, part)
             for values, filled in zip(found, part, strict=True):
                 values[:, rows] = filled
 
@@ -229,20 +222,15 @@ def _shared_galleries(draw: Draw, seeds: Array) -> Array:
 
 def _scores_of_trials(score: Score, draw: Draw, found: Trials, weights: Array) -> Array:
     """One score in every trial: (n_trials,), or (n_trials, max_rank) for a curve."""
-    problem, scores = draw.problem, draw.scores
-    if score.family == "cmc":
-        ranks = range(1, problem.max_rank + 1)
+    if score.curve == "first":
+        ranks = range(1, draw.problem.max_rank + 1)
         hits = [_averages((found.firsts >= 0) & (found.firsts < r), weights) for r in ranks]
         return np.stack(hits, axis=1)
     if score.curve:
-        curves = found.curves
-        return np.stack([_averages(curves[:, :, r], weights) for r in range(curves.shape[2])], axis=1)
-    if isinstance(score.form, (AtRank, First)):
-        linear = [*forms_in(scores, AtRank), *forms_in(scores, First)]
-        at = next(at for at, form in enumerate(linear) if form is score.form)
-        return _averages(found.columns[:, :, draw.forms.n_columns + at], weights)
-    values = found.singles if score.form is None else found.columns
-    return _averages(values[:, :, column_of(score, scores, problem.ap)], weights)
+        shots = found.shots
+        return np.stack([_averages(shots[:, :, r], weights) for r in range(shots.shape[2])], axis=1)
+    columns = [column_of(form, draw.columns) for form in score.forms]
+    return _averages(found.values[:, :, columns].mean(axis=2), weights)
 
 
 def _averages(values: Array, weights: Array) -> Array:

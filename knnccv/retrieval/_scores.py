@@ -1,25 +1,28 @@
-"""Names and forms of scores: what the walk must compute for them, and how they follow from it."""
+"""Scores by name and by form: how they are read, and how they and their errors follow from the walk."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer, check_real
-from ._compiled.tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID, Found
-from ._forms import FORMS, AtRank, First, Form, Reciprocal, Table
-from ._named import AT_RANK, at_rank, average_within, load, offered
+from ._compiled.tables import Found
+from ._forms import FORMS, AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
 
-PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
-CURVES = ("cmc", "cmc_all_shots")
-PERSISTENCE = 0.8
+GROUP = "knnccv.retrieval_scores"
+AT_RANK = ("precision", "recall", "ndcg")
+CURVES = {"cmc": "first", "cmc_all_shots": "every"}
+PLAIN = (*CURVES, "ap", "rr", "inp", "r_precision", "map@r", "rbp")
+PERSISTENCE = "0.8"
 EPS = 2.3e-16
 MOST_RANKS, MOST_COLUMNS = 10**6, 10**4
+AVERAGE_WITHIN = re.compile(r"ap@([1-9]\d*)/(r|min)")
 REFUSED = {
     r"ap@\d+|map@\d+": (
         "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
@@ -52,33 +55,27 @@ OTHER_NAMES = {
 
 @dataclass(frozen=True)
 class Score:
-    """One score: its family, its persistence for "rbp", and its form unless the walk has its own way.
-
-    The family of a score that is given as a form is empty.
-    """
+    """One score: the mean of its forms; or a curve, the CMC of the "first" or of "every" right item."""
 
     name: str
-    family: str = ""
-    persistence: float = 0.0
-    form: Form | None = None
+    forms: tuple[Form, ...] = ()
+    curve: str = ""
 
     @property
     def integral(self) -> bool:
         """Whether the score is an integral over the generating function."""
-        return self.family in ("ap", "rr", "inp", "rbp") or isinstance(self.form, Reciprocal)
+        return any(isinstance(form, (Reciprocal, Geometric)) for form in self.forms)
 
     @property
-    def curve(self) -> bool:
-        """Whether the score is a number for every rank."""
-        return self.family in CURVES
-
-    @property
-    def depth(self) -> int:
-        """Number of ranks whose law is needed, for scores that weight the ranks."""
-        return len(self.form.weights) if isinstance(self.form, AtRank) else 0
+    def of_first_ranks(self) -> bool:
+        """Whether ranks of first right items matter, which may count identities."""
+        return bool(self.curve) or any(
+            isinstance(form, First) or (isinstance(form, Reciprocal) and form.of == "first")
+            for form in self.forms
+        )
 
 
-def parse(scores: Any) -> tuple[Score, ...]:
+def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
     """The scores of the argument `scores`.
 
     Raises
@@ -87,15 +84,15 @@ def parse(scores: Any) -> tuple[Score, ...]:
         If one is unknown, refused, or occurs twice; the message has the reason. If a package offers one
         that cannot be used.
     """
-    wanted = (scores,) if isinstance(scores, (str, *FORMS)) else scores
     kinds = (str, *FORMS)
+    wanted = (scores,) if isinstance(scores, kinds) else scores
     if not isinstance(wanted, (tuple, list)) or not wanted or not all(isinstance(n, kinds) for n in wanted):
         msg = (
             "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and "
             f"Table, got {scores!r}"
         )
         raise TypeError(msg)
-    found = tuple(_parse(one) if isinstance(one, str) else _given(one) for one in wanted)
+    found = tuple(_named(one, ap) if isinstance(one, str) else _given(one) for one in wanted)
     names = [score.name for score in found]
     if len(set(names)) < len(names):
         msg = f"scores must be different and have different names, got {tuple(names)!r}"
@@ -103,25 +100,25 @@ def parse(scores: Any) -> tuple[Score, ...]:
     return found
 
 
-def _given(form: Form) -> Score:
-    if _built_in(form.name) is not None:
+def _given(form: Any) -> Score:
+    if _built_in(form.name, "rectangle") is not None:
         msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
         raise ValueError(msg)
-    return Score(form.name, form=form)
+    return Score(form.name, (form,))
 
 
-def _parse(name: str) -> Score:
-    found = _built_in(name)
+def _named(name: str, ap: str) -> Score:
+    found = _built_in(name, ap)
     if found is not None:
         return found
     form = load(name)
     if form is not None:
-        return Score(name, form=form)
+        return Score(name, (form,))
     for pattern, reason in REFUSED.items():
         if re.fullmatch(pattern, name.lower()):
             msg = f"score {name!r} is refused: {reason}"
             raise ValueError(msg)
-    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *offered())
+    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *_offered())
     msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
     for pattern, meant in OTHER_NAMES.items():
         if re.fullmatch(pattern, name.lower()):
@@ -129,107 +126,178 @@ def _parse(name: str) -> Score:
     raise ValueError(msg)
 
 
-def _built_in(name: str) -> Score | None:
+def _built_in(name: str, ap: str) -> Score | None:
     """The built-in score of a name, or None."""
-    if name == "rbp":
-        return Score(name, "rbp", persistence=PERSISTENCE)
-    if name in PLAIN:
-        return Score(name, name)
+    if name in CURVES:
+        return Score(name, curve=CURVES[name])
     family, at, depth = name.partition("@")
+    within = AVERAGE_WITHIN.fullmatch(name)
+    plain: dict[str, tuple[Form, ...]] = {
+        "ap": (Reciprocal(1), Reciprocal(0, constant=0))[: 1 if ap == "rectangle" else 2],
+        "rr": (Reciprocal(1, of="first"),),
+        "inp": (Reciprocal(1, of="last"),),
+        "r_precision": (WithinR(precise=False),),
+        "map@r": (WithinR(precise=True),),
+        "rbp": (Geometric(PERSISTENCE),),
+    }
+    forms = plain.get(name, ())
     if at and family == "rbp":
-        try:
-            persistence = check_real(name, float(depth))
-        except ValueError:
-            persistence = 0.0
-        if not 0 < persistence < 1:
-            msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
-            raise ValueError(msg)
-        return Score(name, "rbp", persistence=persistence)
-    if at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        return Score(name, family, form=at_rank(name, family, _depth(name, depth)))
-    within = re.fullmatch(r"ap@([1-9]\d*)/(r|min)", name)
-    if within is not None:
-        k = _depth(name, within[1], MOST_COLUMNS)
-        return Score(name, "ap@k", form=average_within(name, k, within[2]))
-    return None
+        forms = (_biased(name, depth),)
+    elif at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
+        forms = (_at_rank(name, family, _depth(name, depth)),)
+    elif within is not None:
+        forms = (_average_within(name, _depth(name, within[1], MOST_COLUMNS), within[2]),)
+    return Score(name, forms) if forms else None
+
+
+def _biased(name: str, text: str) -> Geometric:
+    try:
+        persistence = check_real(name, float(text))
+    except ValueError:
+        persistence = 0.0
+    if not 0 < persistence < 1:
+        msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
+        raise ValueError(msg)
+    return Geometric(text)
+
+
+def _at_rank(name: str, family: str, depth: int) -> AtRank:
+    if family == "ndcg":
+        return AtRank(1 / np.log2(np.arange(2, depth + 2)), normalize="ideal", name=name)
+    return AtRank((1.0,) * depth, normalize="k" if family == "precision" else "R", name=name)
+
+
+def _average_within(name: str, depth: int, over: str) -> Table:
+    def phi(relevant: int) -> Array:
+        a, b = np.ogrid[: min(depth, relevant), :depth]
+        precisions: Array = np.where(a + b < depth, (1 + a) / (1 + a + b), 0.0)
+        return precisions / (relevant if over == "r" else min(depth, relevant))
+
+    return Table(phi, name=name)
 
 
 def _depth(name: str, digits: str, most: int = MOST_RANKS) -> int:
     return check_integer(f"the depth of {name!r}", int(digits), 1, most)
 
 
-def values_of(score: Score, found: Found, scores: tuple[Score, ...], ap: str, max_rank: int) -> Array:
-    """The score of every query, from what the walk has found; (n_queries,) or (n_queries, max_rank)."""
-    values: Array
+def _offered() -> list[str]:
+    """Names of the scores that installed packages offer."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load(name: str) -> Form | None:
+    """The score that an installed package offers under this name, or None.
+
+    Raises
+    ------
+    ValueError
+        If two packages offer different scores under the name.
+    ImportError
+        If the score cannot be imported.
+    TypeError
+        If it is not of one of the forms, or has another name.
+    """
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        return None
+    if len(points) > 1:
+        owners = " and ".join(_owner(point) for point in points.values())
+        msg = f"two installed packages offer a score named {name!r}: {owners}; uninstall one of them"
+        raise ValueError(msg)
+    (point,) = points.values()
+    try:
+        form: Form = point.load()
+    except Exception as error:
+        msg = f"the score {name!r} of {_owner(point)} cannot be imported: {error}"
+        raise ImportError(msg) from error
+    if not isinstance(form, FORMS) or form.name != name:
+        msg = f"{_owner(point)} must be a Reciprocal, AtRank, First or Table named {name!r}, got {form!r}"
+        raise TypeError(msg)
+    return form
+
+
+def _owner(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else "an unnamed package"
+    return f"{point.value} (package {package})"
+
+
+def values_of(score: Score, found: Found, columns: list[Form]) -> Array:
+    """The score of every query, (n_queries,) or (n_queries, max_rank); `columns` are those of the walk."""
     if score.curve:
-        values = np.minimum((found.cmc if score.family == "cmc" else found.shots)[:, :max_rank], 1.0)
-    elif isinstance(score.form, AtRank):
-        values = (found.ranks[:, : score.depth] * score.form.weights).sum(axis=1)
-        values = values / score.form.divisors(int(found.relevant.max()))[found.relevant]
-    elif isinstance(score.form, First):
-        curve = found.cmc if score.form.of == "first" else found.shots
-        values = (curve[:, : len(score.form.weights)] * _steps(score.form)).sum(axis=1)
-    else:
-        columns = found.single if score.form is None else found.forms
-        values = columns[:, column_of(score, scores, ap)]
+        curve: Array = np.minimum(found.cmc if score.curve == "first" else found.shots, 1.0)
+        return curve
+    values: Array = np.mean([found.values[:, column_of(form, columns)] for form in score.forms], axis=0)
     return values
 
 
-def errors_of(score: Score, found: Found, values: Array, quadrature: float) -> Array:
+def column_of(form: Form, columns: list[Form]) -> int:
+    """The column of a form."""
+    return next(column for column, other in enumerate(columns) if other is form)
+
+
+def errors_of(score: Score, found: Found, columns: list[Form], quadrature: float) -> Array:
     """Bound of the error of every query's score: quadrature, rounding and terms that were left out."""
-    form, rounding, skipped = score.form, found.rounding, found.skipped
-    errors: Array
     if score.curve:
-        errors = rounding + skipped
-    elif isinstance(form, AtRank):
-        divisors = form.divisors(int(found.relevant.max()))[found.relevant]
-        weights = np.abs(form.weights)
-        size = (found.ranks[:, : score.depth] * weights).sum(axis=1) / divisors
-        errors = (rounding + EPS * score.depth) * size + skipped * weights.max() / divisors
-    elif isinstance(form, First):
-        steps, weights = _steps(form), np.abs(form.weights)
-        size = values if (steps >= 0).all() else np.abs(steps).sum()
-        errors = (rounding + EPS * len(weights)) * size + skipped * weights.max()
-    elif isinstance(form, Table):
-        numbers, at = np.unique(found.relevant, return_inverse=True)
-        peaks, negative = np.zeros(len(numbers)), np.zeros(len(numbers))
-        for n, relevant in enumerate(numbers.tolist()):
-            table = form.values(max(relevant, 1))
-            peaks[n], negative[n] = np.abs(table).max(), len(table) * (table < 0).any()
-        peaks, negative = peaks[at.ravel()], negative[at.ravel()]
-        size = np.where(negative, peaks * np.minimum(found.relevant, negative), values)
-        errors = rounding * size + skipped * peaks
-    elif score.integral:
-        errors = (rounding + quadrature) * values
-    else:
-        errors = rounding * values + skipped
+        curve: Array = found.rounding + found.skipped
+        return curve
+    errors: Array = np.mean([_error_of(form, found, columns, quadrature) for form in score.forms], axis=0)
     return errors
 
 
-def _steps(form: First) -> Array:
-    """Weights of the cumulative law: the change of the weight after every rank."""
-    weights = np.asarray(form.weights)
-    steps: Array = weights - np.append(weights[1:], 0.0)
-    return steps
+def _error_of(form: Form, found: Found, columns: list[Form], quadrature: float) -> Array:
+    """By the largest number that a right item adds, and that all add where some are negative."""
+    values, relevant = found.values[:, column_of(form, columns)], np.maximum(found.relevant, 1)
+    peaks, most, depth, rounding = np.zeros(len(values)), np.zeros(len(values)), 0, found.rounding
+    if isinstance(form, (Reciprocal, Geometric)):
+        rounding = rounding + quadrature
+    elif isinstance(form, WithinR):
+        peaks = 1 / relevant
+    elif isinstance(form, Table):
+        peaks, most = _by_number(form.values, relevant)
+    else:
+        depth, largest = len(form.weights), float(np.abs(form.weights).max())
+        counted = np.ones(len(values))
+        peaks = largest * counted
+        if isinstance(form, AtRank):
+            peaks = peaks / form.divisors(int(relevant.max()))[relevant]
+            counted = np.minimum(relevant, depth)
+        most = peaks * counted * (min(form.weights) < 0)
+    size = np.where(most > 0, most, values)
+    errors: Array = (rounding + EPS * depth) * size + found.skipped * peaks
+    return errors
 
 
-def column_of(score: Score, scores: tuple[Score, ...], ap: str) -> int:
-    """The column of the score in `Found.single`, or of a form in `Found.forms`."""
-    if isinstance(score.form, (Reciprocal, Table)):
-        both = (*forms_in(scores, Reciprocal), *forms_in(scores, Table))
-        return next(column for column, form in enumerate(both) if form is score.form)
-    if score.family == "ap":
-        return AP if ap == "rectangle" else TRAPEZOID
-    if score.family == "rbp":
-        return BIASED + persistences(scores).index(score.persistence)
-    return {"rr": RECIPROCAL, "inp": INVERSE, "r_precision": R_PRECISION, "map@r": MAP_R}[score.family]
+def _by_number(tables: Callable[[int], Array], relevant: Array) -> tuple[Array, Array]:
+    """The largest number of every query's table, and a bound of sums if some are negative."""
+    numbers, at = np.unique(relevant, return_inverse=True)
+    peaks, most = np.zeros(len(numbers)), np.zeros(len(numbers))
+    for n, number in enumerate(numbers.tolist()):
+        table = tables(number)
+        peaks[n] = np.abs(table).max()
+        most[n] = peaks[n] * min(number, len(table)) * (table < 0).any()
+    return peaks[at.ravel()], most[at.ravel()]
 
 
-def forms_in(scores: Sequence[Score], kind: type) -> list[Any]:
-    """The forms of one kind, in the order of the scores."""
-    return [score.form for score in scores if isinstance(score.form, kind)]
+def check_bracketed(score: Score, numbers: Array) -> None:
+    """Raise ValueError if a right item that moves forward may lower a score of the user's own.
 
-
-def persistences(scores: tuple[Score, ...]) -> tuple[float, ...]:
-    """The different persistences, in their order."""
-    return tuple(dict.fromkeys(score.persistence for score in scores if score.family == "rbp"))
+    Parameters
+    ----------
+    score : Score
+    numbers : int64 ndarray
+        The numbers of drawn right items that occur.
+    """
+    for form in score.forms:
+        tables: Iterable[Array] = ()
+        if isinstance(form, (AtRank, First)):
+            tables = [np.append(form.weights, 0.0)[None]]
+        elif isinstance(form, Table):
+            found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
+            tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
+        if any((np.diff(table, axis=1) > 0).any() for table in tables):
+            msg = (
+                f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a "
+                "right item moves back. Take lists that have all right items, or distances to the whole "
+                "gallery"
+            )
+            raise ValueError(msg)

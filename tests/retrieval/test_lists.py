@@ -19,8 +19,7 @@ from knnccv.retrieval import (
     expected_retrieval,
     sampled_retrieval,
 )
-from knnccv.retrieval._scores import Score
-from knnccv.retrieval._truncated import check_bracketed
+from knnccv.retrieval._scores import Score, check_bracketed
 
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
 
@@ -301,7 +300,7 @@ def test_lists_of_scikit_learn():
     ],
 )
 def test_scores_that_may_rise_as_right_items_move_back_are_not_bracketed(form, falls):
-    score = Score("own", form=form)
+    score = Score("own", () if form is None else (form,))
     if falls:
         check_bracketed(score, np.array([0, 1, 2]))
     else:

@@ -13,7 +13,7 @@ from knnccv.retrieval import (
     Gallery,
     Reciprocal,
     Table,
-    _forms_plan,
+    _plan,
     cuhk03,
     expected_retrieval,
     market1501,
@@ -51,7 +51,7 @@ def forms_of(name, ap="rectangle", n_ranks=50):
     if name.startswith("rbp"):
         p = float(name.removeprefix("rbp@"))
         return (AtRank((1 - p) * p ** np.arange(np.ceil(np.log(1e-18) / np.log(p))), name=name),)
-    return tuple(score.form for score in parse((name,)))
+    return parse((name,))[0].forms
 
 
 def places(ranking, query):
@@ -254,7 +254,7 @@ def test_large_tables_cut_the_blocks(monkeypatch):
     for gallery in (Gallery("all"), Gallery(shots=2)):
         runs = []
         for most in (2**23, 1):
-            monkeypatch.setattr(_forms_plan, "MOST_NUMBERS", most)
+            monkeypatch.setattr(_plan, "MOST_NUMBERS", most)
             runs.append(
                 expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))["table"]
             )

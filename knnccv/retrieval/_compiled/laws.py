@@ -1,40 +1,40 @@
-"""Laws of the number of drawn items among the nearer ones of a stratum, with fair ties, and their sums."""
+"""Laws and generating functions of numbers of drawn items that are nearer than a query's own one.
+
+Tied items are nearer with the same probability, the own item's time, uniform on [0, 1]. Expected scores are
+polynomials in it. Laws too unlikely to count are left out by bounds of P(W < length).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
-from ...sampling import fill_binomial, fill_hypergeometric
+from ...kernel import ZERO, jit
+from ...sampling import fill_binomial, fill_hypergeometric, tie_times
+
+ONE = ZERO + 1
+NEGLIGIBLE = 1e-17
+"""What is less is left out, and its bound is added to the error."""
 
 
 @jit
-def fill_law(law, size, nearer, tied, drawn, time, part, chosen):
-    """Fill ``law[b]``, b = 0 .. drawn: P(b of the `drawn` of `size` items are nearer).
+def fill_law(law, strata, s, size, drawn, tied, time, room):
+    """Fill ``law[b]``, b = 0 .. drawn: P(b of the `drawn` of `size` items of stratum s are nearer).
 
-    `nearer` items are nearer, and each of `tied` items is with probability `time`. `part` and `chosen` are
-    scratch. O(drawn) without ties, or if all items are drawn.
+    ``strata.counts[s]`` items are nearer, and each of `tied` items is with probability `time`. O(drawn)
+    without ties, or if all items are drawn.
     """
+    nearer, part = strata.counts[s], room.part
     for b in range(drawn + 1):
         law[b] = 0.0
-    if drawn == size and tied == 0:
-        law[nearer] = 1.0
-        return
-    if drawn == size:
-        share = chosen[: tied + 1]
-        fill_binomial(share, time)
-        for more in range(tied + 1):
-            law[nearer + more] = share[more]
-        return
-    if tied == 0 and drawn == 1:
-        law[0], law[1] = (size - nearer) / size, nearer / size
-        return
-    if tied == 0:
+    if tied == 0 and drawn < size:
         fill_hypergeometric(law, nearer, drawn, size, 1.0)
         return
-    share = chosen[: tied + 1]
+    share = room.chosen[: tied + 1]
     fill_binomial(share, time)
     for more in range(tied + 1):
+        if drawn == size:
+            law[nearer + more] = share[more]
+            continue
         for b in range(drawn + 1):
             part[b] = 0.0
         fill_hypergeometric(part, nearer + more, drawn, size, 1.0)
@@ -43,30 +43,19 @@ def fill_law(law, size, nearer, tied, drawn, time, part, chosen):
 
 
 @jit
-def add_to(total, other, length, law, n_terms):
-    """Convolve ``total[:length]`` with ``law[:n_terms]``; O(length * n_terms).
-
-    Returns
-    -------
-    total, other : ndarray
-        The result and the scratch array, whose roles may be exchanged.
-    """
-    limit = len(total)
-    longer = min(length + n_terms - 1, limit)
-    if n_terms == 2:
-        miss, hit = law[0], law[1]
-        other[0] = total[0] * miss
-        for r in range(1, longer):
-            other[r] = total[r] * miss + total[r - 1] * hit
-        return other, total, longer
+def convolve(total, length, law, n_terms, other):
+    """Convolve ``total[:length]`` with ``law[:n_terms]`` in place; `other` is scratch. The new length."""
+    longer = min(length + n_terms - 1, len(total))
     for r in range(longer):
         other[r] = 0.0
     for b in range(n_terms):
         weight = law[b]
         if weight > 0.0:
-            for r in range(b, min(length + b, limit)):
+            for r in range(b, min(length + b, longer)):
                 other[r] += weight * total[r - b]
-    return other, total, longer
+    for r in range(longer):
+        total[r] = other[r]
+    return longer
 
 
 @jit
@@ -76,110 +65,207 @@ def none_left(size, nearer, drawn):
 
 
 @jit
-def fill_own_law(total, other, own, sizes, counts, tied, draws, member, time, law, part, chosen):
-    """The law of the number of drawn own items before one of them, given that this one is drawn.
+def fill_own_law(mine, family, strata, member, time, room):
+    """Fill the law of the number of drawn own items before one of them, which is drawn.
 
-    Parameters
-    ----------
-    total, other : ndarray
-        Scratch; one of them is returned with the law of 0 .. R - 1 items.
-    own : ndarray
-        The strata of the query's identity.
-    sizes, counts, tied, draws : ndarray
-        Of every stratum: items, nearer items, tied items, drawn items.
-    member : int
-        The stratum of the item itself, which counts among its tied items.
+    The item counts among the tied ones of its stratum `member`. Laws of strata of which no item is tied are
+    kept while the number of nearer ones is the same; `room.known` has this number, and 1 more.
     """
-    total[:] = 0.0
-    other[:] = 0.0
-    total[0] = 1.0
-    length = 1
-    for s in own:
-        size, drawn, equal = sizes[s], draws[s], tied[s]
+    for r in range(len(mine)):
+        mine[r] = 0.0
+    mine[0] = 1.0
+    length = ONE
+    for f in range(len(family)):
+        s = family[f]
+        size, drawn, tied, nearer = strata.sizes[s], strata.draws[s], strata.tied[s], strata.counts[s]
+        law = room.law
         if s == member:
-            size, drawn, equal = size - 1, drawn - 1, equal - 1
-        if size > 0 and drawn > 0:
-            fill_law(law, size, counts[s], equal, drawn, time, part, chosen)
-            total, other, length = add_to(total, other, length, law, drawn + 1)
-    return total, other
-
-
-@jit
-def fill_next_law(total, other, own, sizes, counts, draws, member, law, kept, known):
-    """As `fill_own_law`, where nothing is tied; laws of strata that have not changed are kept.
-
-    Parameters
-    ----------
-    kept : ndarray of shape (len(own), largest draw + 1)
-        The laws of the own strata when ``known`` of their items were nearer.
-    known : int64 ndarray of shape (len(own),)
-        -1 for none.
-    """
-    total[:] = 0.0
-    other[:] = 0.0
-    total[0] = 1.0
-    length = 1
-    for f in range(len(own)):
-        s = own[f]
-        size, drawn, nearer = sizes[s], draws[s], counts[s]
-        if s == member:
-            if drawn > 1:
-                fill_law(law, size - 1, nearer, 0, drawn - 1, 0.0, law, law)
-                n_terms = min(drawn - 1, nearer) + 1
-                total, other, length = add_to(total, other, length, law, n_terms)
+            size, drawn, tied = size - 1, drawn - 1, tied - 1
+            if drawn > 0:
+                fill_law(law, strata, s, size, drawn, tied, time, room)
+        elif tied > 0 and drawn > 0:
+            fill_law(law, strata, s, size, drawn, tied, time, room)
         elif drawn > 0 and nearer > 0:
-            if known[f] != nearer:
-                known[f] = nearer
-                fill_law(kept[f], size, nearer, 0, drawn, 0.0, law, law)
-            n_terms = min(drawn, nearer) + 1
-            total, other, length = add_to(total, other, length, kept[f], n_terms)
-    return total, other
+            law = room.kept[f]
+            if room.known[f] != nearer + 1:
+                room.known[f] = nearer + 1
+                fill_law(law, strata, s, size, drawn, tied, time, room)
+        n_terms = min(drawn, nearer + tied) + 1
+        if n_terms > 1:
+            length = convolve(mine, length, law, n_terms, room.other)
 
 
 @jit
-def fill_others_law(total, other, strata, sizes, counts, tied, draws, time, law, part, chosen):
-    """The law of the number of nearer drawn items of some independent strata; O(strata * length)."""
-    total[:] = 0.0
-    other[:] = 0.0
-    total[0] = 1.0
-    length = 1
-    for s in strata:
-        fill_law(law, sizes[s], counts[s], tied[s], draws[s], time, part, chosen)
-        n_terms = min(draws[s], counts[s] + tied[s]) + 1
-        total, other, length = add_to(total, other, length, law, n_terms)
-    return total, other
+def fill_sum_law(law, touched, strata, time, identities, none, room):
+    """Fill the law of the number of nearer drawn items of some strata, and of identities ahead.
+
+    Identity j is ahead with probability ``1 - none[j]``. Strata of which one item is drawn are such
+    indicators as well, which are added four at once, in arrays that begin with four zeros.
+    O(terms * length).
+    """
+    for r in range(len(law)):
+        law[r] = 0.0
+    law[0] = 1.0
+    length, n = ONE, 0
+    for s in touched:
+        size, drawn, nearer, tied = strata.sizes[s], strata.draws[s], strata.counts[s], strata.tied[s]
+        if drawn == 1:
+            room.none[n] = (size - nearer - tied * time) / size
+            n += 1
+        elif drawn > 0:
+            fill_law(room.law, strata, s, size, drawn, tied, time, room)
+            length = convolve(law, length, room.law, min(drawn, nearer + tied) + 1, room.other)
+    for j in identities:
+        room.none[n] = none[j]
+        n += 1
+    total, other, none = room.other, room.part, room.none
+    for r in range(4):
+        total[r], other[r], none[n + r] = 0.0, 0.0, 1.0
+    for r in range(len(law)):
+        total[r + 4], other[r + 4] = law[r], 0.0
+    for at in range(0, n, 4):
+        first, second, third, fourth = none[at], none[at + 1], none[at + 2], none[at + 3]
+        a0, a2 = first * second, (1.0 - first) * (1.0 - second)
+        a1 = first * (1.0 - second) + (1.0 - first) * second
+        b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
+        b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
+        c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
+        c3, c4 = a1 * b2 + a2 * b1, a2 * b2
+        length = min(length + 4, len(law))
+        for r in range(length):
+            near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
+            other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
+        total, other = other, total
+    for r in range(len(law)):
+        law[r] = total[r + 4]
 
 
 @jit
-def fill_ahead_law(total, other, identities, none):
-    """The law of the number of identities ahead, identity j with probability ``1 - none[j]``."""
-    before, after = np.zeros(len(total) + 4), np.zeros(len(total) + 4)  # after four zeros
-    before[4] = 1.0
-    length = 1
-    whole = len(identities) - len(identities) % 4
+def times_of_group(equal, family, strata):
+    """Nodes and weights that integrate over the time of a group of tied items.
+
+    The degree is at most the number of tied items that are drawn.
+    """
+    degree = 0
+    for s in equal:
+        degree += min(strata.tied[s], strata.draws[s])
+    for s in family:
+        degree += min(strata.tied[s], strata.draws[s])
+    return tie_times(degree + 1, 1.0)
+
+
+@jit
+def none_of_tied(share, size, nearer, drawn):
+    """P(no drawn item is nearer) over the former, if more items are nearer by the law `share`."""
+    stays, product = share[0], 1.0
+    for more in range(len(share) - 1):
+        product *= none_left(size, nearer + more, drawn)
+        stays += share[more + 1] * product
+    return stays
+
+
+@jit
+def least(mean, length, values, powers):
+    """A bound of P(W < length) for a sum W of independent indicators with this mean.
+
+    Chernoff's, or the least of ``E[t^W] / t^(length - 1)``, given both powers at some nodes.
+    """
+    bound = 1.0
+    if mean > length > 0:
+        bound = np.exp(length - mean + length * np.log(mean / length))
+    if bound < NEGLIGIBLE:
+        return bound
+    for k in range(len(values)):
+        if powers[k] > 1e-300 and values[k] < bound * powers[k]:
+            bound = values[k] / powers[k]
+    return bound
+
+
+@jit
+def multiply(images, table, rows):
+    """Multiply `images` by rows of the table, four at once."""
+    whole = len(rows) - len(rows) % 4
     for at in range(0, whole, 4):
-        first, second = none[identities[at]], none[identities[at + 1]]
-        third, fourth = none[identities[at + 2]], none[identities[at + 3]]
-        length = _add_four(before, after, length, first, second, third, fourth)
-        before, after = after, before
-    for at in range(whole, len(identities)):
-        length = _add_four(before, after, length, none[identities[at]], 1.0, 1.0, 1.0)
-        before, after = after, before
-    total[:] = before[4:]
-    return total, other
+        first, second = table[rows[at]], table[rows[at + 1]]
+        third, fourth = table[rows[at + 2]], table[rows[at + 3]]
+        for k in range(len(images)):
+            images[k] *= (first[k] * second[k]) * (third[k] * fourth[k])
+    for at in range(whole, len(rows)):
+        first = table[rows[at]]
+        for k in range(len(images)):
+            images[k] *= first[k]
 
 
 @jit
-def _add_four(total, other, length, first, second, third, fourth):
-    """Convolve the law ``total[4:]`` with four indicators, given their probabilities of 0."""
-    a0, a2 = first * second, (1.0 - first) * (1.0 - second)
-    a1 = first * (1.0 - second) + (1.0 - first) * second
-    b0, b2 = third * fourth, (1.0 - third) * (1.0 - fourth)
-    b1 = third * (1.0 - fourth) + (1.0 - third) * fourth
-    c0, c1, c2 = a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a1 * b1 + a2 * b0
-    c3, c4 = a1 * b2 + a2 * b1, a2 * b2
-    longer = min(length + 4, len(total) - 4)
-    for r in range(longer):
-        near = c0 * total[r + 4] + c1 * total[r + 3] + c2 * total[r + 2]
-        other[r + 4] = near + c3 * total[r + 1] + c4 * total[r]
-    return longer
+def fill_powers(powers, nodes, exponent):
+    """Fill in ``nodes ** exponent``."""
+    for k in range(len(nodes)):
+        base, left, power = nodes[k], exponent, 1.0
+        while left > 0:
+            if left & 1:
+                power *= base
+            base *= base
+            left >>= 1
+        powers[k] = power
+
+
+@jit
+def identities_ahead(product, none, settled, touched, nodes):
+    """The generating function of the number of identities ahead.
+
+    `none` is `settled` but for those that have changed; where they are few, each multiplies by a ratio.
+    """
+    n_moved = 0
+    for j in touched:
+        n_moved += none[j] != settled[j]
+    if 4 * n_moved <= len(touched):
+        for j in touched:
+            if none[j] != settled[j]:
+                replace(product, settled[j], none[j], nodes)
+                settled[j] = none[j]
+        return
+    for k in range(len(nodes)):
+        product[k] = 1.0
+    whole = len(touched) - len(touched) % 2
+    for at in range(0, whole, 2):  # two at once
+        first, second = none[touched[at]], none[touched[at + 1]]
+        for k in range(len(nodes)):
+            t = nodes[k]
+            product[k] *= (t + first * (1.0 - t)) * (t + second * (1.0 - t))
+    for j in touched[whole:]:
+        for k in range(len(nodes)):
+            product[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
+    for j in touched:
+        settled[j] = none[j]
+
+
+@jit
+def replace(product, before, after, nodes):
+    """Replace the factor of an identity."""
+    for k in range(len(nodes)):
+        t = nodes[k]
+        below = t + before * (1.0 - t)
+        product[k] = product[k] * (t + after * (1.0 - t)) / below if below > 0.0 else 0.0
+
+
+@jit
+def fill_tied_factor(factor, step, share, ratios, row, whole):
+    """Fill in the generating function over the former, if more items are nearer by the law `share`.
+
+    Parameters
+    ----------
+    ratios : ndarray
+        As in `Plan`, which is not passed on: that would take longer than the arithmetic.
+    row : int
+        The row of the next item.
+    whole : bool
+        Whether the whole stratum is drawn, so that all items have this row.
+    """
+    for k in range(len(step)):
+        factor[k] = share[0]
+        step[k] = 1.0
+    for more in range(len(share) - 1):
+        ratio = ratios[row if whole else row + more]
+        for k in range(len(step)):
+            step[k] *= ratio[k]
+            factor[k] += share[more + 1] * step[k]

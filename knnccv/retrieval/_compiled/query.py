@@ -1,41 +1,194 @@
-"""One query: its own items and strata, and what the mask leaves to be drawn."""
+"""One query: what the mask leaves to be drawn, and the wrong items in the order of its own ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...kernel import jit
+from .tables import Met, Strata
 
 
 @jit
 def own_items(row, out, code, pool):
     """Items of the query's identity that are not `out`, by distance, then by number."""
-    own = pool.items[pool.item_starts[code] : pool.item_starts[code + 1]]
-    own = own[~out[own]]
-    return own[np.argsort(row[own], kind="mergesort")]
+    start, stop = pool.item_starts[code], pool.item_starts[code + 1]
+    own = np.empty(stop - start, np.int64)
+    n = 0
+    for at in range(start, stop):
+        own[n] = pool.items[at]
+        n += not out[pool.items[at]]
+    return sort_items(own[:n], row)
 
 
 @jit
-def own_strata(code, pool):
-    """Strata of the query's identity."""
-    return pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+def sort_items(items, row):
+    """Sort items by their distances, stable; as `np.argsort`, which takes a second to compile."""
+    other, n, width = np.empty_like(items), len(items), 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or row[items[i]] <= row[items[j]]):
+                    other[k] = items[i]
+                    i += 1
+                else:
+                    other[k] = items[j]
+                    j += 1
+        items, other = other, items
+        width *= 2
+    return items
 
 
 @jit
-def fill_draws(sizes, draws, out, pool):
-    """Fill in how many items of every stratum are not `out`, and how many of these are drawn; O(items)."""
-    sizes[:] = pool.sizes
+def fill_relevant(masked, codes, pool, relevant):
+    """Fill in the number of right items that are drawn for every query of a block."""
+    left = np.zeros(len(pool.sizes), np.int64)
+    for q in range(len(codes)):
+        code = codes[q]
+        if code < 0:
+            continue
+        family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
+        for s in family:
+            left[s] = 0
+        for at in range(pool.item_starts[code], pool.item_starts[code + 1]):
+            i = pool.items[at]
+            left[pool.stratum[i]] += not masked[q, i]
+        for s in family:
+            relevant[q] += left[s] if pool.shots == 0 or pool.always[s] else min(pool.shots, left[s])
+
+
+@jit
+def survey(masked, stratum, sizes, needed, cut):
+    """Sizes of strata after the mask, and strata that it cuts.
+
+    Parameters
+    ----------
+    masked : bool ndarray of shape (n_queries, n_gallery)
+    stratum, sizes : ndarray
+        Of every item; of every stratum.
+    needed : bool ndarray of shape (largest + 1,)
+        Becomes True for every size that occurs.
+    cut : int64 ndarray of shape (4,)
+        Becomes (query, stratum) of the first stratum of which a part is removed, and (stratum, items left)
+        of the one with the fewest items left.
+    """
+    left = np.empty(len(sizes), np.int64)
+    for q in range(len(masked)):
+        for s in range(len(sizes)):
+            left[s] = sizes[s]
+        out = masked[q]
+        for i in range(len(stratum)):
+            left[stratum[i]] -= out[i]
+        for s in range(len(sizes)):
+            if 0 < left[s] < sizes[s]:
+                needed[left[s]] = True
+                if cut[0] < 0:
+                    cut[0], cut[1] = q, s
+                if cut[2] < 0 or left[s] < cut[3]:
+                    cut[2], cut[3] = s, left[s]
+
+
+@jit
+def count_others(out, codes, pool, others):
+    """Count the identities besides the query's own with an item that is random and not `out`."""
+    found = np.empty(len(pool.item_starts) - 1, np.bool_)
+    for q in range(len(codes)):
+        for j in range(len(found)):
+            found[j] = False
+        for i in range(out.shape[1]):
+            s = pool.stratum[i]
+            if not pool.always[s] and not out[q, i]:
+                found[pool.identity[s]] = True
+        for j in range(len(found)):
+            others[q] += found[j] and j != codes[q]
+
+
+@jit
+def meet(row, out, code, pool, fair, found, q):
+    """What the walk along a query's own items meets: wrong items in their order, without sorting them.
+
+    Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j of tied own items and not nearer
+    than the one before, those up to ``events[2 j + 2]`` tied with it. Without a right item all is empty.
+    """
+    code_or_0, n_strata = max(code, 0), len(pool.sizes)
+    own = own_items(row, out, code_or_0, pool)
+    if code < 0:
+        own = own[:0]
+    table = np.zeros((4, n_strata), np.int64)
+    strata = Strata(table[0], table[1], table[2], table[3])
+    family = pool.strata[pool.strata_starts[code_or_0] : pool.strata_starts[code_or_0 + 1]]
+    starts, edges, n_groups, total = np.empty(len(own) + 1, np.int64), np.empty(len(own) + 1), 0, 0.0
+    for i in range(len(own)):
+        value = row[own[i]]
+        if n_groups == 0 or not fair or value != edges[n_groups - 1]:
+            starts[n_groups], edges[n_groups] = i, value
+            n_groups += 1
+        total += value
+    starts[n_groups] = len(own)
+    if len(own) == 0:
+        return Met(own, starts, starts, np.empty(0, np.int32), fair, family, strata)
+    relevant, n_ties, tied = 0, 0, n_groups < len(own)
+    for s in range(n_strata):
+        strata.sizes[s] = pool.sizes[s]
     for i in range(len(out)):
-        sizes[pool.stratum[i]] -= out[i]
-    for s in range(len(sizes)):
-        whole = pool.shots == 0 or pool.always[s]
-        draws[s] = sizes[s] if whole else min(pool.shots, sizes[s])
+        strata.sizes[pool.stratum[i]] -= out[i]
+    for s in range(n_strata):
+        size = strata.sizes[s]
+        strata.draws[s] = size if pool.shots == 0 or pool.always[s] else min(pool.shots, size)
+    for s in family:
+        relevant += strata.draws[s]
+    kept, values = np.empty(len(row), np.int32), np.empty(len(row))
+    n = _not_behind(row, out, code, edges[n_groups - 1], pool.owner, kept, values, found.means[q])
+    place = np.zeros(n, np.int32)
+    _fill_slots(values, edges[:n_groups], place)
+    events, items = np.zeros(2 * n_groups + 3, np.int64), np.empty(n, np.int32)
+    for at in range(n):
+        low = place[at]
+        place[at] = 2 * low
+        if edges[low] == values[at]:
+            n_ties += 1
+            if fair:
+                place[at] += 1
+                tied = True
+            else:
+                while low < n_groups and edges[low] == values[at] and own[low] < kept[at]:
+                    low += 1
+                place[at] = 2 * low
+        events[place[at] + 2] += 1
+    for b in range(2, 2 * n_groups + 3):
+        events[b] += events[b - 1]
+    for at in range(n):
+        items[events[place[at] + 1]] = kept[at]
+        events[place[at] + 1] += 1
+    found.relevant[q], found.ties[q], found.means[q, 0] = relevant, n_ties, total / len(own)
+    n_terms = 60 + 2 * n + 8 * len(own) + 4 * relevant + 4 * n_strata
+    found.rounding[q] = 2.3e-16 * n_terms
+    return Met(own, starts[: n_groups + 1], events, items, tied, family, strata)
 
 
 @jit
-def n_drawn(strata, draws):
-    """Number of items that are drawn of some strata."""
-    total = 0
-    for s in strata:
-        total += draws[s]
-    return total
+def _fill_slots(values, edges, place):
+    """For every value, the number of edges that are smaller, by bisection; none is above the last edge."""
+    size = len(edges)
+    while size > 1:
+        half = size >> 1
+        for at in range(len(place)):  # the bounds are the same for all values, so there is no branch
+            low = place[at]
+            place[at] = low + (half if edges[np.uint64(low + half - 1)] < values[at] else 0)
+        size -= half
+
+
+@jit
+def _not_behind(row, out, code, last, owner, kept, values, means):
+    """List the wrong items that are not behind the last own one, and average the wrong ones' distances."""
+    n, n_wrong = 0, 0
+    sums = np.zeros(8)  # whose additions need not wait for each other
+    for i in range(len(row)):
+        is_wrong = (not out[i]) & (owner[i] != code)
+        kept[n], values[n] = i, row[i]  # without a branch
+        n += is_wrong & (row[i] <= last)
+        n_wrong += is_wrong
+        sums[i & 7] += row[i] * is_wrong
+    means[1] = sums.sum() / max(n_wrong, 1)
+    return n

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernel import jit
-from .forms import add_of_trial
-from .query import own_items
-from .tables import AP, BIASED, INVERSE, MAP_R, R_PRECISION, RECIPROCAL, TRAPEZOID
+from .query import own_items, sort_items
+from .sums import add_term
 
 
 @jit
@@ -27,7 +26,8 @@ def draw_gallery(pool, out, state, left, wanted, drawn):
 
     Selection sampling; `left` and `wanted` are scratch, one number for each stratum. O(items).
     """
-    left[:] = 0
+    for s in range(len(left)):
+        left[s] = 0
     for i in range(len(out)):
         left[pool.stratum[i]] += not out[i]
     for s in range(len(left)):
@@ -57,7 +57,9 @@ def choose_identities(pool, out, code, n_chosen, before, state, drawn):
             chosen[pool.identity[s]] = True
     if code >= 0:
         chosen[code] = False
-    left = chosen.sum()
+    left = 0
+    for j in range(len(chosen)):
+        left += chosen[j]
     wanted = min(n_chosen, left)
     for j in range(len(chosen)):
         if chosen[j]:
@@ -72,89 +74,59 @@ def choose_identities(pool, out, code, n_chosen, before, state, drawn):
 
 
 @jit
-def trial_rows(
-    distances, masked, codes, seeds, galleries, n_chosen, before, pool, plan, forms, trial_forms, found
-):
-    """Scores of the queries of one block in every trial.
-
-    Parameters
-    ----------
-    seeds : uint64 ndarray of shape (n_queries, n_trials)
-    galleries : bool ndarray of shape (n_trials, n_gallery)
-        Galleries for all queries; without rows, every query draws its own.
-    n_chosen : int
-        Random identities besides the query's own; -1: all.
-    before : bool
-        As for `choose_identities`.
-    found : Trials
-        Filled.
-    """
-    n_trials, n_queries, n_columns = found.singles.shape
-    n_items = distances.shape[1]
-    left, wanted = np.empty(len(pool.sizes), np.int64), np.empty(len(pool.sizes), np.int64)
+def trial_rows(distances, masked, codes, galleries, pool, plan, found):
+    """Scores of the queries of one block in every trial; `found` is filled."""
+    n_trials, n_queries = found.firsts.shape
+    n_strata, n_items = len(pool.sizes), distances.shape[1]
+    left, wanted = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
     drawn, state = np.zeros(n_items, np.bool_), np.zeros(1, np.uint64)
-    stamp = np.zeros(len(pool.item_starts) - 1, np.int64)
+    stamp, near = np.zeros(len(pool.item_starts) - 1, np.int64), np.empty(n_items, np.int64)
     seen = 0
     for q in range(n_queries):
-        found.firsts[:, q] = -1
-        code = codes[q]
-        if code < 0:
-            continue
-        out, row = masked[q], distances[q]
-        own = own_items(row, out, code, pool)
-        if len(own) == 0:
-            continue
-        near = np.flatnonzero((row <= row[own].max()) & ~out)
-        near = near[np.argsort(row[near], kind="mergesort")]
+        code, out, row = codes[q], masked[q], distances[q]
         for v in range(n_trials):
-            state[0] = seeds[q, v]
-            if len(galleries) > 0:
-                drawn[:] = galleries[v]
+            found.firsts[v, q] = -1
+        own = own_items(row, out, max(code, 0), pool)
+        if code < 0 or len(own) == 0:
+            continue
+        last, n_near = row[own[len(own) - 1]], 0
+        for i in range(n_items):
+            near[n_near] = i
+            n_near += (not out[i]) & (row[i] <= last)
+        ranked = sort_items(near[:n_near].copy(), row)
+        for v in range(n_trials):
+            state[0] = galleries.seeds[q, v]
+            if len(galleries.shared) > 0:
+                for i in range(n_items):
+                    drawn[i] = galleries.shared[v, i]
             else:
                 draw_gallery(pool, out, state, left, wanted, drawn)
-                if n_chosen >= 0:
-                    choose_identities(pool, out, code, n_chosen, before, state, drawn)
+                if galleries.n_chosen >= 0:
+                    choose_identities(pool, out, code, galleries.n_chosen, galleries.before, state, drawn)
             relevant = 0
             for i in own:
                 relevant += drawn[i]
             if relevant == 0:
                 continue
             if plan.fair:
-                _shuffle_ties(near, row, state)
+                _shuffle_ties(ranked, row, state)
             seen += 1
-            a, rank, identities = 0, 0, 0
-            single = found.singles[v, q]
-            for i in near:
+            a, b, n_ahead = 0, 0, 0
+            for i in ranked:
                 if not drawn[i]:
                     continue
-                rank += 1
-                j = pool.identity[pool.stratum[i]]
+                j = pool.owner[i]
                 if j != code:
-                    identities += stamp[j] != seen
+                    b += 1
+                    n_ahead += stamp[j] != seen
                     stamp[j] = seen
                     continue
+                counted = n_ahead if plan.by_identity else b
                 if a == 0:
-                    first = identities if plan.by_identity else rank - 1
-                    found.firsts[v, q] = first
-                    single[RECIPROCAL] = 1 / (1 + first)
+                    found.firsts[v, q] = counted
+                add_term(a, b, counted, relevant, plan, found.values[v, q], found.shots[v, q])
                 a += 1
-                before = (a - 1) / (rank - 1) if rank > 1 else 1.0
-                single[AP] += a / rank / relevant
-                single[TRAPEZOID] += (a / rank + before) / 2 / relevant
-                if rank <= relevant:
-                    single[R_PRECISION] += 1 / relevant
-                    single[MAP_R] += a / rank / relevant
-                for b in range(n_columns - BIASED):
-                    p = plan.nodes[len(plan.weights) + b]
-                    single[BIASED + b] += (1 - p) * p ** (rank - 1)
-                if trial_forms.active:
-                    counted = identities if plan.by_identity else rank - a
-                    add_of_trial(
-                        trial_forms, forms, a - 1, rank - a, counted, relevant, found.columns[v, q],
-                        found.curves[v, q],
-                    )  # fmt: skip
                 if a == relevant:
-                    single[INVERSE] = relevant / rank
                     break
 
 
