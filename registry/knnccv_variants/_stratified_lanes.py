@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, jit, read_as
+from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, jit
 from knnccv.kernel.simd import (
     LANES,
     add_product,
@@ -29,21 +29,13 @@ Together they are below 1e-20 K for each position, far less than what the bound 
 """
 
 
-class LaneFields(NamedTuple):
-    """The integers of `votes_in_lanes`; its table is (n_classes, LANES), the training samples."""
-
-    n_kinds: int
-
-
-def training_samples(tasks: Sequence[Task]) -> Array:
-    """The training samples of every class, (n_classes, LANES); spare lanes repeat the last kind."""
-    n_train = np.array([task.n_train for task in tasks], float)
-    return np.ascontiguousarray(n_train[np.minimum(np.arange(LANES), len(tasks) - 1)].T)
-
-
 def lane_tables(tasks: Sequence[Task]) -> Tables:
-    """The tables of `votes_in_lanes` for up to 8 kinds of training sets."""
-    return Tables(integers=LaneFields(len(tasks)), table=training_samples(tasks))
+    """The tables of `votes_in_lanes` for up to 8 kinds of training sets.
+
+    The training samples of every class, (n_classes, LANES); spare lanes repeat the last kind.
+    """
+    n_train = np.array([task.n_train for task in tasks], float)
+    return Tables(table=n_train[np.minimum(np.arange(LANES), len(tasks) - 1)].T)
 
 
 class _Others(NamedTuple):
@@ -84,9 +76,8 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
     sample, given that the sample is in the training set; the product of the m smallest classes, for every
     m; and the product that is cut.
     """
-    n_kinds = read_as(LaneFields, constraints.integers).n_kinds
     if has_mixed_group(order, labels):
-        for kind in range(n_kinds):
+        for kind in range(len(scores)):
             scores[kind] = NOT_SERVED
         return
     k = constraints.n_nearest
@@ -143,7 +134,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
         fewer = add_product(fewer, load(rows, cut + votes), unit)
     store(rows, cut, score)
     store(rows, cut + 1, fewer)
-    for kind in range(n_kinds):
+    for kind in range(len(scores)):
         scores[kind] = rows[cut, kind]
         tails[kind] = min(rows[cut + 1, kind], 1.0)
 

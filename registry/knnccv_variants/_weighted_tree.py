@@ -1,9 +1,10 @@
 """Exact scores of weighted rules, by a walk over the sets of the K nearest training samples.
 
-The walk is a tree. At every cell of the neighbor list (`Cells`) it branches by the number of samples of the
-cell that are in the training set; the probability of a branch is a product of hypergeometric factors. A
-branch ends where the K nearest are known, and before if no later sample can change the outcome
-(`settled_votes`, `settled_order`), so that few branches are left where the classes are well separated.
+The neighbor list is cut into cells: tied samples that count the same are one cell (`Cells`). The walk is a
+tree. At every cell it branches by the number of samples of the cell that are in the training set; the
+probability of a branch is a product of hypergeometric factors. A branch ends where the K nearest are known
+(`_outcome`), and before if no later sample can change the outcome (`_settled`), so that few branches are
+left where the classes are well separated.
 """
 
 from __future__ import annotations
@@ -13,25 +14,191 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import jit
+from knnccv.kernel import ZERO, jit, read_as
 from knnccv.sampling import fill_hypergeometric
 
-from ._outcomes import (
-    MARGIN,
-    UNSETTLED,
-    fill_near,
-    fill_reach,
-    outcome_of,
-    score_near,
-    settled_order,
-    settled_votes,
-    squared_error,
+from ._weights import (
+    MAX_EXPONENT,
+    RANKS,
+    SOFTMAX,
+    WeightNumbers,
+    base_of,
+    depends_on_pair,
+    fill_weights,
+    pair_weight,
+    settle,
 )
-from ._weight_functions import MAX_EXPONENT, RANKS, SOFTMAX, pair_weight
 
 NEGLIGIBLE = 1e-14
 """The total probability of the branches that a walk leaves out. `rounding_allowance` covers it: for two
 neighbors or more it is at least 2e-14, of which roundings take less than a fifth."""
+MARGIN = 1e-12
+"""Relative, above all roundings of a sum of votes."""
+UNSETTLED, LOST = -1, -2
+
+
+class Cells(NamedTuple):
+    """Arrays of shape (n_cells,), nearest first.
+
+    ``kind`` is what the samples vote for (a place in the sorted classes of the list) or, for real targets,
+    the sample's place in the list; ``size`` is the number of samples. ``first`` and ``end`` are the first
+    cell of the tied group and one past its last. ``before`` is the number of samples of the same
+    ``stratum`` in the cells before.
+    """
+
+    kind: Array
+    size: Array
+    first: Array
+    end: Array
+    stratum: Array
+    before: Array
+    distance: Array
+
+
+@jit
+def cells_by_class(order, distances, kinds, n_kinds, stratified):
+    """One cell for every class of a tied group; `kinds` (depth,) are the classes of the listed samples."""
+    depth = len(kinds)
+    kind, size, first, end, stratum, before = np.empty((6, depth), np.int64)
+    distance = np.empty(depth)
+    counts = np.zeros(n_kinds, np.int64)
+    passed = np.zeros(n_kinds, np.int64)
+    n = 0
+    start = 0
+    while start < depth:
+        for i in range(start, order.group_end[start]):
+            counts[kinds[i]] += 1
+        first_cell = n
+        for c in range(n_kinds):
+            if counts[c] > 0:
+                s = c if stratified else 0
+                kind[n], size[n], stratum[n], before[n] = c, counts[c], s, passed[s]
+                first[n], distance[n] = first_cell, distances[start]
+                passed[s] += counts[c]
+                counts[c] = 0
+                n += 1
+        for j in range(first_cell, n):
+            end[j] = n
+        start = order.group_end[start]
+    return Cells(kind[:n], size[:n], first[:n], end[:n], stratum[:n], before[:n], distance[:n])
+
+
+@jit
+def cells_of_samples(order, distances):
+    """One cell for every sample."""
+    depth = len(order.items)
+    places, ones, zeros = np.arange(depth), np.ones(depth, np.int64), np.zeros(depth, np.int64)
+    first, distance = np.arange(depth), distances.copy()
+    for i in range(1, depth):
+        if order.group_end[i - 1] > i:
+            first[i], distance[i] = first[i - 1], distance[i - 1]
+    return Cells(places, ones, first, order.group_end, zeros, places, distance)
+
+
+class Rule(NamedTuple):
+    """A weighted rule, as seen from one tested sample.
+
+    ``form``, ``scale``, ``ranks``: the weights; ``by_pair``: they depend on a sample's own distance alone,
+    and ``pair_weights`` (n_cells,) are those of the cells; ``far``: they change with the nearest sample of
+    the training set. ``n_votes`` is K. ``near_weights`` and ``near_distances`` (n_nearest,) are room.
+
+    For votes: ``scores``, ``factors`` and ``votes`` (n_listed,) are, for every class of the list, the score
+    if it wins, the factor of its votes, and room for them; ``own`` is the tested sample's class, or
+    negative if a loss makes a difference between the others. ``random`` shares a tied vote out.
+    ``following[c, j]`` is the next cell of class c at or after cell j, or the number of cells.
+    ``reach[j, r]`` are the votes of the r nearest samples of cell j's class, from cell j on; for weights of
+    the ranks ``reach[0, k]`` is the weight of all ranks after the first k. ``margin`` is 0 if all votes are
+    whole numbers.
+
+    For real targets, ``gaps`` (depth, n_outputs) are the differences from the tested sample's, and the
+    arrays of votes are empty.
+    """
+
+    form: int
+    scale: float
+    ranks: Array
+    by_pair: bool
+    pair_weights: Array
+    far: bool
+    n_votes: int
+    near_weights: Array
+    near_distances: Array
+    scores: Array
+    factors: Array
+    votes: Array
+    own: int
+    random: bool
+    following: Array
+    reach: Array
+    margin: float
+    gaps: Array
+
+
+@jit
+def new_rule(fields, constraints, cells, scores, factors, own, gaps):
+    """The `Rule` for these cells."""
+    form, k, n_cells = fields.form, fields.n_votes, len(cells.kind)
+    scale = read_as(WeightNumbers, constraints.numbers).scale
+    ranks = constraints.weights
+    by_pair = depends_on_pair(form, scale)
+    far = form == SOFTMAX and not cells.distance[n_cells - 1] - cells.distance[0] <= MAX_EXPONENT * scale
+    pair_weights = np.zeros(n_cells)
+    following = np.full((len(scores), n_cells + 1), n_cells)
+    reach = np.zeros((n_cells if by_pair else 1, k + 1))
+    if len(scores) > 0:
+        for j in range(n_cells - 1, -1, -1):
+            for c in range(len(scores)):
+                following[c, j] = following[c, j + 1]
+            following[cells.kind[j], j] = j
+    if by_pair:
+        base = base_of(form, cells.distance, n_cells)
+        for j in range(n_cells):
+            pair_weights[j] = pair_weight(form, cells.distance[j], base, scale)
+    elif form == RANKS:
+        for r in range(k - 1, -1, -1):
+            reach[0, r] = reach[0, r + 1] + ranks[r]
+    whole = not far and _whole(pair_weights) and _whole(ranks) and _whole(factors)
+    rule = Rule(
+        form, scale, ranks, by_pair, pair_weights, far, k,
+        np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
+        scores, factors, np.zeros(len(scores)), own, fields.random == 1, following, reach,
+        0.0 if whole else MARGIN, gaps,
+    )  # fmt: skip
+    if by_pair:
+        _fill_reach(cells, rule, ZERO)
+    return rule
+
+
+@jit
+def _whole(numbers):
+    n_whole = 0
+    for number in numbers:
+        n_whole += abs(number) < 1e9 and number == np.floor(number)
+    return n_whole == len(numbers)
+
+
+@jit
+def _fill_reach(cells, rule, start):
+    """Fill ``rule.reach`` from the cell `start` on."""
+    reach, n_cells = rule.reach, len(cells.kind)
+    if len(rule.scores) == 0:
+        return
+    for j in range(n_cells - 1, start - 1, -1):
+        c, count = cells.kind[j], cells.size[j]
+        one = rule.pair_weights[j] * rule.factors[c]
+        after = rule.following[c, j + 1]
+        for r in range(1, reach.shape[1]):
+            reach[j, r] = one * min(r, count)
+            if r > count and after < n_cells:
+                reach[j, r] += reach[after, r - count]
+
+
+@jit
+def _weigh_again(cells, rule, base):
+    """Make the weights of the cells from `base` on relative to this cell."""
+    for j in range(base, len(cells.kind)):
+        rule.pair_weights[j] = pair_weight(rule.form, cells.distance[j], cells.distance[base], rule.scale)
+    _fill_reach(cells, rule, base)
 
 
 class Walk(NamedTuple):
@@ -52,18 +219,137 @@ class Walk(NamedTuple):
 
 
 @jit
-def new_walk(n_cells):
-    """A walk that is at its first cell."""
-    walk = Walk(
-        np.zeros(n_cells + 1, np.int64),
-        np.zeros(n_cells + 1, np.int64),
-        np.empty(n_cells + 1),
-        np.empty(n_cells + 1, np.int64),
-        np.zeros(n_cells + 1, np.int64),
-        np.zeros(n_cells + 1, np.int64),
-    )
-    walk.probability[0] = 1.0
-    return walk
+def _outcome(cells, walk, e, rule):
+    """The outcome if the K nearest are ``used[i]`` samples of the cell ``path[i]``, for i < e.
+
+    There may be fewer than K if the others have no weight.
+    """
+    path, used = walk.path, walk.used
+    weights, distances = rule.near_weights, rule.near_distances
+    n = 0
+    for i in range(e):
+        for _ in range(used[i]):
+            weights[n] = rule.pair_weights[path[i]]
+            distances[n] = cells.distance[path[i]]
+            n += 1
+    if rule.by_pair:
+        settle(weights, n)
+    else:
+        if len(distances) > n:  # the next neighbor has the distance of the last group
+            distances[n] = cells.distance[path[e - 1]]
+        fill_weights(rule.form, distances, n, rule.scale, rule.ranks, weights)
+    if len(rule.scores) == 0:
+        return _squared_error(cells, walk, e, rule, n)
+    votes = rule.votes
+    for c in range(len(votes)):
+        votes[c] = 0.0
+    n = 0
+    for i in range(e):
+        c = cells.kind[path[i]]
+        for _ in range(used[i]):
+            votes[c] += weights[n] * rule.factors[c]
+            n += 1
+    return vote_outcome(votes, rule.scores, rule.random)
+
+
+@jit
+def _squared_error(cells, walk, e, rule, n):
+    """The squared error of the weighted mean of the `n` nearest samples on the path."""
+    weights = rule.near_weights
+    total = 0.0
+    for t in range(n):
+        total += weights[t]
+    error = 0.0
+    for o in range(rule.gaps.shape[1]):
+        shift = 0.0
+        t = 0
+        for i in range(e):
+            gap = rule.gaps[cells.kind[walk.path[i]], o]
+            for _ in range(walk.used[i]):
+                shift += weights[t] * gap
+                t += 1
+        error += (shift / total) * (shift / total)
+    return error
+
+
+@jit
+def vote_outcome(votes, scores, random):
+    """The score of the class with most votes; of the first of several, or their mean if `random`."""
+    most = votes[0]
+    for c in range(1, len(votes)):
+        most = max(most, votes[c])
+    total = 0.0
+    n_winners = 0
+    for c in range(len(votes)):
+        if votes[c] == most:
+            total += scores[c]
+            n_winners += 1
+            if not random:
+                break
+    return total / n_winners
+
+
+@jit
+def _settled(cells, walk, e, j, rule):
+    """The class that wins whichever the neighbors from cell j on are; LOST if it is not ``own``.
+
+    UNSETTLED if there is no such class. `e` cells are on the path. For weights of the pair alone and of
+    ranks, the votes that are left for a class are bounded by those of its nearest samples. For all others,
+    which fall with the distance, a class outvotes another one, whatever the weights are, if it is ahead of
+    it all along the path, and by more samples than are left.
+    """
+    kind, path, taken = cells.kind, walk.path, walk.taken
+    votes, factors, k = rule.votes, rule.factors, walk.chosen[j]
+    by_bound = rule.by_pair or rule.form == RANKS
+    for c in range(len(votes)):
+        votes[c] = 0.0
+    n = 0
+    for i in range(e):
+        c = kind[path[i]]
+        if not by_bound:
+            votes[c] += taken[path[i]]
+            continue
+        for _ in range(taken[path[i]]):
+            votes[c] += (rule.pair_weights[path[i]] if rule.by_pair else rule.ranks[n]) * factors[c]
+            n += 1
+    leader = 0
+    for c in range(1, len(votes)):
+        if votes[c] > votes[leader]:
+            leader = c
+    if by_bound and votes[leader] == 0:
+        return UNSETTLED
+    only_own = rule.own >= 0 and leader != rule.own
+    low = votes[leader] * (1 - rule.margin)
+    for c in range(len(votes)):
+        if c == leader or (only_own and c != rule.own):
+            continue
+        after = rule.following[c, j]
+        wins_ties = not rule.random and leader < c
+        if by_bound:
+            high = votes[c]
+            if after < len(kind):
+                high += (
+                    rule.reach[after, rule.n_votes - k] if rule.by_pair else rule.reach[0, k] * factors[c]
+                )
+            if low < high or (low == high and (not wins_ties or rule.margin > 0)):
+                return UNSETTLED
+            continue
+        if factors[leader] < factors[c]:
+            return UNSETTLED
+        needed = 0 if wins_ties else 1
+        ahead = 0
+        for i in range(e):
+            if kind[path[i]] == leader:
+                ahead += taken[path[i]]
+            elif kind[path[i]] == c:
+                ahead -= taken[path[i]]
+                if ahead < needed:
+                    return UNSETTLED
+        if after < len(kind):
+            ahead -= max(rule.n_votes - k, 0)
+        if ahead < needed:
+            return UNSETTLED
+    return LOST if only_own else leader
 
 
 @jit
@@ -79,26 +365,12 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     training set: they change whenever the path starts at another cell.
     """
     n_cells = len(cells.kind)
-    walk = new_walk(n_cells)
-    taken, chosen, probability, path, on_path = (
-        walk.taken, walk.chosen, walk.probability, walk.path, walk.on_path,
-    )  # fmt: skip
-    kind, first, stratum = cells.kind, cells.first, cells.stratum
-    used, distance = walk.used, cells.distance
-    form, scale, ranks, by_pair, pair_weights, n_votes = (
-        rule.form, rule.scale, rule.ranks, rule.by_pair, rule.pair_weights, rule.n_votes,
-    )  # fmt: skip
-    near_weights, near_distances, values, target = (
-        rule.near_weights, rule.near_distances, rule.values, rule.target,
-    )  # fmt: skip
-    scores, factors, votes, own, random = rule.scores, rule.factors, rule.votes, rule.own, rule.random
-    following, reach, margin = rule.following, rule.reach, rule.margin
-    by_bound = by_pair or form == RANKS
-    for_votes = len(scores) > 0
+    taken, chosen, path, on_path, used = np.zeros((5, n_cells + 1), np.int64)
+    probability = np.ones(n_cells + 1)
+    walk = Walk(taken, chosen, probability, path, on_path, used)
+    first, stratum, pair_weights = cells.first, cells.stratum, rule.pair_weights
+    for_votes = len(rule.scores) > 0
     base = 0  # the cell that has the weight 1
-    far = form == SOFTMAX and not cells.distance[n_cells - 1] - cells.distance[0] <= MAX_EXPONENT * scale
-    if far:
-        margin = MARGIN
     least = np.zeros(n_cells, np.int64)
     drawn = np.zeros(len(n_train), np.int64)
     start_of_law = np.zeros(n_cells + 1, np.int64)
@@ -126,7 +398,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
             cut = False
             if leaf:
                 group = first[path[e - 1]]
-                wanted = n_votes - chosen[group]
+                wanted = rule.n_votes - chosen[group]
                 cut = e > on_path[group] + 1 and chosen[j] - chosen[group] > wanted
             elif ended:
                 pass
@@ -134,32 +406,13 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                 slack -= share
                 ended = True
             elif e > 0 and share < 1.0:  # a walk that has not branched yet costs little
-                leaf = by_pair and _others_have_no_weight(pair_weights, path[0], j)
+                leaf = rule.by_pair and _others_have_no_weight(pair_weights, path[0], j)
                 if not leaf and for_votes and pair_weights[path[0]] < np.inf:
                     steps += chosen[j]
-                    if by_bound:
-                        winner = settled_votes(
-                            kind, path, taken, e, j, chosen[j], by_pair, pair_weights, ranks, factors,
-                            votes, following, reach, n_votes, own, random, margin,
-                        )  # fmt: skip
-                    else:
-                        winner = settled_order(
-                            kind,
-                            path,
-                            taken,
-                            e,
-                            j,
-                            chosen[j],
-                            factors,
-                            votes,
-                            following,
-                            n_votes,
-                            own,
-                            random,
-                        )
+                    winner = _settled(cells, walk, e, j, rule)
                     ended = winner != UNSETTLED
                     if winner >= 0:
-                        outcome = scores[winner]
+                        outcome = rule.scores[winner]
             if cut:
                 outcome, more = _mean_outcome(cells, walk, j, rule, max_steps - steps)
                 steps += more
@@ -171,14 +424,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                     used[i] = taken[path[i]]
                 if chosen[j] >= n_nearest and e == on_path[group] + 1:
                     used[e - 1] = wanted
-                n = fill_near(
-                    distance, path, used, e, by_pair, pair_weights, form, scale, ranks, near_weights,
-                    near_distances,
-                )  # fmt: skip
-                if for_votes:
-                    outcome = score_near(kind, path, used, e, near_weights, factors, votes, scores, random)
-                else:
-                    outcome = squared_error(kind, path, used, e, n, near_weights, values, target)
+                outcome = _outcome(cells, walk, e, rule)
             ended = ended or leaf
             if ended:
                 done += share
@@ -208,22 +454,13 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
         if taken[j] > 0:
             path[on_path[j]] = j
             on_path[j + 1] += 1
-            if far and on_path[j] == 0 and j > base:
+            if rule.far and on_path[j] == 0 and j > base:
                 base = j
                 steps += n_cells - j
                 _weigh_again(cells, rule, base)
         chosen[j + 1] = chosen[j] + taken[j]
         probability[j + 1] = probability[j] * laws[start_of_law[j] + taken[j]]
         j += 1
-
-
-@jit
-def _weigh_again(cells, rule, base):
-    """Make the weights of the cells from `base` on relative to this cell."""
-    for j in range(base, len(cells.kind)):
-        rule.pair_weights[j] = pair_weight(rule.form, cells.distance[j], cells.distance[base], rule.scale)
-    if len(rule.scores) > 0:
-        fill_reach(cells, rule.following, rule.pair_weights, rule.factors, base, rule.reach)
 
 
 @jit
@@ -294,7 +531,7 @@ def _mean_outcome(cells, walk, j, rule, max_steps):
             continue
         ways = weight[i - q] * _choose(size, walk.used[i])
         if i == e - 1:
-            total += ways * outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule)
+            total += ways * _outcome(cells, walk, e, rule)
             i -= 1
             fresh = False
             continue

@@ -3,74 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, jit, read_as
+from knnccv._validation import check_choice
+from knnccv.kernel import FALSE, TRUE, Task, jit, read_as, read_rest
 
-from ._cells import cells_by_class, classes_of
-from ._loss import check_loss, largest_loss, loss_table, score_of
-from ._outcomes import MARGIN, Rule, next_cells, reach_of, reach_of_ranks, vote_outcome
-from ._weight_functions import FUNCTION, RANKS, base_of, depends_on_pair, fill_weights, pair_weight
-from ._weight_parameters import (
+from ._loss import check_loss, largest_loss, score_of
+from ._weighted_tree import cells_by_class, new_rule, tree_score, vote_outcome
+from ._weights import (
     MAX_STEPS,
+    RANKS,
     TEMPERATURE,
     WeightedVariant,
+    WeightFields,
+    WeightNumbers,
+    are_unknown,
     check_weights,
     class_factors,
-    is_signed,
-    rank_weights,
-    scale_of,
-    settled_form,
+    fill_weights,
 )
-from ._weighted_tree import tree_score
-
-
-class WeightedFields(NamedTuple):
-    """The integers that the functions read."""
-
-    form: int
-    n_votes: int
-    random: int
-    max_steps: int
-    signed: int  # 1 where distances may be below 0
 
 
 @jit
 def weighted_fixed(order, distances, labels, target, constraints):
     """The share of the training sets of one size that classify the sample correctly, or the mean loss."""
-    return _score(order, distances, labels, target, constraints, False)
+    return _score(order, distances, labels, target, constraints, FALSE)
 
 
 @jit
 def weighted_stratified(order, distances, labels, target, constraints):
     """The same for a fixed size per class."""
-    return _score(order, distances, labels, target, constraints, True)
+    return _score(order, distances, labels, target, constraints, TRUE)
 
 
 @jit
 def _score(order, distances, labels, target, constraints, stratified):
-    fields = read_as(WeightedFields, constraints.integers)
-    form, k = fields.form, fields.n_votes
-    own_class = labels.classes[target]
+    fields = read_as(WeightFields, constraints.integers)
+    own_class, losses = labels.classes[target], constraints.table
     if len(order.items) == 0:
         return 0.0
-    classes, places = classes_of(order.items, labels, constraints.n_classes)
-    own = places[own_class]
-    if own < 0 and len(constraints.table) == 0:
-        return 0.0
-    if len(classes) == 1:
-        return score_of(constraints.table, own_class, classes[0], 1.0)
-    scale = constraints.numbers[0]
-    if form == FUNCTION or (distances[0] < 0 and fields.signed == 0):
-        return np.nan
+    kinds, classes, own = _classes_of(order.items, labels, own_class, constraints.n_classes)
     n_listed = len(classes)
-    cells = cells_by_class(order, distances, labels, places, n_listed, stratified)
-    n_cells = len(cells.kind)
+    if own < 0 and len(losses) == 0:
+        return 0.0
+    if n_listed == 1:
+        return score_of(losses, own_class, classes[0], 1.0)
+    if are_unknown(fields, distances):
+        return np.nan
     available = np.empty(n_listed if stratified else 1, np.int64)
     n_train = np.empty(len(available), np.int64)
     for s in range(len(available)):
@@ -80,65 +62,51 @@ def _score(order, distances, labels, target, constraints, stratified):
             available[s] -= constraints.held_out
         if available[s] < n_train[s]:  # a sample that is never tested
             return 0.0
-    n_ranks = len(constraints.weights) - constraints.n_classes
-    ranks = constraints.weights[:n_ranks]
-    factors = np.empty(n_listed)
+    cells = cells_by_class(order, distances, kinds, n_listed, stratified)
+    if fields.form == RANKS and (cells.end > cells.first + 1).any():  # the order of several classes matters
+        return np.nan
+    scores, factors = np.empty((2, n_listed))
     for c in range(n_listed):
-        factors[c] = constraints.weights[n_ranks + classes[c]]
-    by_pair = depends_on_pair(form, scale)
-    following = next_cells(cells, n_listed)
-    pair_weights = np.zeros(n_cells)
-    if by_pair:
-        base = base_of(form, cells.distance, n_cells)
-        for j in range(n_cells):
-            pair_weights[j] = pair_weight(form, cells.distance[j], base, scale)
-        reach = reach_of(cells, following, pair_weights, factors, k)
-    elif form == RANKS:
-        if _order_matters(cells):
-            return np.nan
-        reach = reach_of_ranks(ranks, k)
-    else:
-        reach = np.zeros((0, 0))
-    scores = np.empty(n_listed)
-    for c in range(n_listed):
-        scores[c] = score_of(constraints.table, own_class, classes[c], 1.0)
-    rule = Rule(
-        form, scale, ranks, by_pair, pair_weights, k,
-        np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
-        scores, factors, np.zeros(n_listed), own if len(constraints.table) == 0 else -1,
-        fields.random == 1, following, reach,
-        0.0 if _whole(pair_weights) and _whole(ranks) and _whole(factors) else MARGIN,
-        labels.values, target,
-    )  # fmt: skip
+        scores[c] = score_of(losses, own_class, classes[c], 1.0)
+        factors[c] = read_rest(WeightNumbers, constraints.numbers)[classes[c]]
+    rule = new_rule(
+        fields, constraints, cells, scores, factors, own if len(losses) == 0 else -1, np.empty((0, 0))
+    )
     return tree_score(cells, available, n_train, rule, constraints.n_nearest, fields.max_steps)
 
 
 @jit
-def _whole(numbers):
-    n_whole = 0
-    for number in numbers:
-        n_whole += abs(number) < 1e9 and number == np.floor(number)
-    return n_whole == len(numbers)
-
-
-@jit
-def _order_matters(cells):
-    """Return True if a tied group has several classes."""
-    return (cells.end > cells.first + 1).any()
+def _classes_of(items, labels, own_class, n_classes):
+    """The places of the samples' classes among those of the list; these, ascending; the own one or -1."""
+    places = np.full(n_classes, -1)
+    for item in items:
+        places[labels.classes[item]] = 0
+    found = np.empty(n_classes, np.int64)
+    n_found = 0
+    for c in range(n_classes):
+        if places[c] == 0:
+            places[c] = n_found
+            found[n_found] = c
+            n_found += 1
+    kinds = np.empty(len(items), np.int64)
+    for i in range(len(items)):
+        kinds[i] = places[labels.classes[items[i]]]
+    return kinds, found[:n_found], places[own_class]
 
 
 @jit
 def weighted_decide(items, distances, labels, target, constraints):
     """The score of one training set, from its nearest samples."""
-    fields = read_as(WeightedFields, constraints.integers)
+    fields = read_as(WeightFields, constraints.integers)
+    scale = read_as(WeightNumbers, constraints.numbers).scale
+    factors = read_rest(WeightNumbers, constraints.numbers)
     n = min(fields.n_votes, len(items))
-    n_ranks = len(constraints.weights) - constraints.n_classes
     weights = np.empty(n)
-    fill_weights(fields.form, distances, n, constraints.numbers[0], constraints.weights[:n_ranks], weights)
+    fill_weights(fields.form, distances, n, scale, constraints.weights, weights)
     votes = np.zeros(constraints.n_classes)
     for t in range(n):
         c = labels.classes[items[t]]
-        votes[c] += weights[t] * constraints.weights[n_ranks + c]
+        votes[c] += weights[t] * factors[c]
     scores = np.empty(constraints.n_classes)
     for c in range(constraints.n_classes):
         scores[c] = score_of(constraints.table, labels.classes[target], c, 1.0)
@@ -195,8 +163,6 @@ class Weighted(WeightedVariant):
         "vote_ties": "smallest",
         "max_steps": MAX_STEPS,
     }
-    tie_rules = ("index", "random")
-    fields = WeightedFields
     fixed_by_distance = weighted_fixed
     stratified_by_distance = weighted_stratified
     decide = weighted_decide
@@ -210,7 +176,6 @@ class Weighted(WeightedVariant):
         check_weights(task, parameters)
         check_loss(parameters["loss"], task.n_classes)
         check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
-        check_integer("max_steps", parameters["max_steps"], 1)
 
     def measure(self, **parameters: Any) -> str:
         """Accuracy, or the expected loss."""
@@ -219,24 +184,3 @@ class Weighted(WeightedVariant):
     def largest_score(self, **parameters: Any) -> float:
         """The largest absolute loss."""
         return largest_loss(parameters["loss"])
-
-    def tables(self, task: Task, **parameters: Any) -> Tables:
-        """The scale, the weights of the ranks, the factors of the classes, and the losses."""
-        if task.number is Fraction:
-            msg = "variant 'weighted' has no exact rational mode; leave exact=True out"
-            raise ValueError(msg)
-        form = settled_form(parameters)
-        ranks = rank_weights(parameters) if form == RANKS else np.empty(0)
-        factors = parameters["class_weight"] or np.ones(task.n_classes)
-        return Tables(
-            WeightedFields(
-                form,
-                int(parameters["n_neighbors"]),
-                int(parameters["vote_ties"] == "random"),
-                int(parameters["max_steps"]),
-                int(is_signed(parameters)),
-            ),
-            (scale_of(parameters),),
-            np.concatenate([ranks, factors]),
-            loss_table(parameters["loss"], float),
-        )

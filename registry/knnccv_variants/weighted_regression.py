@@ -3,142 +3,171 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv._validation import check_bool, check_integer
-from knnccv.kernel import Tables, Task, jit, read_as
+from knnccv._validation import check_bool
+from knnccv.kernel import Task, jit, read_as
 
-from ._cells import cells_of_samples
-from ._outcomes import Rule
-from ._weight_functions import (
-    FUNCTION,
+from ._weighted_tree import cells_of_samples, new_rule, tree_score
+from ._weights import (
     GAUSSIAN,
+    MAX_STEPS,
     RANKS,
     SOFTMAX,
+    TEMPERATURE,
     UNIFORM,
-    base_of,
-    depends_on_pair,
+    WeightedVariant,
+    WeightFields,
+    WeightNumbers,
+    are_unknown,
+    check_weights,
     fill_weights,
-    kernel_value,
+    form_of,
     pair_weight,
 )
-from ._weight_parameters import (
-    MAX_STEPS,
-    TEMPERATURE,
-    WeightedVariant,
-    check_weights,
-    form_of,
-    is_signed,
-    rank_weights,
-    scale_of,
-    settled_form,
-)
-from ._weighted_chain import chain_error
-from ._weighted_tree import tree_score
 
 LEAST_TEMPERATURE = 0.01
-
-
-class WeightedRegressionFields(NamedTuple):
-    """The integers that the functions read."""
-
-    form: int
-    n_votes: int
-    normalize: int
-    max_steps: int
-    signed: int  # 1 where distances may be below 0
+P, IN_GROUP, SQUARED_IN_GROUP, SQUARES_IN_GROUP = range(4)
 
 
 @jit
 def weighted_regression_fixed(order, distances, labels, target, constraints):
     """The mean squared error over the training sets of one size."""
-    fields = read_as(WeightedRegressionFields, constraints.integers)
-    form, k = fields.form, fields.n_votes
-    scale = constraints.numbers[0]
+    fields = read_as(WeightFields, constraints.integers)
     depth = len(order.items)
     if depth == 0:
         return 0.0
-    if form == FUNCTION or (distances[0] < 0 and fields.signed == 0):
+    if are_unknown(fields, distances):
         return np.nan
-    values = labels.values
-    if form in (RANKS, UNIFORM) or k == 1 or fields.normalize == 0:
-        return _chain(order, distances, values, target, constraints, form, k, scale, fields.normalize)
+    gaps = np.empty((depth, labels.values.shape[1]))
+    for i in range(depth):
+        for o in range(gaps.shape[1]):
+            gaps[i, o] = labels.values[order.items[i], o] - labels.values[target, o]
+    if fields.form in (RANKS, UNIFORM) or fields.n_votes == 1 or fields.normalize == 0:
+        return _chain(order, distances, labels, target, constraints, gaps)
     cells = cells_of_samples(order, distances)
-    by_pair = depends_on_pair(form, scale)
-    pair_weights = np.zeros(depth)
-    if by_pair:
-        base = base_of(form, distances, depth)
-        for j in range(depth):
-            pair_weights[j] = pair_weight(form, distances[j], base, scale)
-    none, no_table = np.empty(0), np.empty((0, 0))
-    rule = Rule(
-        form, scale, none, by_pair, pair_weights, k,
-        np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
-        none, none, none, -1, False, np.empty((0, 0), np.int64), no_table, 0.0, values, target,
-    )  # fmt: skip
     available = np.full(1, constraints.counts[0] - constraints.held_out)
+    none = np.empty(0)
+    rule = new_rule(fields, constraints, cells, none, none, -1, gaps)
     return tree_score(cells, available, constraints.n_train, rule, constraints.n_nearest, fields.max_steps)
 
 
 @jit
-def _chain(order, distances, values, target, constraints, form, k, scale, normalize):
+def _chain(order, distances, labels, target, constraints, gaps):
     """`chain_error` of weights of the ranks, or of weights of the pair that are not normalized."""
-    n_outputs = values.shape[1]
-    terms = np.empty((len(order.items), n_outputs))
+    fields = read_as(WeightFields, constraints.integers)
+    scale = read_as(WeightNumbers, constraints.numbers).scale
+    n_outputs = gaps.shape[1]
     start = np.zeros(n_outputs)
-    weights = np.full(k, 1 / k)
-    if form == RANKS:
+    weights = np.full(fields.n_votes, 1 / fields.n_votes)
+    if fields.form == RANKS:
         total = constraints.weights.sum()
-        for r in range(k):
+        for r in range(len(weights)):
             weights[r] = constraints.weights[r] / total
-    for i in range(len(order.items)):
+    if fields.normalize == 0:
         for o in range(n_outputs):
-            if normalize == 1:
-                terms[i, o] = values[order.items[i], o] - values[target, o]
-            else:
-                terms[i, o] = values[order.items[i], o] * raw_weight(form, distances[i], scale)
-    if normalize == 0:
-        for o in range(n_outputs):
-            start[o] = -values[target, o]
-    return chain_error(terms, order.group_end, weights, start, constraints)
+            start[o] = -labels.values[target, o]
+            for i in range(len(gaps)):
+                weight = pair_weight(fields.form, distances[i], 1.0, scale)
+                gaps[i, o] = labels.values[order.items[i], o] * weight
+    return chain_error(gaps, order.group_end, weights, start, constraints)
 
 
 @jit
-def raw_weight(form, distance, scale):
-    """The weight of a pair that is not divided by the sum of the weights."""
-    if form == UNIFORM:
-        return 1.0
-    if form == SOFTMAX:
-        return math.exp((1 - distance) / scale)
-    return kernel_value(form, distance / scale)
+def chain_error(values, group_end, rank_weights, start, constraints):
+    """E|start + S|^2 over all training sets of one size; O(depth * K * outputs).
+
+    S = sum over ranks r of w_r v_(r), where v is known for every sample: with weights of the ranks the
+    targets, with weights of the pair the weighted targets. ``values`` (depth, n_outputs) are the terms v of
+    the listed samples, ``start`` (n_outputs,) is the constant. The moments of S follow a chain along the
+    list, whose state k is the number of samples in the training set so far. For every state the walk keeps
+    P(k), E[S; k] and E[S^2; k], of the part S before a tied group. Within a group it keeps the moments of
+    the weights that its samples get: which of them they are is a matter of chance, so that the mean, the
+    mean square and the mean product of two of the v are enough.
+    """
+    depth, n_outputs = values.shape
+    k_all = len(rank_weights)
+    left, need = constraints.counts[0] - constraints.held_out, constraints.n_train[0]
+    law = np.zeros((k_all + 1, 4))
+    sums = np.zeros((k_all + 1, n_outputs))
+    mixed = np.zeros((k_all + 1, n_outputs))  # E[S * weights of the group; k]
+    squares = np.zeros(k_all + 1)
+    law[0, P] = 1.0
+    for o in range(n_outputs):
+        sums[0, o] = start[o]
+        squares[0] += start[o] * start[o]
+    first = 0
+    while first < depth and law[k_all, P] < 1:
+        end = group_end[first]
+        size = end - first
+        law[:, IN_GROUP:] = 0.0
+        mixed[:] = 0.0
+        for i in range(first, end):
+            for k in range(min(i, k_all - 1), -1, -1):
+                share = max(need - k, 0) / (left - i)
+                stay = max(left - i - need + k, 0) / (left - i)
+                _pass_on(law, sums, mixed, squares, k, share, stay, rank_weights[k])
+        for o in range(n_outputs):
+            single = square = 0.0
+            for i in range(first, end):
+                single += values[i, o]
+                square += values[i, o] * values[i, o]
+            product = (single * single - square) / (size * (size - 1)) if size > 1 else 0.0
+            single, square = single / size, square / size
+            for k in range(k_all + 1):
+                squares[k] += 2 * mixed[k, o] * single + law[k, SQUARES_IN_GROUP] * square
+                if size > 1:
+                    pairs = law[k, SQUARED_IN_GROUP] - law[k, SQUARES_IN_GROUP]
+                    squares[k] += pairs * product
+                sums[k, o] += law[k, IN_GROUP] * single
+        first = end
+    return max(squares[k_all], 0.0)
+
+
+@jit
+def _pass_on(law, sums, mixed, squares, k, share, stay, weight):
+    """Move the share of state k that takes one more sample, at this weight, to the state k + 1."""
+    p, one = law[k, P] * share, law[k, IN_GROUP] * share
+    law[k + 1, P] += p
+    law[k + 1, IN_GROUP] += one + weight * p
+    law[k + 1, SQUARED_IN_GROUP] += law[k, SQUARED_IN_GROUP] * share + weight * (2 * one + weight * p)
+    law[k + 1, SQUARES_IN_GROUP] += law[k, SQUARES_IN_GROUP] * share + weight * weight * p
+    for o in range(sums.shape[1]):
+        moved = sums[k, o] * share
+        sums[k + 1, o] += moved
+        mixed[k + 1, o] += mixed[k, o] * share + weight * moved
+        sums[k, o] *= stay
+        mixed[k, o] *= stay
+    squares[k + 1] += squares[k] * share
+    squares[k] *= stay
+    for moment in range(4):
+        law[k, moment] *= stay
 
 
 @jit
 def weighted_regression_decide(items, distances, labels, target, constraints):
     """The squared error of one training set, summed over the outputs."""
-    fields = read_as(WeightedRegressionFields, constraints.integers)
-    scale = constraints.numbers[0]
+    fields = read_as(WeightFields, constraints.integers)
+    scale = read_as(WeightNumbers, constraints.numbers).scale
     n = min(fields.n_votes, len(items))
     weights = np.empty(n)
     if fields.normalize == 1:
         fill_weights(fields.form, distances, n, scale, constraints.weights, weights)
+        total = weights.sum()
     else:
         for t in range(n):
-            weights[t] = raw_weight(fields.form, distances[t], scale)
+            weights[t] = pair_weight(fields.form, distances[t], 1.0, scale)
+        total = float(n)
     error = 0.0
     for o in range(labels.values.shape[1]):
         own = labels.values[target, o]
-        shift = -own if fields.normalize == 0 else 0.0
-        if fields.normalize == 1:
-            for t in range(n):
-                shift += weights[t] * (labels.values[items[t], o] - own) / weights.sum()
-        else:
-            for t in range(n):
-                shift += weights[t] * labels.values[items[t], o] / n
+        origin = own if fields.normalize == 1 else 0.0
+        shift = origin - own
+        for t in range(n):
+            shift += weights[t] * (labels.values[items[t], o] - origin) / total
         error += shift * shift
     return error
 
@@ -178,15 +207,12 @@ class WeightedRegression(WeightedVariant):
         "normalize": True,
         "max_steps": MAX_STEPS,
     }
-    tie_rules = ("index", "random")
-    fields = WeightedRegressionFields
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
         check_weights(task, parameters)
-        check_integer("max_steps", parameters["max_steps"], 1)
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])
@@ -222,21 +248,3 @@ class WeightedRegression(WeightedVariant):
             largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
             spread = (1 + largest) * np.abs(values).max(axis=0)
         return float((spread * spread).sum())
-
-    def tables(self, task: Task, **parameters: Any) -> Tables:
-        """The scale, and the weights of the ranks."""
-        if task.number is Fraction:
-            msg = "variant 'weighted_regression' has no exact rational mode; leave exact=True out"
-            raise ValueError(msg)
-        form = settled_form(parameters)
-        return Tables(
-            WeightedRegressionFields(
-                form,
-                int(parameters["n_neighbors"]),
-                int(parameters["normalize"]),
-                int(parameters["max_steps"]),
-                int(is_signed(parameters)),
-            ),
-            (scale_of(parameters),),
-            rank_weights(parameters) if form == RANKS else (),
-        )
