@@ -71,18 +71,18 @@ class Draw:
 
     def __init__(self, problem: Problem, gallery: Gallery, scores: tuple[Score, ...]) -> None:
         self.problem, self.gallery, self.scores = problem, gallery, scores
-        self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.always)
+        self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.asked.always)
         self.open = np.zeros(problem.near.n_queries, np.bool_)
         self._highest: list[tuple[Array, Found]] = []
         refuse_always(problem.codes, problem.identities, pool, gallery)
         self.draws = full_draws(pool)
-        random = gallery.random or problem.ties == "random"  # otherwise there is one ranking
+        random = gallery.random or problem.asked.ties == "random"  # otherwise there is one ranking
         integrals = random and any(score.integral for score in scores)
-        self.score_plan = ScorePlan(scores, pool, problem.max_rank, problem.rank == "identity")
+        self.score_plan = ScorePlan(scores, pool, problem.asked.max_rank, problem.asked.rank == "identity")
         self.columns = self.score_plan.columns
         degree = most_drawn(self.draws, pool, gallery.n_others) + self.score_plan.most_added
-        self.rule = rule(_rounded_up(degree), problem.tol) if integrals else NO_RULE
-        self.plan = self.score_plan.plan(self.rule, problem.ties == "random", integrals)
+        self.rule = rule(_rounded_up(degree), problem.asked.tol) if integrals else NO_RULE
+        self.plan = self.score_plan.plan(self.rule, problem.asked.ties == "random", integrals)
         largest = int(pool.sizes.max())
         self._ratios = Ratios(self.plan.nodes, gallery.n_drawn if integrals else 0, largest)
         needed = np.zeros(largest + 1, np.bool_)

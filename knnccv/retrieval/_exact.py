@@ -55,7 +55,7 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
         msg = f"exact=True needs the distances of all gallery items; {problem.near!r} has the nearest only"
         raise ValueError(msg)
     found: dict[str, list[Any]] = {score.name: [] for score in scores}
-    near = problem.near
+    near, ties = problem.near, problem.asked.ties
     steps = 0.0
     expect(near.n_queries)
     for start, stop in draw.blocks(near.rows_at_once):
@@ -65,7 +65,7 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
         for row, out, code, n_others in counted(rows, stop - start):
             joint = None
             if code >= 0 and not out[pool.identity[pool.stratum] == code].all():
-                query = _Query(row, out, int(code), pool, problem.ties, gallery.n_others, int(n_others))
+                query = _Query(row, out, int(code), pool, ties, gallery.n_others, int(n_others))
                 steps += query.steps()
                 if steps > MOST_STEPS:
                     msg = (
@@ -74,7 +74,7 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
                         "queries or a smaller gallery, or the floats, whose error_bound is certified"
                     )
                     raise ValueError(msg)
-                joint = query.joint(problem.rank)
+                joint = query.joint(problem.asked.rank)
             for score in scores:
                 found[score.name].append(None if joint is None else _value(score, joint, problem))
     return found
@@ -86,7 +86,7 @@ def add_exact(result: dict[str, RetrievalScore], draw: Draw) -> dict[str, Retrie
     return {
         name: replace(
             score,
-            exact=_mean(problem.codes, problem.average, found[name]),
+            exact=_mean(problem.codes, problem.asked.average, found[name]),
             per_item_exact=tuple(found[name]),
         )
         for name, score in result.items()
@@ -265,7 +265,7 @@ def _value(score: Score, joint: _Joint, problem: Problem) -> Any:
     """A score from the joint law."""
     if score.curve:
         shares = joint.firsts if score.curve == "first" else joint.every
-        return tuple(accumulate(shares.get(r, Fraction(0)) for r in range(problem.max_rank)))
+        return tuple(accumulate(shares.get(r, Fraction(0)) for r in range(problem.asked.max_rank)))
     values = [_value_of(form, joint) for form in score.forms]
     return sum(values, Fraction(0)) / len(values)
 

@@ -15,7 +15,7 @@ from ._draw import Draw
 from ._exact import add_exact
 from ._jackknife import check_groups, groups_of, scores_without
 from ._pool import draws_of
-from ._problem import check_problem, weights_of
+from ._problem import Asked, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore
 from ._scores import check_bracketed, errors_of, values_of
 
@@ -148,11 +148,9 @@ def expected_retrieval(
     >>> float(r.cmc[0]), round(float(r["ap"]), 12)
     (0.75, 0.875)
     """
-    problem = check_problem(
-        near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
-        rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=tol, always=always, average=average,
-        n_jobs=n_jobs, progress=progress,
-    )  # fmt: skip
+    asked = Asked(exclude, scores, rank, ap, max_rank, ties, tol, always, average)
+    cameras = query_cams, gallery_cams
+    problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
     check_bool("exact", exact)
     if hajek is not False:
         raise ValueError(NO_HAJEK)
@@ -162,14 +160,14 @@ def expected_retrieval(
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
     return Retrieval(
-        scores={score.name: found[score.name] for score in problem.scores},
+        scores={score.name: found[score.name] for score in problem.asked.scores},
         valid=shown.valid,
         query_ids=problem.query_ids,
         protocol=problem.protocol,
         gallery=problem.drawn,
         mask=problem.mask,
-        rank=problem.rank,
-        ap=problem.ap,
+        rank=problem.asked.rank,
+        ap=problem.asked.ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
         tied=shown.tied,
@@ -208,7 +206,7 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
         raise ValueError(msg)
     if problem.near.given:
         _refuse_similarities(found, valid)
-    weights = weights_of(problem.codes, valid, problem.average)
+    weights = weights_of(problem.codes, valid, problem.asked.average)
     ceiling = draw.ceiling(found)
     result, tied = {}, int((found.ties > 0).sum())
     for score in scores:

@@ -199,7 +199,7 @@ def scores_without(
     of[np.searchsorted(problem.identities, groups.identities)] = groups.groups
     of_items = of[pool.identity[pool.stratum]]
     of_queries = np.where(problem.codes >= 0, of[problem.codes], -1)
-    widths = [problem.max_rank if score.curve else 1 for score in scores]
+    widths = [problem.asked.max_rank if score.curve else 1 for score in scores]
     starts = np.concatenate([[0], np.cumsum(widths)])
     blocks = draw.blocks(ROWS)
     sums = np.zeros((len(blocks), n_groups, int(starts[-1])))

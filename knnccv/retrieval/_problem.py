@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,20 @@ from ._identities import as_names, check_alike, codes_in
 from ._masks import Block, Mask, as_masks, excludes_self
 from ._pool import always_drawn
 from ._scores import MOST_RANKS, Score, parse
+
+
+class Asked(NamedTuple):
+    """Arguments of `expected_retrieval`; those of a `Problem` are checked, and none is missing."""
+
+    exclude: Any
+    scores: Any
+    rank: Any
+    ap: Any
+    max_rank: int
+    ties: str
+    tol: float
+    always: Any
+    average: str
 
 
 @dataclass(frozen=True)
@@ -32,14 +46,9 @@ class Problem:
     codes : int64 ndarray of shape (n_queries,)
         Positions of the queries' identities among them, or -1.
     masks : list of Block
-    scores : tuple of Score
     parts : list of (Gallery, tuple of Score)
         Scores of the drawn gallery; a protocol may take others from the whole one.
-    rank, ap, ties, average : str
-    max_rank : int
-    tol : float
-    always : object
-        The argument.
+    asked : Asked
     protocol, drawn, mask : str
         What is evaluated, in words.
     """
@@ -50,15 +59,8 @@ class Problem:
     identities: Array
     codes: Array
     masks: list[Block]
-    scores: tuple[Score, ...]
     parts: list[tuple[Gallery, tuple[Score, ...]]]
-    rank: str
-    ap: str
-    ties: str
-    average: str
-    max_rank: int
-    tol: float
-    always: Any
+    asked: Asked
     protocol: str
     drawn: str
     mask: str
@@ -69,56 +71,47 @@ def check_problem(
     query_ids: Any,
     gallery_ids: Any,
     gallery: Any,
-    query_cams: Any,
-    gallery_cams: Any,
-    *,
-    exclude: Any,
-    scores: Any,
-    rank: str | None,
-    ap: str | None,
-    max_rank: int,
-    ties: str,
-    tol: float,
-    always: Any,
-    average: str,
+    cameras: tuple[Any, Any],
+    asked: Asked,
     n_jobs: int | None,
-    progress: bool = False,
+    progress: bool,
 ) -> Problem:
     """Check the arguments of `expected_retrieval`; errors as described there."""
     near = _as_between(near)
     queries = as_names("query_ids", query_ids, near.n_queries, "query")
     items = as_names("gallery_ids", gallery_ids, near.n_gallery, "gallery item")
     check_alike("query_ids", queries, "gallery_ids", items)
-    check_tol(tol)
-    check_choice("ties", ties, ("index", "random"))
-    check_choice("average", average, ("query", "identity"))
+    check_tol(asked.tol)
+    check_choice("ties", asked.ties, ("index", "random"))
+    check_choice("average", asked.average, ("query", "identity"))
     check_pool(n_jobs, None, progress)
-    max_rank = check_integer("max_rank", max_rank, 1, MOST_RANKS)
-    masks: list[Mask] = as_masks(exclude)
+    max_rank = check_integer("max_rank", asked.max_rank, 1, MOST_RANKS)
+    masks: list[Mask] = as_masks(asked.exclude)
+    rank, ap = asked.rank, asked.ap
     name, drawn = "no named protocol", ""
     whole: tuple[str, ...] = ()
     if isinstance(gallery, Protocol):
         protocol = gallery
-        first, second = _cameras(protocol, query_cams, gallery_cams, near)
+        first, second = _cameras(protocol, *cameras, near)
         rank, ap = _settled("rank", rank, protocol.rank), _settled("ap", ap, protocol.ap)
         masks = [*protocol.exclude(first, second), *masks]
         gallery = protocol.gallery(items, second)
         name, whole, drawn = protocol.name, protocol.whole, protocol.drawn
     else:
-        gallery = _as_gallery(gallery, query_cams, gallery_cams)
+        gallery = _as_gallery(gallery, *cameras)
         drawn = gallery.words()
     rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
     check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
-    wanted = parse(scores, ap)
-    near = _without_self(near, exclude)
+    wanted = parse(asked.scores, ap)
+    near = _without_self(near, asked.exclude)
     parts = [
         (gallery, tuple(score for score in wanted if score.name not in whole)),
         (Gallery("all"), tuple(score for score in wanted if score.name in whole)),
     ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)
-    kept = int(always_drawn(always, items).sum())
+    kept = int(always_drawn(asked.always, items).sum())
     if kept and (gallery.n_drawn or gallery.n_identities is not None):
         drawn += f"; {kept} item{'s' * (kept > 1)} in every gallery"
     return Problem(
@@ -128,15 +121,8 @@ def check_problem(
         identities=identities,
         codes=codes_in(queries, identities),
         masks=[mask.bind(queries, items) for mask in masks],
-        scores=wanted,
         parts=[part for part in parts if part[1]],
-        rank=rank,
-        ap=ap,
-        ties=ties,
-        average=average,
-        max_rank=max_rank,
-        tol=float(tol),
-        always=always,
+        asked=asked._replace(scores=wanted, rank=rank, ap=ap, max_rank=max_rank, tol=float(asked.tol)),
         protocol=name,
         drawn=drawn,
         mask=" and ".join(words) or "none",

@@ -13,7 +13,7 @@ from .._validation import check_bool, check_integer, check_random_state
 from ._compiled.tables import Galleries, Trials
 from ._compiled.trials import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
-from ._problem import Problem, check_problem, weights_of
+from ._problem import Asked, Problem, check_problem, weights_of
 from ._scores import Score, column_of
 
 AT_ONCE = 2**12
@@ -129,11 +129,9 @@ def sampled_retrieval(
     >>> sorted(set(s.trials["ap"].tolist()))
     [0.5, 1.0]
     """
-    problem = check_problem(
-        near, query_ids, gallery_ids, gallery, query_cams, gallery_cams, exclude=exclude, scores=scores,
-        rank=rank, ap=ap, max_rank=max_rank, ties=ties, tol=1e-6, always=always, average=average,
-        n_jobs=n_jobs, progress=progress,
-    )  # fmt: skip
+    asked = Asked(exclude, scores, rank, ap, max_rank, ties, 1e-6, always, average)
+    cameras = query_cams, gallery_cams
+    problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
     parts, drawn = problem.parts, problem.drawn
     if per_query is not None:
         check_bool("per_query", per_query)
@@ -146,7 +144,7 @@ def sampled_retrieval(
         for part in parts:
             trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
     return SampledRetrieval(
-        {score.name: trials[score.name] for score in problem.scores},
+        {score.name: trials[score.name] for score in problem.asked.scores},
         problem.protocol,
         drawn,
         problem.mask,
@@ -161,7 +159,7 @@ def _trials(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | N
     if not valid.any():
         msg = "no query has a right item in the gallery"
         raise ValueError(msg)
-    weights = weights_of(problem.codes, valid, problem.average)[:, None]
+    weights = weights_of(problem.codes, valid, problem.asked.average)[:, None]
     if draw.gallery.n_identities is not None and _one_serves_all(draw):
         weights = _weights_of_trials(problem, found.firsts)
     return {score.name: _scores_of_trials(score, draw, found, weights) for score in draw.scores}
@@ -223,7 +221,7 @@ def _shared_galleries(draw: Draw, seeds: Array) -> Array:
 def _scores_of_trials(score: Score, draw: Draw, found: Trials, weights: Array) -> Array:
     """One score in every trial: (n_trials,), or (n_trials, max_rank) for a curve."""
     if score.curve == "first":
-        ranks = range(1, draw.problem.max_rank + 1)
+        ranks = range(1, draw.problem.asked.max_rank + 1)
         hits = [_averages((found.firsts >= 0) & (found.firsts < r), weights) for r in ranks]
         return np.stack(hits, axis=1)
     if score.curve:
@@ -249,5 +247,5 @@ def _weights_of_trials(problem: Problem, firsts: Array) -> Array:
                 "more identities, or galleries anew for every query, Gallery(..., per_query=True)"
             )
             raise ValueError(msg)
-        weights[:, v] = weights_of(problem.codes, first >= 0, problem.average)
+        weights[:, v] = weights_of(problem.codes, first >= 0, problem.asked.average)
     return weights

@@ -17,6 +17,7 @@ import numpy as np
 from ...kernel import FALSE, TRUE, jit
 from ...sampling import fill_binomial
 from .laws import (
+    ONE,
     convolve,
     fill_law,
     fill_own_law,
@@ -36,13 +37,10 @@ LEAST = 1e-30
 
 
 class State(NamedTuple):
-    """One row for each number of chosen identities; tables that are not needed have no columns."""
+    """One row for each number of chosen identities."""
 
-    images: Any  # at the nodes: generating function of the number of items
-    identities: Any  # of the number of identities
-    ranks: Any  # law of the number of items
-    ahead: Any  # of the number of identities
-    mass: Any  # probability of each state
+    table: Any  # probability; generating functions of items and of identities; laws of both
+    starts: Any  # columns of these four, those that are not needed are none; and the end
     span: Any  # first and last state that are kept, the others are 0; number of identities looked at
 
 
@@ -70,8 +68,7 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         len(plan.nodes), plan.ahead, pool.stratum, pool.identity, np.empty(0)
     )  # fmt: skip
     by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or plan.wanted[EACH] or len(plan.places) > 0
-    at_nodes, equal, ahead = np.ones((2, n_nodes)), np.empty(len(pool.sizes), np.int64), np.zeros(n_ahead)
-    images, of_identities = at_nodes[0], at_nodes[1]
+    equal = np.empty(len(pool.sizes), np.int64)
     for q in range(len(distances)):
         met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
         own, starts, events, items = met.own, met.starts, met.events, met.items
@@ -92,7 +89,9 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         )  # fmt: skip
         passed, untied = _new_state(n_states, length, plan), _new_state(n_states, length, plan)
         state = _new_state(n_states, length, plan)
-        mine, others_law = np.empty(relevant), np.zeros(length)
+        mine, total, ends = np.empty(relevant), np.zeros(state.table.shape[1]), state.starts
+        images, of_identities = total[ends[0] : ends[1]], total[ends[1] : ends[2]]
+        others_law, ahead = total[ends[2] : ends[3]], total[ends[3] : ends[4]]
         is_passed, is_tied = np.zeros(n_slots, np.bool_), np.zeros(n_slots, np.bool_)
         n_seen, laws, share_chosen = 0, TRUE, chosen[0] / max(chosen[1], 1)
         for group in range(len(starts) - 1):
@@ -137,10 +136,7 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
                     for c in range(n_seen):
                         if is_tied[c]:
                             _add_identity(state, c, times[v], laws, nearer, pool, plan)
-                    _sum_states(state.images, state.span, images)
-                    _sum_states(state.identities, state.span, of_identities)
-                    _sum_states(state.ranks, state.span, others_law)
-                    _sum_states(state.ahead, state.span, ahead)
+                    _sum_states(state, total)
                 for s in family:
                     if tied[s] == 0:
                         continue
@@ -179,64 +175,46 @@ def _identities_of(items, pool):
 @jit
 def _new_state(n_states, length, plan):
     """The state in which no identity has been looked at."""
-    n_nodes = len(plan.nodes)
-    state = State(
-        np.zeros((n_states, n_nodes if plan.integrals else 0)),
-        np.zeros((n_states, n_nodes if plan.identity_integrals else 0)),
-        np.zeros((n_states, length)),
-        np.zeros((n_states, plan.ahead)),
-        np.zeros(n_states),
-        np.zeros(3, np.int64),
-    )
-    for k in range(state.images.shape[1]):
-        state.images[0, k] = 1.0
-    for k in range(state.identities.shape[1]):
-        state.identities[0, k] = 1.0
-    state.ranks[0, : min(length, 1)] = 1.0
-    state.ahead[0, : min(plan.ahead, 1)] = 1.0
-    state.mass[0] = 1.0
-    return state
+    n_nodes, starts = len(plan.nodes), np.ones(5, np.int64)
+    starts[1] += n_nodes if plan.integrals else 0
+    starts[2] = starts[1] + (n_nodes if plan.identity_integrals else 0)
+    starts[3] = starts[2] + length
+    starts[4] = starts[3] + plan.ahead
+    table = np.zeros((n_states, starts[4]))
+    for k in range(starts[2]):
+        table[0, k] = 1.0
+    for law in range(2, 4):
+        if starts[law] < starts[law + 1]:
+            table[0, starts[law]] = 1.0
+    return State(table, starts, np.zeros(3, np.int64))
 
 
 @jit
 def _copy_state(source, target, laws):
     """Copy, without the laws unless `laws`."""
-    for j in range(target.span[0], target.span[1] + 1):
-        _clear(target, j)
-    low, high = source.span[0], source.span[1]
-    _copy_rows(source.images, target.images, low, high)
-    _copy_rows(source.identities, target.identities, low, high)
-    if laws:
-        _copy_rows(source.ranks, target.ranks, low, high)
-        _copy_rows(source.ahead, target.ahead, low, high)
-    for j in range(low, high + 1):
-        target.mass[j] = source.mass[j]
-    target.span[0], target.span[1], target.span[2] = low, high, source.span[2]
+    _clear(target, target.span[0], target.span[1] + 1)
+    for j in range(source.span[0], source.span[1] + 1):
+        for k in range(source.starts[4 if laws else 2]):
+            target.table[j, k] = source.table[j, k]
+    for at in range(3):
+        target.span[at] = source.span[at]
 
 
 @jit
-def _copy_rows(source, target, low, high):
-    for j in range(low, high + 1):
-        for k in range(source.shape[1]):
-            target[j, k] = source[j, k]
+def _clear(state, low, high):
+    for j in range(low, high):
+        for k in range(state.table.shape[1]):
+            state.table[j, k] = 0.0
 
 
 @jit
-def _clear(state, j):
-    state.mass[j] = 0.0
-    for table in (state.images, state.identities, state.ranks, state.ahead):
-        for k in range(table.shape[1]):
-            table[j, k] = 0.0
-
-
-@jit
-def _sum_states(table, span, total):
+def _sum_states(state, total):
     """The sum over the states."""
-    for k in range(table.shape[1]):
+    for k in range(len(total)):
         total[k] = 0.0
-    for j in range(span[0], span[1] + 1):
-        for k in range(table.shape[1]):
-            total[k] += table[j, k]
+    for j in range(state.span[0], state.span[1] + 1):
+        for k in range(len(total)):
+            total[k] += state.table[j, k]
 
 
 @jit
@@ -272,29 +250,32 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
     for s in strata:
         if nearer.strata.tied[s] > 0:
             _mix_ties(s, time, nearer, pool, plan)
-    last, chances = min(state.span[1] + (0 if sure else 1), len(state.mass) - 1), nearer.chances
-    span = (state.span[0], last)
+    last, chances = min(state.span[1] + (0 if sure else 1), len(state.table) - 1), nearer.chances
+    span, starts = (state.span[0], last), state.starts
     n_left = nearer.n_others - state.span[2]
     for j in range(state.span[0], last + 1):
         chances[0, j], chances[1, j] = 1.0, 0.0
         if not sure:
             chances[0, j] = max(n_left - (nearer.n_chosen - j), 0) / n_left
             chances[1, j] = min(nearer.n_chosen - j + 1, n_left) / n_left
-    _mix_nodes(state.images, images, span, chances)
+    if plan.integrals:
+        _mix_nodes(state, starts[0], images, span, chances)
     if plan.identity_integrals:
         indicators = nearer.at_nodes[2:]
         for kind in range(2):
             for k in range(len(plan.nodes)):
                 indicators[kind, k] = left[kind] + (1.0 - left[kind]) * plan.nodes[k]
-        _mix_nodes(state.identities, indicators, span, chances)
+        _mix_nodes(state, starts[1], indicators, span, chances)
     law, other = nearer.laws[0], nearer.laws[1]
-    if laws and state.ahead.shape[1] > 0:
+    if laws and starts[3] < starts[4]:
         law[0], law[1], other[0], other[1] = left[0], 1.0 - left[0], left[1], 1.0 - left[1]
-        _mix_laws(state.ahead, law[:2], other[: 2 if left[1] < 1.0 else 1], span, chances, nearer.laws[2])
-    if laws and state.ranks.shape[1] > 0:
+        _mix_laws(
+            state, starts[3:], law[:2], other[: 2 if left[1] < 1.0 else 1], span, chances, nearer.laws[2]
+        )
+    if laws and starts[2] < starts[3]:
         n = _fill_law_of(law, strata, FALSE, time, nearer, pool)
         n_other = _fill_law_of(other, strata, TRUE, time, nearer, pool)
-        _mix_laws(state.ranks, law[:n], other[:n_other], span, chances, nearer.laws[2])
+        _mix_laws(state, starts[2:], law[:n], other[:n_other], span, chances, nearer.laws[2])
     _move(state, span, chances)
     state.span[2] += not sure
 
@@ -302,17 +283,17 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
 @jit
 def _move(state, span, chances):
     """The probabilities of the states after one more identity."""
-    mass, low, high = state.mass, span[0], span[1]
+    table, low, high = state.table, span[0], span[1]
     for j in range(high, low - 1, -1):
-        mass[j] *= chances[0, j]
+        table[j, 0] *= chances[0, j]
         if j > 0:
-            mass[j] += chances[1, j] * mass[j - 1]
-    while low < high and mass[low] < LEAST:
-        _clear(state, low)
+            table[j, 0] += chances[1, j] * table[j - 1, 0]
+    while low < high and table[low, 0] < LEAST:
         low += 1
-    while high > low and mass[high] < LEAST:
-        _clear(state, high)
+    while high > low and table[high, 0] < LEAST:
         high -= 1
+    _clear(state, span[0], low)
+    _clear(state, high + 1, span[1] + 1)
     state.span[0], state.span[1] = low, high
 
 
@@ -346,7 +327,7 @@ def _fill_law_of(total, strata, only_sure, time, nearer, pool):
     for r in range(len(total)):
         total[r] = 0.0
     total[0] = 1.0
-    length, of = 1, nearer.strata
+    length, of = ONE, nearer.strata
     for s in strata:
         most = min(of.draws[s], of.counts[s] + of.tied[s])
         if most > 0 and (pool.always[s] or not only_sure):
@@ -356,31 +337,31 @@ def _fill_law_of(total, strata, only_sure, time, nearer, pool):
 
 
 @jit
-def _mix_nodes(table, factors, span, chances):
+def _mix_nodes(state, start, factors, span, chances):
     """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``.
 
     `chances`: for every state, the probabilities that it is not chosen, and that it is in the state before.
     """
-    if_chosen, if_not, n = factors[0], factors[1], table.shape[1]
+    if_chosen, if_not, end = factors[0], factors[1], start + factors.shape[1]
     for j in range(span[1], span[0] - 1, -1):
         stays, moves = chances[0, j], chances[1, j]
-        here = table[j]
+        here = state.table[j][start:end]
         if j == span[0] or moves == 0.0:
-            for k in range(n):
+            for k in range(len(here)):
                 here[k] *= stays * if_not[k]
         else:
-            below = table[j - 1]
-            for k in range(n):
+            below = state.table[j - 1][start:end]
+            for k in range(len(here)):
                 here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
 
 
 @jit
-def _mix_laws(table, if_chosen, if_not, span, chances, row):
+def _mix_laws(state, ends, if_chosen, if_not, span, chances, row):
     """As `_mix_nodes`, with laws; `row` is scratch."""
-    n = table.shape[1]
+    start, end, n = ends[0], ends[1], ends[1] - ends[0]
     for j in range(span[1], span[0] - 1, -1):
         stays, moves = chances[0, j], chances[1, j]
-        here = table[j]
+        here = state.table[j][start:end]
         if len(if_not) > 1:
             convolve(here, n, if_not, len(if_not), row)
         stays *= 1.0 if len(if_not) > 1 else if_not[0]
@@ -388,7 +369,7 @@ def _mix_laws(table, if_chosen, if_not, span, chances, row):
             here[r] *= stays
         if j == span[0] or moves == 0.0:
             continue
-        below = table[j - 1]
+        below = state.table[j - 1][start:end]
         for b in range(min(len(if_chosen), n)):
             weight = moves * if_chosen[b]
             if weight > 0.0:
