@@ -158,9 +158,11 @@ def _run(step: Step, block: Block, at: Array, scores: Array, tails: Array) -> No
 
 
 def part_of(problem: ScoringProblem, task: Task, at: int = 0, *, joint: bool = True) -> Part:
-    """The chain for one kind of training sets, the kind `at` of the design; not `joint` if that failed."""
-    links = [link for link in _chain(problem, [task]) if joint or link.form != JOINT]
-    return Part(slice(at, at + 1), _steps(problem, task, links))
+    """The chain for one kind of training sets, the kind `at` of the design; joint kernels are optional."""
+    links = _chain(problem, [task])
+    first = [link for link in links if link.form == JOINT] if joint else []
+    rest = links[-1:] if first else [link for link in links if link.form != JOINT]
+    return Part(slice(at, at + 1), _steps(problem, task, [*first, *rest]))
 
 
 def known_set_part(problem: ScoringProblem, n_train: int) -> Part:
@@ -171,18 +173,22 @@ def known_set_part(problem: ScoringProblem, n_train: int) -> Part:
 
 
 def parts_of(problem: ScoringProblem, tasks: Sequence[Task]) -> list[Part]:
-    """The chains for all kinds of training sets: joint kernels for several kinds, then each kind alone."""
+    """The chains for all kinds of training sets: joint kernels for several kinds, then each kind alone.
+
+    What a joint kernel leaves goes to the last kernel of each kind.
+    """
+    if len(tasks) == 1:
+        return [part_of(problem, tasks[0])]
     parts: list[Part] = []
-    if len(tasks) > 1:
-        for first in range(0, len(tasks), LANES):
-            some = tasks[first : first + LANES]
-            links = _chain(problem, some)
-            if not links:
-                parts = []
-                break
-            parts.append(Part(slice(first, first + len(some)), _steps(problem, some[0], links)))
-    alone = not parts
-    return parts + [part_of(problem, task, at, joint=alone) for at, task in enumerate(tasks)]
+    for first in range(0, len(tasks), LANES):
+        some = tasks[first : first + LANES]
+        links = _chain(problem, some)
+        if not links:
+            return [part_of(problem, task, at) for at, task in enumerate(tasks)]
+        parts.append(Part(slice(first, first + len(some)), _steps(problem, some[0], links)))
+    for at, task in enumerate(tasks):
+        parts.append(Part(slice(at, at + 1), _steps(problem, task, _chain(problem, [task])[-1:])))
+    return parts
 
 
 def _chain(problem: ScoringProblem, tasks: Sequence[Task]) -> Sequence[Link]:

@@ -312,7 +312,7 @@ class Variant(ABC):
         ----------
         tasks : sequence of Task
             One kind of training sets. Or all kinds of a design, at most 8, which differ in `n_train` alone:
-            then only joint kernels are asked for, and what they leave goes to the chain of every kind.
+            then only joint kernels are asked for. What they leave goes to the last kernel of every kind.
         **parameters
             The variant's parameters.
 

@@ -51,6 +51,12 @@ def knn_fixed(order, labels, target, constraints):
     score = counted_votes(order, labels, target, constraints)
     if score != NOT_SERVED:
         return score
+    return fixed_votes(order, labels, target, constraints)
+
+
+@jit
+def fixed_votes(order, labels, target, constraints):
+    """The general case of `knn_fixed`, tied groups of several classes included."""
     losses = constraints.table
     if read_as(VoteFields, constraints.integers).contested_depth > 0:
         losses = losses[:0]
@@ -61,16 +67,24 @@ def knn_fixed(order, labels, target, constraints):
 def knn_stratified(order, labels, target, constraints):
     """ICML §2.5 for any number of classes; O(depth * cost of a vote)."""
     fields = read_as(VoteFields, constraints.integers)
-    losses = constraints.table
     if fields.table_depth != NO_TABLE:
         score = two_class_strata(order, labels, target, constraints)
         if score != NOT_SERVED:
             return score
-        losses = constraints.table[:0]
-    if len(losses) == 0 and fields.n_tie_nodes == 0 and constraints.n_extra == 0:
+    plain = fields.table_depth != NO_TABLE or len(constraints.table) == 0
+    if plain and fields.n_tie_nodes == 0 and constraints.n_extra == 0:
         score = knn_stratified_untied(order, labels, target, constraints)
         if score != NOT_SERVED:
             return score
+    return strata_votes(order, labels, target, constraints)
+
+
+@jit
+def strata_votes(order, labels, target, constraints):
+    """The general case of `knn_stratified`, tied groups of several classes included."""
+    losses = constraints.table
+    if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
+        losses = losses[:0]
     return score_stratified(order, labels, target, constraints, _plurality(constraints, losses))
 
 
@@ -85,7 +99,8 @@ def knn_stratified_untied(order, labels, target, constraints):
     unit = constraints.unit
     marked = np.full((n_classes + 2, 1, k + 1), unit * 0)
     rows, last_row = marked.reshape(n_classes + 2, k + 1), n_classes + 1
-    no_marks, passed = np.zeros((2, n_classes + 2), constraints.counts.dtype)
+    no_marks = np.zeros(n_classes + 2, constraints.counts.dtype)
+    passed = np.zeros(n_classes + 2, constraints.counts.dtype)
     seen_classes = np.empty(n_classes, np.int64)
     votes = VoteDistributions(
         marked, no_marks, passed, seen_classes, np.full(1, unit), np.full((2, k + 1), unit * 0)
@@ -129,17 +144,21 @@ def _plurality(constraints, losses):
     return VotingRule(PLURALITY, fields.n_tie_nodes, tie_nodes, losses)
 
 
-def _first_kernel(task: Task, tables: Tables) -> Kernel | None:
-    """The kernel that serves most samples by these tables; None if only the full one does."""
+def _kernels_for(task: Task, tables: Tables) -> list[Kernel]:
+    """The kernels of a chain for one kind of training sets, by its tables."""
     fields = tables.integers
     if fields.table_depth != NO_TABLE:
-        return two_class_strata if task.stratified else two_class_votes
+        return (
+            [two_class_strata, knn_stratified_untied, strata_votes]
+            if task.stratified
+            else [two_class_votes]
+        )
     if task.stratified:
         plain = fields.n_tie_nodes == 0 and len(tables.table) == 0 and not task.n_extra
-        return knn_stratified_untied if plain else None
+        return [knn_stratified_untied, strata_votes] if plain else [strata_votes]
     if fields.contested_depth > 0:
-        return contested_votes
-    return counted_votes if fields.counted_depth > 0 else None
+        return [contested_votes, fixed_votes]
+    return [counted_votes, fixed_votes] if fields.counted_depth > 0 else [fixed_votes]
 
 
 class KNN(Variant):
@@ -192,19 +211,15 @@ class KNN(Variant):
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
-        """Votes in lanes for three classes or more; the kernel for the available tables; the full one."""
+        """Votes in lanes for three classes or more; kernels for the available tables."""
         plain = parameters["vote_ties"] == "smallest" and parameters["loss"] is None
         served = all(task.stratified and task.held_out and not task.n_extra for task in tasks)
-        links = []
-        if plain and served and tasks[0].n_classes > 2:
-            links.append(Link(votes_in_lanes, lane_tables(tasks), JOINT))
+        in_lanes = plain and served and tasks[0].n_classes > 2
+        links = [Link(votes_in_lanes, lane_tables(tasks), JOINT)] if in_lanes else []
         if len(tasks) > 1:
             return links
         tables = self.tables(tasks[0], **parameters)
-        first = _first_kernel(tasks[0], tables)
-        if first is not None:
-            links.append(Link(first, tables))
-        return [*links, Link(self.kernel_for(tasks[0]), tables)]
+        return [*links, *(Link(kernel, tables) for kernel in _kernels_for(tasks[0], tables))]
 
     def removals(
         self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
