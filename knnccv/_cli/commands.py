@@ -16,6 +16,8 @@ from .curve_command import add_curve
 from .episodes_command import add_episodes
 from .notes import add_progress, print_notes, shows_progress
 from .options import (
+    DESIGNS,
+    add_design,
     check_file_options,
     check_metric_options,
     check_rope,
@@ -25,7 +27,6 @@ from .options import (
     other_rule,
     parameters,
     priors,
-    size,
     width,
 )
 from .report_command import add_report
@@ -35,19 +36,6 @@ from .table_options import add_average, add_rule, add_table
 Commands = Any  # the type that add_subparsers() returns is private
 
 EPILOG_SCORE = """\
-designs (give one; the answer is the mean over all splits that the design admits):
-  --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
-                               classes); the default, with K = 5
-  --train-size 100             all training sets of 100 samples
-  --train-size 0.5             all training sets of half of the samples
-  --train-size 0.5 --stratify  ... of half of every class
-  --per-class 3                ... of 3 samples of every class
-  --per-class a=3,b=5          ... of 3 samples of class a and 5 of class b
-  --leave-out P                all test sets of P samples
-  --groups patient             all test sets of one patient's samples: leave one group out
-  --groups patient --leave-out P
-                               ... of P patients
-
 examples:
   knnccv score
   knnccv score --variant rank --rank 3 --per-class 5
@@ -77,29 +65,12 @@ def add_score(commands: Commands) -> None:
         help="exact score of a rule on a table, beside a few random runs",
         description="Exact mean score of a nearest-neighbor rule over all splits of a table, beside a few "
         "random runs of the same experiment. Without a file: the bundled wine data, standardized.",
-        epilog=EPILOG_SCORE + "\n" + EPILOG_JSON,
+        epilog=f"{DESIGNS}\n{EPILOG_SCORE}\n{EPILOG_JSON}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_table(parser)
     add_rule(parser)
-    design = parser.add_argument_group("the design (see below)")
-    design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
-    design.add_argument("--train-size", type=size, metavar="SIZE", help="samples, or a fraction of them")
-    design.add_argument("--per-class", metavar="N", help="training samples of every class")
-    design.add_argument(
-        "--leave-out", type=int, metavar="P", help="leave P samples out, or P groups with --groups"
-    )
-    design.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="leave whole groups out: samples with the same text or number in this column, which is then "
-        "no feature, are tested together or train together",
-    )
-    design.add_argument(
-        "--stratify",
-        action=argparse.BooleanOptionalAction,
-        help="the same share of every class (default: with --cv, if there are classes)",
-    )
+    design = add_design(parser)
     add_average(design)
     design.add_argument(
         "--priors",

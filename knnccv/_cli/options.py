@@ -1,4 +1,4 @@
-"""The options of the command ``score``: their interpretation, and checks for contradictions.
+"""The options of the command ``score``: those of the design, and what all of them mean together.
 
 Everything is checked before a file is read. ``--help`` imports nothing heavy.
 """
@@ -15,6 +15,45 @@ MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
 LONGEST_RANGE = 10_000
 """More numbers than any table needs; a range is checked before it is made."""
+
+DESIGNS = """\
+designs (give one; the answer is the mean over all splits that the design admits):
+  --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
+                               classes); the default, with K = 5
+  --train-size 100             all training sets of 100 samples
+  --train-size 0.5             all training sets of half of the samples
+  --train-size 0.5 --stratify  ... of half of every class
+  --per-class 3                ... of 3 samples of every class
+  --per-class a=3,b=5          ... of 3 samples of class a and 5 of class b
+  --leave-out P                all test sets of P samples
+  --groups patient             all test sets of one patient's samples: leave one group out
+  --groups patient --leave-out P
+                               ... of P patients
+"""
+"""What ``--help`` says of the designs."""
+
+
+def add_design(parser: argparse.ArgumentParser) -> Any:
+    """Add the options of the design, and return their group."""
+    design = parser.add_argument_group("the design (see below)")
+    design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
+    design.add_argument("--train-size", type=size, metavar="SIZE", help="samples, or a fraction of them")
+    design.add_argument("--per-class", metavar="N", help="training samples of every class")
+    design.add_argument(
+        "--leave-out", type=int, metavar="P", help="leave P samples out, or P groups with --groups"
+    )
+    design.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="leave whole groups out: samples with the same text or number in this column, which is then "
+        "no feature, are tested together or train together",
+    )
+    design.add_argument(
+        "--stratify",
+        action=argparse.BooleanOptionalAction,
+        help="the same share of every class (default: with --cv, if there are classes)",
+    )
+    return design
 
 
 def choose_design(args: argparse.Namespace) -> Any:

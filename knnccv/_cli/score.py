@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,7 @@ import numpy as np
 from .._parallel import one_bar
 from .._typing import Array
 from .._validation import check_integer
-from ..designs import (
-    Design,
-    KFold,
-    LeaveGroupsOut,
-    RebalancedLeaveOneOut,
-    StratifiedKFold,
-    StratifiedSubsample,
-)
+from ..designs import Design, LeaveGroupsOut, as_design
 from ..inference import InferenceWarning
 from ..kernel import Compiling, Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
@@ -159,8 +153,7 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
     X: Any = np.arange(32.0)[:, None] ** 1.5
     tiny: Any = 2
     if isinstance(cv, Design):
-        strata = StratifiedKFold | StratifiedSubsample | RebalancedLeaveOneOut
-        tiny = StratifiedKFold(2) if isinstance(cv, strata) else KFold(2)
+        tiny = as_design(2, stratified=cv.stratifies)
     if isinstance(cv, LeaveGroupsOut):
         tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
     # A rule that these defaults do not suit is compiled later, and raises its errors then.
@@ -175,9 +168,10 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
 
 def _with_labels(cv: Any, y: Array) -> Any:
     """Replace the typed labels of --per-class by the labels of the table."""
-    if not isinstance(cv, StratifiedSubsample) or not isinstance(cv.per_class, Mapping):
+    per_class = getattr(cv, "per_class", None)
+    if not isinstance(per_class, Mapping):
         return cv
-    return StratifiedSubsample(per_class=_by_label("--per-class", cv.per_class, y))
+    return replace(cv, per_class=_by_label("--per-class", per_class, y))
 
 
 def _average(args: argparse.Namespace, data: Data, rule: Variant) -> Any:

@@ -15,7 +15,7 @@ from .._labels import majority_class
 from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
-from ..designs import KFold, LeaveGroupsOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample
+from ..designs import as_design
 from ..driver import is_accuracy
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV
@@ -122,12 +122,13 @@ class Answer:
         ties = {"index": "in the order of the rows", "random": "averaged over all orders"}
         # With groups left out, "pooled" gives all classifications, and so all samples, equal weight.
         average = "item" if self.data.groups is not None and found.average == "pooled" else found.average
+        design = as_design(self.cv, stratified=self.has_classes)
         lines = [
             *self._data_lines(),
             ("Rule", f"{rule}, {self.metric} distance,"),
             *([("", "fitted to the labels of all samples: the score is optimistic;")] * self.is_optimistic),
             ("", f"tied samples {ties[found.ties]}"),
-            ("Design", f"{_describe(self.cv, found.design)}; {_averaged(average)}"),
+            ("Design", f"{design.in_words()}; {_averaged(average)}"),
             ("", f"{magnitude(found.n_train_sets)} different training sets, {self._averaged()}"),
             self._score_line(),
         ]
@@ -299,33 +300,6 @@ def _class_line(counts: Mapping[str, int]) -> str:
     smallest, largest = min(counts.values()), max(counts.values())
     sizes = str(smallest) if smallest == largest else f"{smallest} to {largest}"
     return f"{classes} of {sizes} samples"
-
-
-def _describe(cv: Any, design: str) -> str:
-    """A design in words; `design` is its name in the library."""
-    if isinstance(cv, int):
-        stratified = "stratified " if design.startswith("Stratified") else ""
-        return f"{stratified}{cv}-fold cross-validation"
-    if isinstance(cv, StratifiedSubsample):
-        if isinstance(cv.per_class, Mapping):
-            listed = ", ".join(f"{count} of class {name}" for name, count in cv.per_class.items())
-            return f"training sets of {listed}"
-        if cv.per_class is not None:
-            return f"training sets of {_plural(cv.per_class, 'sample')} of every class"
-        return f"training sets of a share {cv.train_size:g} of every class"
-    if isinstance(cv, KFold | StratifiedKFold):
-        stratified = "stratified " if isinstance(cv, StratifiedKFold) else ""
-        return f"{stratified}{cv.n_splits}-fold cross-validation"
-    if isinstance(cv, LeaveGroupsOut):
-        return "leave one group out" if cv.p == 1 else f"leave {cv.p} groups out"
-    if isinstance(cv, RebalancedLeaveOneOut):
-        return "leave one sample of every class out"
-    size = getattr(cv, "train_size", None)
-    if size is None:
-        return f"leave {cv.p} out"
-    if isinstance(size, float):
-        return f"training sets of a share {size:g} of the samples"
-    return f"training sets of {_plural(size, 'sample')}"
 
 
 def _plural(number: int, noun: str) -> str:

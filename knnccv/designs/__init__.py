@@ -3,7 +3,8 @@
 A *design* turns class counts into one or more kinds of equally likely training sets (`TrainingSets`).
 Designs know nothing about distances or rules. A new design belongs here.
 
-- `_base` defines `Design` and `TrainingSets`.
+- `_base` defines `Design`, with what others ask about a design, and `TrainingSets`.
+- `_registry` has the list of all designs, `DESIGNS`, and `as_design`.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
   `StratifiedKFold` and `LeaveOut`.
 - `_rebalanced` has `RebalancedLeaveOneOut`, which leaves out one sample of every class together.
@@ -17,17 +18,18 @@ from ._base import Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
 from ._halves import SMALL_SHARE, n_train_in_half
 from ._rebalanced import RebalancedLeaveOneOut
+from ._registry import DESIGNS, as_design
 from ._splits import (
     KFold,
     LeaveOut,
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
-    as_design,
     merge_folds,
 )
 
 __all__ = [
+    "DESIGNS",
     "SMALL_SHARE",
     "Design",
     "GroupTrainingSets",

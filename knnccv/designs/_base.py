@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -94,14 +94,40 @@ class TrainingSets:
 class Design(ABC):
     """A random split of the samples into training and test sets; see the subclasses.
 
+    What others ask about a design stands here, with an answer that is right for every design.
+
     Attributes
     ----------
     leaves_groups : bool
         Whether whole groups of samples are tested or train together: ``codes`` are the groups of the
         samples, and the one kind of training sets is a `GroupTrainingSets`.
+    stratifies : bool
+        Whether the strata of the training sets are the classes.
+    example : str
+        Arguments of an example of the design, for messages.
+    depends_on : {"", "size", "counts", "order"}
+        What of the labels decides the training sets: the number of samples, the sizes of the classes, or
+        these and the order in which the classes first appear; empty if it may be something else.
+    one_run : {"", "set", "folds"}
+        What `draw` draws, if the variance of a run is known: one training set from the one kind, or folds
+        from all partitions into folds of these sizes; empty if it may be something else.
+
+    Notes
+    -----
+    A subclass of another design inherits neither `depends_on` nor `one_run` nor `every_split`, since it may
+    change what is true of that design.
     """
 
     leaves_groups: ClassVar[bool] = False
+    stratifies: ClassVar[bool] = False
+    example: ClassVar[str] = "..."
+    depends_on: ClassVar[Literal["", "size", "counts", "order"]] = ""
+    one_run: ClassVar[Literal["", "set", "folds"]] = ""
+
+    def __init_subclass__(cls) -> None:
+        for name in ("depends_on", "one_run", "every_split"):
+            if name not in vars(cls):
+                setattr(cls, name, getattr(Design, name))
 
     @abstractmethod
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
@@ -151,14 +177,45 @@ class Design(ABC):
         """
         return self
 
+    def without(self, item: int) -> Design:  # noqa: ARG002
+        """Return the design for all samples but one; the default is the design itself."""
+        return self
+
+    def every_split(self, labels: EncodedLabels) -> tuple[Array, Array] | None:  # noqa: ARG002
+        """Return a run, as `draw` does, if all runs are equal but for the order of folds; else None."""
+        return None
+
     def n_train_sets(self, labels: EncodedLabels) -> int:
         """Return the exact number of different training sets."""
         return sum(kind.number for kind in self.training_sets(labels))
 
+    def in_words(self) -> str:
+        """Return the design in words, for a line of text."""
+        return repr(self)
 
-def _draw_one(kind: TrainingSets, labels: EncodedLabels, rng: np.random.Generator) -> Array:
-    fold = np.zeros(len(labels.codes), np.int32)
-    for stratum, n_train in enumerate(kind.n_train):
-        members = np.flatnonzero(labels.codes == stratum) if kind.stratified else len(labels.codes)
-        fold[rng.choice(members, n_train, replace=False)] = -1
-    return fold
+    def without_strata(self) -> tuple[str, ...]:
+        """Return the code of designs of the same training sizes without strata, beside `Subsample`."""
+        return ()
+
+
+class OneKind(Design):
+    """A design of one kind of training sets of single samples."""
+
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return one training set, drawn without replacement from every stratum."""
+        (kind,) = self.training_sets(labels)
+        fold = np.zeros(len(labels.codes), np.int32)
+        for stratum, n_train in enumerate(kind.n_train):
+            members = np.flatnonzero(labels.codes == stratum) if kind.stratified else len(labels.codes)
+            fold[rng.choice(members, n_train, replace=False)] = -1
+        return fold, np.zeros(1, np.int64)
+
+
+def each_alone(n_items: int) -> tuple[Array, Array]:
+    """The run that tests every sample alone."""
+    return np.arange(n_items, dtype=np.int32), np.zeros(n_items, np.int64)
+
+
+def plural(number: int, noun: str) -> str:
+    """A number of things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

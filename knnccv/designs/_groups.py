@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -116,7 +116,8 @@ class LeaveGroupsOut(Design):
     0.714815
     """
 
-    leaves_groups: ClassVar[bool] = True
+    leaves_groups = True
+    example = "groups"
     groups: Any
     p: int = 1
 
@@ -167,6 +168,18 @@ class LeaveGroupsOut(Design):
         n_groups, n_half = len(self.sizes), len(np.unique(groups))
         (n_train,) = n_train_in_half((n_groups - self.p,), (n_groups,), (n_half,))
         return LeaveGroupsOut(groups, n_half - n_train)
+
+    def without(self, item: int) -> Design:
+        """Return the design of the other samples' groups."""
+        return LeaveGroupsOut(np.delete(self.codes, item), self.p)
+
+    def every_split(self, labels: EncodedLabels) -> tuple[Array, Array] | None:  # noqa: ARG002
+        """Return the run that tests one group after another, if one is tested."""
+        return (self.codes.astype(np.int32), np.zeros(len(self.sizes), np.int64)) if self.p == 1 else None
+
+    def in_words(self) -> str:
+        """Return the design in words."""
+        return "leave one group out" if self.p == 1 else f"leave {self.p} groups out"
 
 
 def encode_groups(groups: Any) -> tuple[Array, Array]:

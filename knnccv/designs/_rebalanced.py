@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from .._labels import EncodedLabels
 from .._typing import Array
-from ._base import Design, TrainingSets, _draw_one
+from ._base import Design, OneKind, TrainingSets
 
 
 @dataclass(frozen=True)
-class RebalancedLeaveOneOut(Design):
+class RebalancedLeaveOneOut(OneKind):
     """Leave out one sample of every class together, so that all training sets have the same class counts.
 
     A sample is tested by all training sets that leave out it and one sample of every other class.
@@ -51,6 +49,10 @@ class RebalancedLeaveOneOut(Design):
     0.513
     """
 
+    stratifies = True
+    example = ""
+    depends_on = "counts"
+
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
@@ -64,11 +66,6 @@ class RebalancedLeaveOneOut(Design):
         n_train = tuple(max(count - 1, 0) for count in counts)  # a half may have none of a class
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one sample of every class as the test set."""
-        (kind,) = self.training_sets(labels)
-        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
-
     def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:
         """Return equal weights of all samples for "pooled"."""
         if average != "pooled":
@@ -79,3 +76,7 @@ class RebalancedLeaveOneOut(Design):
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
         """Return the same design: it leaves out one sample of every class of the half."""
         return self
+
+    def in_words(self) -> str:
+        """Return the design in words."""
+        return "leave one sample of every class out"

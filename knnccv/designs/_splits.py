@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,23 +15,12 @@ import numpy as np
 from .._labels import EncodedLabels, labels_of
 from .._typing import Array
 from .._validation import check_integer
-from ._base import Design, TrainingSets, _draw_one
+from ._base import Design, OneKind, TrainingSets, each_alone, plural
 from ._halves import n_train_in_half
-
-_ARGUMENTS = {
-    "KFold": "5",
-    "StratifiedKFold": "5",
-    "Subsample": "0.5",
-    "StratifiedSubsample": "0.5",
-    "LeaveOut": "1",
-    "RebalancedLeaveOneOut": "",
-    "LeaveGroupsOut": "groups",
-}
-"""For each design, the arguments of the example in an error message."""
 
 
 @dataclass(frozen=True)
-class Subsample(Design):
+class Subsample(OneKind):
     """All training sets of one size, equally likely (scikit-learn's ShuffleSplit; technical report §2.2).
 
     Parameters
@@ -40,6 +30,9 @@ class Subsample(Design):
         as in scikit-learn.
     """
 
+    example = "0.5"
+    depends_on = "size"
+    one_run = "set"
     train_size: int | float
 
     def __post_init__(self) -> None:
@@ -58,19 +51,20 @@ class Subsample(Design):
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), (size,), (n_items,), stratified=False),)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return a training set drawn without replacement."""
-        (kind,) = self.training_sets(labels)
-        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
-
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the design with the same share of training samples."""
         (kind,) = self.training_sets(labels)
         return Subsample(*n_train_in_half(kind.n_train, kind.counts, (len(rows),)))
 
+    def in_words(self) -> str:
+        """Return the design in words."""
+        if isinstance(self.train_size, float):
+            return f"training sets of a share {self.train_size:g} of the samples"
+        return f"training sets of {plural(self.train_size, 'sample')}"
+
 
 @dataclass(frozen=True)
-class LeaveOut(Design):
+class LeaveOut(OneKind):
     """All test sets of p samples, equally likely (scikit-learn's LeaveOneOut and LeavePOut).
 
     Parameters
@@ -79,6 +73,9 @@ class LeaveOut(Design):
         Number of tested samples, 1 to n_items - 1.
     """
 
+    example = "1"
+    depends_on = "size"
+    one_run = "set"
     p: int = 1
 
     def __post_init__(self) -> None:
@@ -92,20 +89,23 @@ class LeaveOut(Design):
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one test set of p samples."""
-        (kind,) = self.training_sets(labels)
-        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
-
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the design with the same share of tested samples, at least one."""
         (kind,) = self.training_sets(labels)
         (n_train,) = n_train_in_half(kind.n_train, kind.counts, (len(rows),))
         return LeaveOut(len(rows) - n_train)
 
+    def every_split(self, labels: EncodedLabels) -> tuple[Array, Array] | None:
+        """Return the run that tests one sample after another, if one is tested."""
+        return each_alone(len(labels.codes)) if self.p == 1 else None
+
+    def in_words(self) -> str:
+        """Return the design in words."""
+        return f"leave {self.p} out"
+
 
 @dataclass(frozen=True, repr=False)
-class StratifiedSubsample(Design):
+class StratifiedSubsample(OneKind):
     """All training sets with a fixed number of samples of every class, all equally likely.
 
     Source: technical report, §2.4.
@@ -124,6 +124,10 @@ class StratifiedSubsample(Design):
         Unless exactly one of the two is given, with a value of the type above.
     """
 
+    stratifies = True
+    example = "0.5"
+    depends_on = "counts"
+    one_run = "set"
     train_size: float | None = None
     per_class: int | Mapping[Any, int] | None = None
 
@@ -149,9 +153,8 @@ class StratifiedSubsample(Design):
                 raise TypeError(msg)
             _check_size("train_size", self.train_size)
         elif isinstance(self.per_class, Mapping):
-            object.__setattr__(
-                self, "per_class", dict(self.per_class)
-            )  # the caller may change the original
+            own = dict(self.per_class)  # the caller may change the original
+            object.__setattr__(self, "per_class", own)
             for label, count in self.per_class.items():
                 check_integer(f"per_class[{label!r}]", count, 0)
         elif isinstance(self.per_class, Integral):
@@ -205,11 +208,6 @@ class StratifiedSubsample(Design):
                 raise ValueError(msg)
         return wanted
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return training samples drawn without replacement from every class."""
-        (kind,) = self.training_sets(labels)
-        return _draw_one(kind, labels, rng), np.zeros(1, np.int64)
-
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the design with the same share of training samples of every class."""
         (kind,) = self.training_sets(labels)
@@ -219,9 +217,52 @@ class StratifiedSubsample(Design):
         names = list(labels.classes) if is_date else labels.classes.tolist()
         return StratifiedSubsample(per_class=dict(zip(names, n_train, strict=True)))
 
+    def in_words(self) -> str:
+        """Return the design in words."""
+        if isinstance(self.per_class, Mapping):
+            listed = ", ".join(f"{count} of class {name}" for name, count in self.per_class.items())
+            return f"training sets of {listed}"
+        if self.per_class is not None:
+            return f"training sets of {plural(self.per_class, 'sample')} of every class"
+        return f"training sets of a share {self.train_size:g} of every class"
+
 
 @dataclass(frozen=True)
-class KFold(Design):
+class _ShuffledFolds(Design):
+    """All shuffles into folds, each of which tests a fixed number of samples of every stratum."""
+
+    example = "5"
+    n_splits: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer("n_splits", self.n_splits, 2)
+
+    @abstractmethod
+    def _tested(self, labels: EncodedLabels) -> Array:
+        """The tested samples of each fold, by strata: (n_splits, n_strata)."""
+
+    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
+        """Return at most k kinds of training sets, usually one to three."""
+        tested = self._tested(labels)
+        counts = tested.sum(axis=0)
+        n_trains = [tuple(row) for row in (counts - tested).tolist()]
+        return merge_folds(tuple(counts.tolist()), n_trains, self.stratifies)
+
+    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return one partition into folds."""
+        tested, codes = self._tested(labels), labels.codes
+        strata = codes if self.stratifies else np.zeros_like(codes)
+        fold = np.empty(len(codes), np.int32)
+        for stratum, sizes in enumerate(tested.T):
+            folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), sizes)
+            fold[strata == stratum] = rng.permutation(folds)
+        kinds = [kind.n_train for kind in self.training_sets(labels)]
+        n_trains = (tested.sum(axis=0) - tested).tolist()
+        return fold, np.array([kinds.index(tuple(n_train)) for n_train in n_trains])
+
+
+@dataclass(frozen=True)
+class KFold(_ShuffledFolds):
     """K-fold cross-validation over all shuffles (scikit-learn's ``KFold(k, shuffle=True)``).
 
     If k does not divide N, the first N mod k folds have one sample more. The score is then the mean of the
@@ -233,38 +274,33 @@ class KFold(Design):
         Number of folds, 2 to n_items.
     """
 
-    n_splits: int = 5
+    depends_on = "size"
+    one_run = "folds"
 
-    def __post_init__(self) -> None:
-        check_integer("n_splits", self.n_splits, 2)
-
-    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """Return one kind of training sets, or two if k does not divide N."""
+    def _tested(self, labels: EncodedLabels) -> Array:
         n_items = len(labels.codes)
         if self.n_splits > n_items:
             msg = f"n_splits must be between 2 and {n_items} for {n_items} samples, got {self.n_splits}"
             raise ValueError(msg)
-        return merge_folds((n_items,), [(n_items - size,) for size in self._test_sizes(n_items)], False)
-
-    def _test_sizes(self, n_items: int) -> list[int]:
         small, larger = divmod(n_items, self.n_splits)
-        return [small + 1] * larger + [small] * (self.n_splits - larger)
-
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one partition into folds."""
-        kinds = self.training_sets(labels)
-        sizes = self._test_sizes(len(labels.codes))
-        folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), sizes)
-        n_items = len(labels.codes)
-        return rng.permutation(folds), _kind_of_fold(kinds, [(n_items - size,) for size in sizes])
+        return np.array([[small + 1]] * larger + [[small]] * (self.n_splits - larger))
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
         """Return the same number of folds, at most one for each sample."""
         return KFold(min(self.n_splits, len(rows)))
 
+    def every_split(self, labels: EncodedLabels) -> tuple[Array, Array] | None:
+        """Return the run that tests one sample after another, if there are as many folds."""
+        n_items = len(labels.codes)
+        return each_alone(n_items) if self.n_splits == n_items else None
+
+    def in_words(self) -> str:
+        """Return the design in words."""
+        return f"{self.n_splits}-fold cross-validation"
+
 
 @dataclass(frozen=True)
-class StratifiedKFold(Design):
+class StratifiedKFold(_ShuffledFolds):
     """Stratified k-fold cross-validation over all shuffles (scikit-learn's ``StratifiedKFold``).
 
     Every fold tests as many samples of each class as in scikit-learn; these numbers depend on the order in
@@ -276,18 +312,11 @@ class StratifiedKFold(Design):
         Number of folds, 2 to the size of the largest class.
     """
 
-    n_splits: int = 5
+    stratifies = True
+    depends_on = "order"
+    one_run = "folds"
 
-    def __post_init__(self) -> None:
-        check_integer("n_splits", self.n_splits, 2)
-
-    def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """Return at most k kinds of training sets, usually one to three."""
-        counts = tuple(int(count) for count in labels.counts)
-        return merge_folds(counts, self._n_train(labels), True)
-
-    def _allocation(self, labels: EncodedLabels) -> Array:
-        """Tested samples of each class in each fold, as in scikit-learn; shape (n_splits, n_classes)."""
+    def _tested(self, labels: EncodedLabels) -> Array:
         largest = int(labels.counts.max())
         if largest < 2:
             msg = "stratified folds need a class of at least two samples, but all labels differ"
@@ -306,56 +335,18 @@ class StratifiedKFold(Design):
             [np.bincount(dealt[i :: self.n_splits], minlength=n_classes) for i in range(self.n_splits)]
         )
 
-    def _n_train(self, labels: EncodedLabels) -> list[tuple[int, ...]]:
-        return [tuple(int(left) for left in labels.counts - tested) for tested in self._allocation(labels)]
-
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one stratified partition into folds."""
-        allocation = self._allocation(labels)
-        kinds = self.training_sets(labels)
-        fold = np.empty(len(labels.codes), np.int32)
-        for c in range(len(labels.counts)):
-            folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), allocation[:, c])
-            fold[labels.codes == c] = rng.permutation(folds)
-        return fold, _kind_of_fold(kinds, self._n_train(labels))
-
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the same number of folds, at most the size of the half's largest class."""
         largest = int(labels_of(labels, rows).counts.max())
         return StratifiedKFold(max(2, min(self.n_splits, largest)))
 
+    def in_words(self) -> str:
+        """Return the design in words."""
+        return f"stratified {self.n_splits}-fold cross-validation"
 
-def as_design(cv: Any, folds: type[KFold] | type[StratifiedKFold] = StratifiedKFold) -> Design:
-    """Return the design that `cv` stands for: itself, or `folds` with this number of folds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `cv` is neither a design nor an integer.
-    """
-    if isinstance(cv, Design):
-        return cv
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        return folds(int(cv))
-    if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
-        msg = (
-            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
-            "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
-        )
-        raise TypeError(msg)
-    msg = (
-        "cv must be a number of folds or a design (Subsample, StratifiedSubsample, KFold, "
-        f"StratifiedKFold, LeaveOut, RebalancedLeaveOneOut, LeaveGroupsOut), got {_shown(cv)}"
-    )
-    raise TypeError(msg)
-
-
-def _shown(cv: Any) -> str:
-    """The given object as text; for a class of designs, with an example of a design."""
-    if not (isinstance(cv, type) and issubclass(cv, Design)):
-        return repr(cv)
-    arguments = _ARGUMENTS.get(cv.__name__, "...")
-    return f"the class {cv.__name__}; give one of its designs, such as {cv.__name__}({arguments})"
+    def without_strata(self) -> tuple[str, ...]:
+        """Return the code of as many folds without strata."""
+        return (f"KFold({self.n_splits})",)
 
 
 def merge_folds(
@@ -369,11 +360,6 @@ def merge_folds(
         TrainingSets(Fraction(number, len(n_trains)), n_train, counts, stratified)
         for n_train, number in folds.items()
     )
-
-
-def _kind_of_fold(kinds: tuple[TrainingSets, ...], n_trains: list[tuple[int, ...]]) -> Array:
-    index = {kind.n_train: i for i, kind in enumerate(kinds)}
-    return np.array([index[n_train] for n_train in n_trains])
 
 
 def _check_size(name: str, size: Any) -> None:

@@ -26,7 +26,6 @@ import numpy as np
 
 from .._parallel import aside
 from .._typing import Array
-from ..designs import StratifiedKFold
 from ._deepen import deepen, first_depth
 
 if TYPE_CHECKING:
@@ -236,10 +235,8 @@ def _fixed_sizes(problem: ScoringProblem) -> list[str]:
     kind = problem.training_sets[0]
     if not kind.stratified or problem.variant.fixed is None:
         return []
-    plain = f"Subsample({sum(kind.n_train) + kind.n_extra})"
-    if isinstance(problem.design, StratifiedKFold):
-        plain = f"KFold({problem.design.n_splits}) or {plain}"
-    return [f"cv={plain} fixes the size of the training sets, not that of their classes"]
+    plain = [*problem.design.without_strata(), f"Subsample({kind.most_train})"]
+    return [f"cv={' or '.join(plain)} fixes the size of the training sets, not that of their classes"]
 
 
 def announce_scores(

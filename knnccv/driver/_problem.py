@@ -14,15 +14,7 @@ import numpy as np
 from .._labels import EncodedLabels, as_targets, encode_labels, single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
-from ..designs import (
-    Design,
-    GroupTrainingSets,
-    KFold,
-    StratifiedKFold,
-    StratifiedSubsample,
-    TrainingSets,
-    as_design,
-)
+from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
 from ..kernel import Constraints, Labels, Task, Variant, constraints_for, distance_kernels
 from ..variants import get_variant
 
@@ -178,7 +170,7 @@ def validate_problem(
         allowed = " or ".join(repr(name) for name in tie_rules)
         msg = f"variant {rule.name!r} offers ties={allowed}, got ties={ties!r}"
         raise ValueError(msg)
-    design = as_design(cv, folds=KFold if rule.target == "values" else StratifiedKFold)
+    design = as_design(cv, stratified=rule.target != "values")
     values = np.empty((0, 0))
     if rule.target == "values":
         values, targets = as_targets(y, n_items)
@@ -189,9 +181,9 @@ def validate_problem(
         settings = dict(rule.for_classes(labels.classes, labels.counts, **settings))
     check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
-    stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
-    training_sets = () if stratified and rule.target == "values" else design.training_sets(labels)
-    if rule.target == "values" and (stratified or any(kind.stratified for kind in training_sets)):
+    unfit = design.stratifies and rule.target == "values"
+    training_sets = () if unfit else design.training_sets(labels)
+    if unfit or (rule.target == "values" and any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
     weights = design.item_weights(labels, average) or weights_of(training_sets, labels, average)

@@ -16,18 +16,7 @@ import numpy as np
 from .._labels import labels_of
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import (
-    SMALL_SHARE,
-    Design,
-    GroupTrainingSets,
-    KFold,
-    LeaveOut,
-    RebalancedLeaveOneOut,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    TrainingSets,
-)
+from ..designs import SMALL_SHARE, Design, GroupTrainingSets, TrainingSets
 from ..driver import (
     BlockScorer,
     ScoringProblem,
@@ -299,14 +288,14 @@ def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -
 
 def _decides(problem: ScoringProblem, rows: Array) -> Any:
     """What decides the training sets and the weights of a half; None if that is not known."""
-    plain = type(problem.design) in (Subsample, KFold, LeaveOut)
+    asked = problem.design.depends_on
     codes = problem.labels.codes[rows]
     counts = np.bincount(codes, minlength=len(problem.labels.classes))
-    if plain and not by_class(problem.average):
+    if asked == "size" and not by_class(problem.average):
         return len(rows), (counts > 0).tobytes()
-    if plain or type(problem.design) in (StratifiedSubsample, RebalancedLeaveOneOut):
+    if asked in ("size", "counts"):
         return counts.tobytes()
-    if type(problem.design) is StratifiedKFold:  # its folds depend on the order of the classes in the data
+    if asked == "order":
         return counts.tobytes(), np.argsort(np.unique(codes, return_index=True)[1]).tobytes()
     return None
 

@@ -115,9 +115,7 @@ def _split(
     problem: ScoringProblem, labels: EncodedLabels, item: int
 ) -> tuple[tuple[TrainingSets, ...], tuple[tuple[Fraction, ...], ...]]:
     """The training sets and the weights of these labels, from which an item was removed."""
-    design = problem.design
-    if isinstance(design, LeaveGroupsOut):
-        design = LeaveGroupsOut(np.delete(design.codes, item))
+    design = problem.design.without(item)
     kinds = design.training_sets(labels)
     for kind in kinds:
         too_many = any(size > count for size, count in zip(kind.n_train, kind.counts, strict=True))

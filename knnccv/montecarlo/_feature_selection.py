@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._labels import EncodedLabels
 from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_finite, check_integer, check_random_state
-from ..designs import Design, LeaveGroupsOut, LeaveOut
 from ..driver import validate_problem
 from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
@@ -170,9 +168,8 @@ def screened_cv(
         copy is fitted in every fold. Several threads call it concurrently unless ``n_jobs=1``. A selector
         that draws random numbers must set its own seed.
     cv : int or design, default 5
-        `KFold`, `StratifiedKFold`, `Subsample`, `StratifiedSubsample`, `LeaveOut`, `LeaveGroupsOut`; an
-        integer is a number of stratified folds. One run is a complete partition into folds, or a single
-        split. A design that leaves out one sample, or one group, leaves out each of them in every run.
+        As for `complete_cv`. One run is a complete partition into folds, or a single split. A design that
+        leaves out one sample, or one group, leaves out each of them in every run.
     n_neighbors : int, default 1
         K, the number of voters; a tied vote goes to the smallest label. Tied training samples are in the
         order of the data.
@@ -241,7 +238,8 @@ def screened_cv(
     question = validate_problem(y, len(data), "knn", cv, None, average, {"n_neighbors": n_neighbors})
     k = int(n_neighbors)
     labels = question.labels
-    runs = [_draw(question.design, labels, rng) for _ in range(n_repeats)]
+    every = question.design.every_split(labels)
+    runs = [every or question.design.draw(labels, rng) for _ in range(n_repeats)]
     fold_of, kind_of = (np.array(each) for each in zip(*runs, strict=True))
     n_folds = kind_of.shape[1]
     right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
@@ -284,13 +282,3 @@ def screened_cv(
         average=question.average,
         seconds=time.perf_counter() - started,
     )
-
-
-def _draw(design: Design, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draw a split as `Design.draw` does; designs that leave out one sample or group give all test sets."""
-    if isinstance(design, LeaveGroupsOut) and design.p == 1:
-        return design.codes.astype(np.int32), np.zeros(len(design.sizes), np.int64)
-    if isinstance(design, LeaveOut) and design.p == 1:
-        n_items = len(labels.codes)
-        return np.arange(n_items, dtype=np.int32), np.zeros(n_items, np.int64)
-    return design.draw(labels, rng)

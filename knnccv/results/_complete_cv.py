@@ -55,8 +55,8 @@ def complete_cv(
         "weighted_regression" (`n_neighbors`, `weights` = "inverse" and more), or another registered one;
         ``help(knnccv.get_variant("weighted"))`` describes the parameters of a rule.
     cv : int or design, default 5
-        `Subsample`, `StratifiedSubsample`, `KFold`, `StratifiedKFold`, `LeaveOut`, `RebalancedLeaveOneOut`,
-        `LeaveGroupsOut`; an integer is that number of stratified folds, for "regression" of plain ones.
+        A `Design`, such as ``Subsample(0.5)`` or ``LeaveOut(1)``; `knnccv.designs.DESIGNS` lists them. An
+        integer is that number of stratified folds, for "regression" of plain ones.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`. Leave it out if X is a `Neighbors`.
     metric_params : mapping, optional

@@ -8,12 +8,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..designs import KFold, LeaveOut, StratifiedKFold, Subsample
 from ..driver import Scored, ScoringProblem
 from ..neighbors import Neighbors
 from ..sampling import position_law
 from ._split_pairs import count_interacting, fill_disjoint, index_lists, sum_interacting
-from ._split_scores import ROWS, STRATA, Alone, all_lists, alone_scores, over_blocks
+from ._split_scores import ROWS, Alone, all_lists, alone_scores, over_blocks
 from ._split_strata import sum_all_pairs, walk_all
 from ._split_tables import Fold, PairTables, pair_tables
 from ._trials import item_shares
@@ -23,7 +22,6 @@ MOST_STEPS = {False: 5e9, True: 2e9}
 PRECISION = 1e-7
 """Error of N times the variance that ends the lists."""
 ROWS_OF_ALL_PAIRS, SAMPLED_ROWS = 8, 200
-FIXED, FOLDED = (Subsample, LeaveOut), (KFold, StratifiedKFold)
 
 
 class NotExactError(ValueError):
@@ -32,7 +30,7 @@ class NotExactError(ValueError):
 
 def why_not_exact(problem: ScoringProblem, result: Scored) -> str:
     """Why there is no exact standard deviation; empty if there may be one."""
-    if type(problem.design) not in {*FIXED, *FOLDED, *STRATA}:
+    if not problem.design.one_run:
         return f"{problem.design!r} has no formula"
     if any(problem.nearest(kind) != 1 for kind in problem.training_sets):
         return "the rule looks at several nearest training samples"
@@ -51,9 +49,8 @@ def exact_variance(
     NotExactError
         If it takes too many steps.
     """
-    stratified = isinstance(problem.design, STRATA)
-    folded = isinstance(problem.design, FOLDED)
-    variance_of = _stratified_variance if stratified else _pair_variance
+    folded = problem.design.one_run == "folds"
+    variance_of = _stratified_variance if problem.design.stratifies else _pair_variance
     variance, error = variance_of(problem, neighbors, result, tol, folded, n_jobs)
     return max(variance, 0.0), error
 

@@ -64,10 +64,10 @@ class RandomSplits:
         method : {"auto", "exact", "sampled"}, default "auto"
             "exact" covers all runs by formulas, up to 5e9 steps of the computation (stratified: 2e9). They
             need a rule that one nearest training sample decides ("nn", K or R of 1), no ties that matter
-            unless ``ties="index"``, and one of `Subsample`, `LeaveOut`, `KFold`, `StratifiedSubsample` and
-            `StratifiedKFold`. Every rule is served where all splits are used, as in ``LeaveOut(1)``,
-            ``KFold(n_items)`` and ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws
-            5,000 random runs. "auto" is "exact" where that is offered, otherwise "sampled".
+            unless ``ties="index"``, and a design that has `Design.one_run`, such as `Subsample` or `KFold`.
+            Every rule is served where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
+            ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws 5,000 random runs.
+            "auto" is "exact" where that is offered, otherwise "sampled".
         n_repeats : int, default 1
             Number of independent runs of which the mean is taken; divides by its square root.
         random_state : int, numpy Generator or None, default 0

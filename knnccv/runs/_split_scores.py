@@ -11,7 +11,6 @@ from numba import types
 
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import StratifiedKFold, StratifiedSubsample
 from ..driver import Scored, ScoringProblem, Step, part_of, unserved, usable_lengths
 from ..kernel import (
     CONSTRAINTS,
@@ -28,7 +27,6 @@ from ._trials import known_task
 ROWS = 256
 ROUNDED = 1e-14
 """Differences of a score from a mean that rounding may cause, as a share of the largest score."""
-STRATA = (StratifiedSubsample, StratifiedKFold)
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def alone_scores(
     if not equal:
         return Alone(lists, scores * by_class[codes][:, None], largest, unsure, result.score)
     means = np.full(len(known), result.score)
-    if isinstance(problem.design, STRATA):
+    if problem.design.stratifies:
         tested = result.weights > 0
         sums = np.bincount(codes[tested], result.per_item[tested], len(known))
         means = sums / np.maximum(np.bincount(codes[tested], minlength=len(known)), 1)

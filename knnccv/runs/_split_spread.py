@@ -11,10 +11,9 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
-from ..designs import KFold, LeaveGroupsOut, LeaveOut
 from ..driver import Scored, ScoringProblem, first_depth
 from ..neighbors import Neighbors
-from ._split_exact import FIXED, NotExactError, exact_variance, why_not_exact
+from ._split_exact import NotExactError, exact_variance, why_not_exact
 from ._split_result import SplitSpread
 from ._split_scores import all_lists
 from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
@@ -63,7 +62,7 @@ def split_spread(
 def _exact(
     problem: ScoringProblem, neighbors: Neighbors, result: Scored, tol: float, n_jobs: int | None
 ) -> SplitSpread:
-    if _uses_every_split(problem):
+    if problem.design.every_split(problem.labels) is not None:  # nothing is random
         return SplitSpread(0.0, True, 0.0, 0)
     scores = _all_runs(problem, result)
     if scores is not None:
@@ -80,17 +79,10 @@ def _exact(
     return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
 
 
-def _uses_every_split(problem: ScoringProblem) -> bool:
-    """Whether cross-validation with this design goes through all splits, so that nothing is random."""
-    design = problem.design
-    if isinstance(design, LeaveGroupsOut | LeaveOut):
-        return design.p == 1
-    return type(design) is KFold and design.n_splits == len(problem.labels.codes)
-
-
 def _all_runs(problem: ScoringProblem, result: Scored) -> Array | None:
     """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
-    if type(problem.design) not in FIXED or problem.training_sets[0].n_test != 1:
+    of_one_size = problem.design.one_run == "set" and not problem.design.stratifies
+    if not of_one_size or problem.training_sets[0].n_test != 1:
         return None
     scores: Array = item_shares(problem, 1)[0][problem.labels.codes] * result.per_item
     return scores

@@ -6,6 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from problems import one_of_each
 from scipy.stats import hypergeom
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
@@ -82,7 +83,10 @@ def test_a_class_smaller_than_k_is_missing_from_some_folds():
 
 @pytest.mark.parametrize(
     "design",
-    [Subsample(5), LeaveOut(2), StratifiedSubsample(per_class={0: 2, 1: 1}), KFold(3), StratifiedKFold(2)],
+    [
+        *[Subsample(5), LeaveOut(2), StratifiedSubsample(per_class={0: 2, 1: 1}), KFold(3)],
+        *[StratifiedKFold(2), KFold(8), *one_of_each(np.arange(8) // 3)],
+    ],
 )
 def test_runs_are_uniform(design):
     """Every sample is tested as often as the design says, within five standard errors."""
@@ -93,6 +97,11 @@ def test_runs_are_uniform(design):
         fold, kinds = design.draw(labels, np.random.default_rng(run))
         assert fold.max() == len(kinds) - 1
         tested += fold >= 0
+    every = design.every_split(labels)
+    if every is not None:
+        fold, kinds = every
+        assert sorted(set(fold.tolist())) == list(range(len(kinds)))
+        assert len(kinds) == design.n_train_sets(labels)
     kinds = design.training_sets(labels)
     if isinstance(design, (KFold, StratifiedKFold)):
         assert (tested == n_runs).all()

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
+from knnccv.designs import DESIGNS
 
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [
@@ -93,6 +94,11 @@ def designs(problem, seed):
         half = {c: count // 2 for c, count in counts.items()}
         pairs.append((StratifiedSubsample(0.5), naive.stratified(y, half)))
     return pairs
+
+
+def one_of_each(groups):
+    """A design of every class, with the arguments of its example; `groups` are those of the samples."""
+    return [eval(f"kind({kind.example})", {"kind": kind, "groups": groups}) for kind in DESIGNS]
 
 
 def plain(parameters):
