@@ -147,15 +147,13 @@ def _plurality(constraints, losses):
 def _kernels_for(task: Task, tables: Tables) -> list[Kernel]:
     """The kernels of a chain for one kind of training sets, by its tables."""
     fields = tables.integers
-    if fields.table_depth != NO_TABLE:
-        return (
-            [two_class_strata, knn_stratified_untied, strata_votes]
-            if task.stratified
-            else [two_class_votes]
-        )
+    has_table = fields.table_depth != NO_TABLE
     if task.stratified:
-        plain = fields.n_tie_nodes == 0 and len(tables.table) == 0 and not task.n_extra
-        return [knn_stratified_untied, strata_votes] if plain else [strata_votes]
+        losses = not has_table and len(tables.table)
+        untied = [] if losses or fields.n_tie_nodes or task.n_extra else [knn_stratified_untied]
+        return [*([two_class_strata] if has_table else []), *untied, strata_votes]
+    if has_table:
+        return [two_class_votes]
     if fields.contested_depth > 0:
         return [contested_votes, fixed_votes]
     return [counted_votes, fixed_votes] if fields.counted_depth > 0 else [fixed_votes]
