@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -15,6 +16,22 @@ ITEMS = types.Array(types.int32, 2, "C")
 DISTANCES = types.Array(types.float64, 2, "C")
 INTEGERS = types.Array(types.int64, 1, "C")
 SCORES = types.Array(types.float64, 1, "C")
+
+
+class Rows(NamedTuple):
+    """The lists of a block of tested samples, the ``targets``, as compiled passes read them.
+
+    ``items`` and ``values`` (n_rows, depth) matter up to the ``lengths`` (n_rows,).
+    """
+
+    items: Array
+    values: Array
+    lengths: Array
+    targets: Array
+    average_ties: bool
+
+
+ROWS = types.NamedTuple([ITEMS, DISTANCES, INTEGERS, INTEGERS, types.boolean], Rows)
 
 
 @jit

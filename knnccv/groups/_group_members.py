@@ -8,37 +8,38 @@ samples it holds, and each of these is drawn with equal probability.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
-from ..driver import DISTANCES, INTEGERS, ITEMS, SCORES, labels_differ
+from .._typing import Array
+from ..driver import INTEGERS, ROWS, SCORES, labels_differ
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
 from ..sampling import place_of
 
 
+class DrawnGroups(NamedTuple):
+    """A training set of `n_train` random groups: the groups of the samples, and their number."""
+
+    groups: Array
+    n_groups: int
+    n_train: int
+
+
+DRAWN_GROUPS = types.NamedTuple([INTEGERS, types.int64, types.int64], DrawnGroups)
+
+
 @jit
-def score_nearest_members(
-    kernel,
-    items,
-    values,
-    lengths,
-    targets,
-    average_ties,
-    groups,
-    n_groups,
-    n_train,
-    labels,
-    constraints,
-    out,
-    passed,
-    ties,
-):
-    """A_x of every row for a T of `n_train` random groups other than the sample's, and the groups passed.
+def score_nearest_members(kernel, rows, labels, constraints, drawn, out, passed, ties):
+    """A_x of every row for a T of random groups other than the sample's, and the groups passed.
 
     ``ties[r]`` is the number of groups passed before the first tie of different labels, or -1.
     ``constraints`` are those of a training set of one sample. O(depth); tied groups of unequal sizes cost
     more, see `_gain_of_urn`.
     """
+    items, values, lengths, targets, average_ties = rows
+    groups, n_groups, n_train = drawn
     unit = constraints.unit
     one = np.empty(1, labels.classes.dtype)
     end_of_one = np.arange(1, 2).astype(labels.classes.dtype)
@@ -115,20 +116,7 @@ def score_nearest_members(
 
 
 SCORE_NEAREST_MEMBERS = types.void(
-    KERNEL,
-    ITEMS,
-    DISTANCES,
-    INTEGERS,
-    INTEGERS,
-    types.boolean,
-    INTEGERS,
-    types.int64,
-    types.int64,
-    LABELS,
-    CONSTRAINTS,
-    SCORES,
-    INTEGERS,
-    INTEGERS,
+    KERNEL, ROWS, LABELS, CONSTRAINTS, DRAWN_GROUPS, SCORES, INTEGERS, INTEGERS
 )
 
 

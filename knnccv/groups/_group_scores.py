@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..designs import GroupTrainingSets, LeaveGroupsOut
 from ..driver import (
     FIRST_MIXED_GROUPS,
     SCORE_ROWS,
+    Rows,
     Scores,
     ScoringProblem,
     as_objects,
@@ -32,17 +33,18 @@ from ..driver import (
 from ..kernel import Constraints, Labels, as_python, compile_driver, compile_kernel, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import fixed_tail
-from ._group_members import SCORE_NEAREST_MEMBERS, score_nearest_members
-from ._group_sets import SCORE_GROUP_SETS, check_n_sets, score_group_sets, sizes_to_score
+from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
+from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, check_n_sets, score_group_sets, sizes_to_score
 
 
 @jit
-def keep_outside(items, values, lengths, targets, groups, nearest, kept_items, kept_values, kept):
+def keep_outside(rows, groups, nearest, kept_items, kept_values, kept):
     """Lists without the sample's group, down to the `nearest`-th sample and those that tie it; lengths."""
-    for r in range(len(targets)):
-        own_group = groups[targets[r]]
+    items, values = rows.items, rows.values
+    for r in range(len(rows.targets)):
+        own_group = groups[rows.targets[r]]
         n = 0
-        for i in range(lengths[r]):
+        for i in range(rows.lengths[r]):
             if groups[items[r, i]] == own_group:
                 continue
             if n >= nearest[r] and values[r, i] != kept_values[r, n - 1]:
@@ -54,14 +56,44 @@ def keep_outside(items, values, lengths, targets, groups, nearest, kept_items, k
 
 
 @dataclass(frozen=True)
+class Outside:
+    """The known training sets of a design that leaves out one group: the samples of the other groups.
+
+    ``groups`` (n_items,) are the groups; ``size_of`` (n_items,) is the index of the size of a tested
+    sample's training set; ``nearest`` (n_sizes,) are the numbers of nearest samples that decide.
+    """
+
+    groups: Array
+    size_of: Array
+    nearest: Array
+
+    def cut(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[NeighborLists, Array]:
+        """The lists of training samples, as far as they decide; and how many decide, (n_rows,)."""
+        nearest = self.nearest[self.size_of[rows]]
+        kept = NeighborLists.empty(*lists.items.shape)
+        given = Rows(lists.items, lists.values, lengths, rows, True)
+        keep_outside(given, self.groups, nearest, kept.items, kept.values, kept.lengths)
+        return kept, nearest
+
+
+def outside_of(problem: ScoringProblem, n_nearest: int, groups: Array | None = None) -> Outside:
+    """The known training sets of a problem that leaves out one group, by the `groups` of the samples."""
+    kind = cast(GroupTrainingSets, problem.training_sets[0])
+    if groups is None:
+        groups = cast(LeaveGroupsOut, problem.design).codes
+    size_of = np.searchsorted(kind.train_sizes, sum(kind.sizes) - np.array(kind.sizes)[groups])
+    return Outside(groups, size_of, np.array([min(n_nearest, size) for size in kind.train_sizes]))
+
+
+@dataclass(frozen=True)
 class GroupScorer:
     """Everything a worker needs to score a block of samples.
 
-    ``constraints`` and ``nearest`` belong together, an entry for each
+    ``constraints`` has an entry for each
 
-    - size of training sets, if one group is left out; ``size_of`` (n_items,) is the entry of a sample;
+    - size of training sets, if one group is left out; `outside` knows them;
     - training set of one sample, if several groups are left out and one nearest sample decides;
-    - size of training sets below K, and one entry for all larger ones, otherwise.
+    - size of training sets in ``nearest``: those below K, and one for all larger ones, otherwise.
 
     ``group_tail[m]`` is the probability that none of m groups is in the training set; in exact mode 1
     where that is possible, otherwise 0. Ties of different labels count if their own probability, in
@@ -72,11 +104,9 @@ class GroupScorer:
     labels: Labels
     kernel: Kernel
     constraints: tuple[Constraints, ...]
-    nearest: Array
-    size_of: Array
-    groups: Array
-    n_groups: int
-    n_train: int
+    outside: Outside | None
+    drawn: DrawnGroups
+    nearest: tuple[int, ...]
     group_tail: Array
     tie_tails: Array
     min_tail: float
@@ -89,13 +119,8 @@ class GroupScorer:
         compile_driver(score_rows, SCORE_ROWS)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
-        if self.enumerates_sets:
+        if self.nearest:
             compile_driver(score_group_sets, SCORE_GROUP_SETS)
-
-    @property
-    def enumerates_sets(self) -> bool:
-        """Return True if the sets of groups are enumerated."""
-        return self.n_train < self.n_groups - 1 and int(self.nearest.max()) > 1
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
         """Return scores and tails (1, n_rows) and a mask of tied rows; and a mask of open rows."""
@@ -109,98 +134,58 @@ class GroupScorer:
 
     def _score(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array, Array]:
         scores = np.zeros(len(rows), object if self.exact else float)
-        if self.n_train == self.n_groups - 1:
-            score = self._score_outside
+        targets = as_objects(rows) if self.exact else rows
+        given = Rows(lists.items, lists.values, lengths, targets, self.average_ties)
+        if self.outside is not None:
+            tails, tied = self._score_outside(self.outside, lists, lengths, rows, scores)
         else:
-            score = self._score_sets if self.enumerates_sets else self._score_members
-        tails, tied = score(lists, lengths, rows, scores)
+            tails, tied = (self._score_sets if self.nearest else self._score_members)(given, scores)
         return scores[None], tails[None], tied
 
-    def _run(
-        self,
-        function: Kernel,
-        items: Array,
-        values: Array,
-        lengths: Array,
-        rows: Array,
-        *arguments: Any,
-    ) -> None:
-        """Call one of the passes over rows, unjitted in exact mode."""
-        function = as_python(function) if self.exact else function
-        targets = as_objects(rows) if self.exact else rows
-        function(self.kernel, items, values, lengths, targets, self.average_ties, *arguments)
+    def _python(self, function: Kernel) -> Kernel:
+        """One of the passes over rows, unjitted in exact mode."""
+        return as_python(function) if self.exact else function
 
     def _score_outside(
-        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
+        self, outside: Outside, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
     ) -> tuple[Array, Array]:
         """Fill in the scores if T holds all samples outside the group; return tails and ties."""
-        size_of = self.size_of[rows]
-        nearest = self.nearest[size_of]
-        items, values = np.empty_like(lists.items), np.empty_like(lists.values)
-        kept = np.empty(len(rows), np.int64)
-        keep_outside(lists.items, lists.values, lengths, rows, self.groups, nearest, items, values, kept)
+        lists, nearest = outside.cut(lists, lengths, rows)
+        size_of = outside.size_of[rows]
         for size in np.unique(size_of):
             at = np.flatnonzero(size_of == size)
-            part = scores[at]
-            rest = self.labels, self.constraints[size], part, stop_flag()
-            self._run(score_rows, items[at], values[at], kept[at], rows[at], *rest)
+            part, some = scores[at], lists.cut(at, lists.items.shape[1])
+            targets = as_objects(rows[at]) if self.exact else rows[at]
+            given = some.items, some.values, some.lengths, targets, self.average_ties, self.labels
+            self._python(score_rows)(self.kernel, *given, self.constraints[size], part, stop_flag())
             scores[at] = part
         tied = np.zeros(len(rows), bool)
         if not self.exact:
             mixed = np.empty(len(rows), np.int64)
-            first_mixed_groups(items, values, kept, self.labels, mixed)
+            first_mixed_groups(lists.items, lists.values, lists.lengths, self.labels, mixed)
             tied = (mixed >= 0) & (mixed < nearest)
-        return (kept < nearest).astype(float), tied
+        return (lists.lengths < nearest).astype(float), tied
 
-    def _score_members(
-        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
-    ) -> tuple[Array, Array]:
+    def _score_members(self, rows: Rows, scores: Array) -> tuple[Array, Array]:
         """Fill in the scores if T is random groups and one sample decides; return tails and ties."""
-        passed, ties = np.empty((2, len(rows)), np.int64)
-        self._run(
-            score_nearest_members,
-            lists.items,
-            lists.values,
-            lengths,
-            rows,
-            self.groups,
-            self.n_groups,
-            self.n_train,
-            self.labels,
-            self.constraints[0],
-            scores,
-            passed,
-            ties,
-        )
+        passed, ties = np.empty((2, len(scores)), np.int64)
+        score = self._python(score_nearest_members)
+        score(self.kernel, rows, self.labels, self.constraints[0], self.drawn, scores, passed, ties)
         return self.group_tail[passed], (ties >= 0) & (self.tie_tails[ties] > self.min_tail)
 
-    def _score_sets(
-        self, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
-    ) -> tuple[Array, Array]:
+    def _score_sets(self, rows: Rows, scores: Array) -> tuple[Array, Array]:
         """Fill in the scores if T is random groups and several samples decide; return tails and ties."""
-        tails = np.zeros(len(rows))
-        tie_shares = np.zeros(len(rows), scores.dtype)
+        tails = np.zeros(len(scores))
+        tie_shares = np.zeros(len(scores), scores.dtype)
         largest = self.nearest[-1]
+        score = self._python(score_group_sets)
         for nearest, constraints in zip(self.nearest, self.constraints, strict=True):
-            unknown = np.zeros(len(rows), scores.dtype)
-            self._run(
-                score_group_sets,
-                lists.items,
-                lists.values,
-                lengths,
-                rows,
-                self.groups,
-                self.n_groups,
-                self.n_groups - self.n_train,
-                nearest + (nearest < largest),
-                nearest if nearest < largest else 0,
-                self.labels,
-                constraints,
-                scores,
-                unknown,
-                tie_shares,
-            )
-            if nearest == largest:
+            unknown = np.zeros(len(scores), scores.dtype)
+            small = nearest < largest
+            cases = SetSizes(nearest + small, nearest if small else 0)
+            sums = SetSums(scores, unknown, tie_shares)
+            score(self.kernel, rows, self.labels, constraints, self.drawn, cases, sums)
+            if not small:
                 tails[:] = unknown
         return tails, tie_shares > self.min_tail
 
@@ -230,17 +215,17 @@ def group_scorer(
         groups[rows] = of_rows
     n_nearest = problem.nearest(kind)
     sizes: tuple[int, ...] = (1,)
+    outside, nearest = None, []
     if kind.n_test_groups == 1:
         sizes = kind.train_sizes
-    nearest = [min(n_nearest, size) for size in sizes]
-    if kind.n_test_groups > 1 and n_nearest > 1:
+        outside = outside_of(problem, n_nearest, groups)
+    elif n_nearest > 1:
         check_n_sets(problem, kind)
         nearest = sizes_to_score(kind.sizes, kind.n_test_groups, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or problem.variant.kernel_for(tasks[0])
     compile_kernel(kernel, f"variant {problem.variant.name!r}")
-    train_sizes = sum(kind.sizes) - np.array(kind.sizes)[groups]
     n_groups, n_train = kind.counts[0], kind.n_train[0]
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
     may_miss = np.arange(n_groups) < kind.n_test_groups  # all of them may be test groups
@@ -249,11 +234,9 @@ def group_scorer(
         exact_labels(problem) if exact else problem.kernel_labels(),
         as_python(kernel) if exact else kernel,
         tuple(problem.constraints(task) for task in tasks),
-        np.array(nearest),
-        np.searchsorted(sizes, train_sizes),
-        groups,
-        n_groups,
-        n_train,
+        outside,
+        DrawnGroups(groups, n_groups, n_train),
+        tuple(nearest),
         may_miss.astype(float) if exact else tie_tails,
         tie_tails,
         tol / 2,

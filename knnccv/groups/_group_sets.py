@@ -10,43 +10,49 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
+from .._typing import Array
 from ..designs import GroupTrainingSets
-from ..driver import DISTANCES, INTEGERS, ITEMS, SCORES, ScoringProblem, fill_group_ends, first_mixed_tie
+from ..driver import ROWS, SCORES, ScoringProblem, fill_group_ends, first_mixed_tie
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
+from ._group_members import DRAWN_GROUPS
 
 MAX_SETS = 20_000
 
 
-@jit
-def score_group_sets(
-    kernel,
-    items,
-    values,
-    lengths,
-    targets,
-    average_ties,
-    groups,
-    n_groups,
-    n_test,
-    n_nearest,
-    size,
-    labels,
-    constraints,
-    out,
-    tails,
-    tie_shares,
-):
-    """Add A_x of every row over the sets of `n_test` groups that hold its own; O(cases * cost of a kernel).
+class SetSizes(NamedTuple):
+    """The cases to add: with `size` 0 those in which `n_nearest` training samples are listed.
 
-    With `size` 0 the cases are those in which `n_nearest` training samples are listed, with the samples
-    that tie the last; with ``size = n_nearest - 1`` those in which the whole training set has this size.
-    ``tails`` is the probability of the cases in which the list ends too early. The probability of the cases
-    in which listed training samples tie and differ in their labels is added to ``tie_shares``.
+    Samples that tie the last are listed with them. With ``size = n_nearest - 1`` the cases are those in
+    which the whole training set has this size.
     """
+
+    n_nearest: int
+    size: int
+
+
+class SetSums(NamedTuple):
+    """What the pass fills, each (n_rows,).
+
+    The scores; the probability ``tails`` of the cases in which the list ends too early; and the sum
+    ``tie_shares`` of that of the cases in which listed training samples tie and differ in their labels.
+    """
+
+    scores: Array
+    tails: Array
+    tie_shares: Array
+
+
+@jit
+def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
+    """Add A_x of every row over the sets of groups that leave out its own; O(cases * cost of a kernel)."""
+    items, values, lengths, targets, average_ties = rows
+    groups, n_groups, n_train = drawn
+    n_nearest, size = cases
     unit = constraints.unit
     depth = items.shape[1]
     kept = np.empty(depth, labels.classes.dtype)
@@ -66,7 +72,7 @@ def score_group_sets(
         score = unit * 0
         unknown = unit * 0
         n_decided = n_kept = n_open = position = 0
-        n_left = n_test - 1  # groups still to be left out
+        n_left = n_groups - n_train - 1  # groups still to be left out
         probability = unit * 1
         while True:
             while position < length:
@@ -103,7 +109,7 @@ def score_group_sets(
                 if average_ties:
                     fill_group_ends(kept_values, n_kept, group_end)
                 if first_mixed_tie(kept, kept_values, n_kept, labels) >= 0:
-                    tie_shares[r] += probability
+                    sums.tie_shares[r] += probability
                 order = Order(kept[:n_kept], group_end[:n_kept])
                 score += probability * kernel(order, labels, targets[r], constraints)
             if n_open == 0:
@@ -123,27 +129,18 @@ def score_group_sets(
             position = at_position[n_open] + 1
         for i in range(n_decided):
             fate[decided[i]] = UNKNOWN
-        out[r] += score
-        tails[r] = unknown
+        sums.scores[r] += score
+        sums.tails[r] = unknown
 
 
 SCORE_GROUP_SETS = types.void(
     KERNEL,
-    ITEMS,
-    DISTANCES,
-    INTEGERS,
-    INTEGERS,
-    types.boolean,
-    INTEGERS,
-    types.int64,
-    types.int64,
-    types.int64,
-    types.int64,
+    ROWS,
     LABELS,
     CONSTRAINTS,
-    SCORES,
-    SCORES,
-    SCORES,
+    DRAWN_GROUPS,
+    types.NamedUniTuple(types.int64, 2, SetSizes),
+    types.NamedUniTuple(SCORES, 3, SetSums),
 )
 
 

@@ -3,90 +3,84 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from .._typing import Array
-from ..driver import Jobs, Scored, ScoringProblem, alike_samples, deepen, first_depth, usable_lengths
-from ..kernel import Labels, Task, Variant, compile_driver
+from ..designs import GroupTrainingSets
+from ..driver import (
+    Block,
+    Jobs,
+    Scored,
+    ScoringProblem,
+    Step,
+    alike_samples,
+    deepen,
+    first_depth,
+    usable_lengths,
+)
+from ..groups import Outside, outside_of
+from ..kernel import Labels, Variant, compile_driver
 from ..neighbors import NeighborLists, Neighbors
-from ._influence_groups import GroupRemover, group_remover
-from ._influence_joint import JointRemoval, MixedRemoval, joint_removals, mixed_removals
 from ._influence_result import Influence
-from ._influence_rows import ADD_ROWS, add_rows
 from ._reduced import ReducedProblem, reduced_problems
-from ._removal_kernels import RemovalKernels, removal_kernels
+from ._removal_rows import ADD_ROWS, Copies, Found, Totals, add_rows
+from ._removals import ReducedKind, Removal, reduced_kinds, removals
 
 LARGEST_TOL = 1e-9  # a change is about 1/N of the score
 
 
 @dataclass(frozen=True)
-class Removal:
-    """One kind of training sets of N - 1 samples, and the missing samples that it is for.
+class Remover:
+    """Everything a worker needs to leave samples out of the lists of a block of tested samples.
 
-    Attributes
-    ----------
-    task : Task
-        The training sets.
-    kernels : RemovalKernels
-        The kernels of the rule for them.
-    first : int
-        The first of the reduced problems that have this kind.
-    weights : ndarray of shape (n_problems, n_classes)
-        The weights of a tested sample in these problems.
+    Where one group is left out, the training set is known: ``outside`` cuts the lists to the K + 1 nearest
+    samples of other groups and those that tie the last of these; the others change nothing. There is a
+    removal for each size of training sets, and no `kinds`.
     """
-
-    task: Task
-    kernels: RemovalKernels
-    first: int
-    weights: Array
-
-
-@dataclass(frozen=True)
-class BlockRemover:
-    """Everything a worker needs to leave samples out of the lists of a block of tested samples."""
 
     neighbors: Neighbors
     labels: Labels
-    removals: tuple[Removal, ...]
     owners: Array
     average_ties: bool
     tol: float
-    joint: tuple[JointRemoval | MixedRemoval, ...] = ()
+    removals: tuple[Removal, ...]
+    kinds: tuple[ReducedKind, ...] = ()
+    outside: Outside | None = None
 
     def compile(self) -> None:
         """Compile what blocks call first."""
-        alone = np.ones(len(self.removals), bool)
-        for joint in self.joint:
-            joint.compile()
-            alone[joint.at] = False
-        for removal, is_alone in zip(self.removals, alone, strict=True):
-            if is_alone:
-                removal.kernels.compile()
+        for removal in self.removals:
+            removal.compile()
 
-    def first_depth(self, problem: ScoringProblem) -> int:
-        """One more than certifies the fixed-size training sets, since a listed sample is left out."""
-        depth = max(2, *(removal.kernels.first_depth(self.tol) for removal in self.removals))
-        return min(depth + (problem.ties == "random"), self.neighbors.max_depth)
-
-    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, ...], Array]:
-        """Items, lengths, changes (n_rows, depth), and (n_removals, n_rows) bases and tails; open rows."""
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[Found, Array]:
+        """What is found for the rows, and a mask of open rows."""
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
         changes = np.zeros(lists.items.shape)
-        bases, tails = np.zeros((2, len(self.removals), len(rows)))
-        served = np.zeros((len(self.removals), len(rows)), np.int64)
-        given = (lists, lengths, rows, self.labels, self.average_ties, self.owners)
-        for joint in self.joint:
-            served[joint.at] = joint(*given, changes, bases)
-        for q, removal in enumerate(self.removals):
-            if not served[q].all():
-                sums = (removal.first, removal.weights, changes, bases[q], served[q])
-                removal.kernels.fill_changes(*given, *sums)
-            counted = removal.weights[:, self.labels.classes[rows]].max(axis=0) > 0
-            tail = removal.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
-            tails[q] = np.where(counted, tail, 0.0)
+        bases, tails = np.zeros((2, max(len(self.kinds), 1), len(rows)))
+        if self.outside is not None:
+            lists, near = self.outside.cut(lists, lengths, rows)
+            lengths = lists.lengths
+            tails[0] = lengths < near
+        block = Block(lists, lengths, rows, self.labels, self.average_ties)
+        if self.outside is not None:
+            size_of = self.outside.size_of[rows]
+            for size in np.unique(size_of):
+                served = (size_of != size).astype(np.int64)
+                self.removals[size].add(block, self.owners, changes, bases, served)
+        else:
+            served = np.zeros(bases.shape, np.int64)
+            for removal in self.removals:
+                left = served[removal.kinds.start].copy()
+                removal.add(block, self.owners, changes, bases[removal.kinds], left)
+                served[removal.kinds] = left
+        for tail, kind in zip(tails, self.kinds, strict=False):
+            counted = kind.weights[:, self.labels.classes[rows]].max(axis=0) > 0
+            shorter = kind.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
+            tail[:] = np.where(counted, shorter, 0.0)
         is_open = np.asarray((tails > self.tol / 2).any(axis=0))
-        return (lists.items, lengths, changes, bases, tails), is_open
+        return Found(lists.items, lengths, changes, bases, tails), is_open
 
 
 def influence(
@@ -96,41 +90,28 @@ def influence(
     _check_linear(problem)
     reduced, owners = reduced_problems(problem)
     tol = min(tol, LARGEST_TOL)
-    remover: BlockRemover | GroupRemover
+    ties = problem.ties == "random"
+    given = neighbors, problem.kernel_labels(), owners, ties, tol
     if problem.leaves_groups:
         weights = np.array([[float(weight) for weight in one.item_weights[0]] for one in reduced])
-        remover = group_remover(problem, neighbors, owners, weights, tol)
-        depth = min(2 + first_depth(problem, neighbors, tol), neighbors.max_depth)
         parts = [(0, weights)]
+        remover = Remover(*given, *_of_groups(problem, weights))
+        depth = 2 + first_depth(problem, neighbors, tol)
     else:
-        removals = tuple(_removals(problem, reduced))
-        joint: list[JointRemoval | MixedRemoval] = [*joint_removals(problem, reduced)]
-        if any(removal.kernels.at_once is not None for removal in removals):
-            by_size = [each.weights for each in removals]
-            joint = [*mixed_removals(problem, [each.task for each in removals], by_size)]
-        remover = BlockRemover(
-            neighbors,
-            problem.kernel_labels(),
-            removals,
-            owners,
-            problem.ties == "random",
-            tol,
-            tuple(joint),
-        )
-        remover.compile()
-        depth = remover.first_depth(problem)
-        parts = [(removal.first, removal.weights) for removal in removals]
+        kinds = reduced_kinds(problem, reduced)
+        parts = [(kind.first, kind.weights) for kind in kinds]
+        remover = Remover(*given, tuple(removals(problem, kinds)), tuple(kinds))
+        depth = max(2, *(kind.kernels.first_depth(tol) for kind in kinds)) + ties
+    remover.compile()
     same = _same_changes(problem, neighbors, owners)
     sums = _Sums(problem, parts, owners, same)
 
-    def take(block: Array, now: int, found: tuple[Array, ...], is_open: Array) -> None:
+    def take(block: Array, now: int, found: tuple[Any, ...], is_open: Array) -> None:
         if now >= neighbors.max_depth:
             is_open[:] = False
-        items, lengths, changes, bases, tails = found
-        rest = (np.ascontiguousarray(each[:, ~is_open]) for each in (bases, tails))
-        sums.add(block[~is_open], items[~is_open], lengths[~is_open], changes[~is_open], *rest)
+        sums.add(block, Found(*found), is_open)
 
-    deepen(remover, np.unique(same), depth, take, Jobs(n_jobs))
+    deepen(remover, np.unique(same), min(depth, neighbors.max_depth), take, Jobs(n_jobs))
     without, bound = sums.scores_without(len(reduced), problem)
     kept = _kept(result, problem, reduced, owners)
     return Influence(
@@ -161,25 +142,16 @@ def _check_linear(problem: ScoringProblem) -> None:
     problem.variant.over_kinds(scores, scores + 1, refuse, problem.values.shape[1], **problem.parameters)
 
 
-def _removals(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[Removal]:
-    """One for each kind of training sets; stratified ones for each reduced problem."""
-    found: dict[object, Removal] = {}
-    for g, one in enumerate(reduced):
-        for kind, row in zip(one.training_sets, one.item_weights, strict=True):
-            weights = np.array([float(weight) for weight in row])
-            key = (g if kind.stratified else -1, kind.n_train, kind.counts, kind.extra, kind.n_extra)
-            if key in found:
-                found[key].weights[0 if kind.stratified else g] += weights
-                continue
-            n_problems = 1 if kind.stratified else len(reduced)
-            matrix = np.zeros((n_problems, len(row)))
-            matrix[0 if kind.stratified else g] = weights
-            removed = one.removed if kind.stratified else -1
-            first = g if kind.stratified else 0
-            task = problem.task(kind)
-            kernels = removal_kernels(problem, task, removed)
-            found[key] = Removal(task, kernels, first, matrix)
-    return list(found.values())
+def _of_groups(problem: ScoringProblem, weights: Array) -> tuple[tuple[Removal, ...], tuple[()], Outside]:
+    """The removals for a design that leaves out one group, one for each size, and the lists outside it."""
+    kind = cast(GroupTrainingSets, problem.training_sets[0])
+    found = []
+    for size in kind.train_sizes:
+        task, fewer = (problem.known_training_set_task(n) for n in (size, size - 1))
+        kernel, owner = problem.variant.kernel_for(task), f"variant {problem.variant.name!r}"
+        steps = (Step(kernel, problem.constraints(fewer), "", owner),)
+        found.append(Removal(slice(0, 1), -1, 0, weights[None], steps, problem.constraints(task)))
+    return tuple(found), (), outside_of(problem, problem.nearest(kind) + 1)
 
 
 class _Sums:
@@ -193,47 +165,36 @@ class _Sums:
         self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array, same: Array
     ) -> None:
         n_items, n_classes = len(owners), len(problem.labels.classes)
-        self._parts, self._owners, self._codes = parts, owners, problem.labels.codes
-        self._same = same
-        self._copies = np.bincount(same, minlength=n_items)[same]
-        self._changes, self._copy_changes, self._own = np.zeros((3, n_items))
-        self._bases = np.zeros((len(parts), 2, n_classes))
-        self._tails = np.zeros((len(parts), n_classes))
-
-    def add(
-        self, rows: Array, items: Array, lengths: Array, changes: Array, bases: Array, tails: Array
-    ) -> None:
-        """Add rows of a block."""
-        compile_driver(add_rows, ADD_ROWS)(
-            rows,
-            items,
-            lengths,
-            self._codes,
-            self._same,
-            self._copies,
-            changes,
-            bases,
-            tails,
-            self._changes,
-            self._copy_changes,
-            self._bases,
-            self._tails,
+        number = np.bincount(same, minlength=n_items)[same]
+        self._parts, self._owners = parts, owners
+        self._copies = Copies(problem.labels.codes, same, number)
+        self._totals = Totals(
+            np.zeros(n_items),
+            np.zeros(n_items),
+            np.zeros((len(parts), 2, n_classes)),
+            np.zeros((len(parts), n_classes)),
         )
-        for (first, weights), base in zip(self._parts, bases, strict=True):
-            at = self._owners[rows] - first
+        self._own = np.zeros(n_items)
+
+    def add(self, rows: Array, found: Found, is_open: Array) -> None:
+        """Add the rows of a block that are not open."""
+        compile_driver(add_rows, ADD_ROWS)(rows, is_open, found, self._copies, self._totals)
+        done = rows[~is_open]
+        for (first, weights), base in zip(self._parts, found.bases[:, ~is_open], strict=True):
+            at = self._owners[done] - first
             inside = (at >= 0) & (at < len(weights))
-            own = weights[np.where(inside, at, 0), self._codes[rows]]
-            self._own[rows] += np.where(inside, own * base, 0.0)
+            own = weights[np.where(inside, at, 0), self._copies.classes[done]]
+            self._own[done] += np.where(inside, own * base, 0.0)
 
     def scores_without(self, n_problems: int, problem: ScoringProblem) -> tuple[Array, float]:
         """The score without every sample, and a bound of what the ends of the lists can change."""
         totals, bounds = np.zeros((2, n_problems))
-        sums = zip(self._parts, self._bases.sum(axis=1), self._tails, strict=True)
+        sums = zip(self._parts, self._totals.bases.sum(axis=1), self._totals.tails, strict=True)
         for (first, weights), base, tails in sums:
             problems = slice(first, first + len(weights))
             totals[problems] += weights @ base
             bounds[problems] += weights @ tails
-        changes = self._changes + (self._copy_changes - self._own)[self._same]
+        changes = self._totals.deltas + (self._totals.copy_deltas - self._own)[self._copies.same]
         without = totals[self._owners] + changes
         return without, float(bounds.max()) * problem.largest
 

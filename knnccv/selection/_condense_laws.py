@@ -91,10 +91,9 @@ class Law:
         `owners` (n_items,) are 0 for the samples whose removal counts. Shapes (n_rows,), (n_rows, depth).
         """
         changes, bases = np.zeros(lists.items.shape), np.zeros(len(rows))
-        weights = np.ones((1, self.kernels.constraints.n_classes))
-        served = np.zeros(len(rows), np.int64)
-        given = (lists, lists.lengths, rows, labels, average_ties)
-        self.kernels.fill_changes(*given, owners, 0, weights, changes, bases, served)
+        removal = self.kernels.removal(0, 0, np.ones((1, self.kernels.task.n_classes)))
+        block = Block(lists, lists.lengths, rows, labels, average_ties)
+        removal.add(block, owners, changes, bases[None], np.zeros(len(rows), np.int64))
         return bases, changes
 
     def tails(self, lists: NeighborLists, rows: Array, labels: Labels, shorter: bool) -> Array:

@@ -67,7 +67,7 @@ def test_folds_of_two_sizes_are_walked_together(decimals, monkeypatch):
     X = np.round(X, decimals)  # some samples have mixed tied groups, which other kernels serve
     result = complete_cv(X, y, "knn", KFold(3), n_neighbors=4, n_jobs=1)
     together = result.influence(n_jobs=1).total
-    monkeypatch.setattr("knnccv.influence._influence.mixed_removals", lambda *_: [])
+    monkeypatch.setattr("knnccv.influence._removals._mean", lambda *_: [])
     apart = result.influence(n_jobs=1).total
     assert np.abs(together - apart).max() < 1e-14
     assert (result.influence(n_jobs=3).total == apart).all()
