@@ -3,8 +3,8 @@
 The neighbor list is cut into cells: tied samples that count the same are one cell (`Cells`). The walk is a
 tree. At every cell it branches by the number of samples of the cell that are in the training set; the
 probability of a branch is a product of hypergeometric factors. A branch ends where the K nearest are known
-(`_outcome`), and before if no later sample can change the outcome (`_settled`), so that few branches are
-left where the classes are well separated.
+(`outcome_of`), and before if no later sample can change the outcome (`settled_votes`, `settled_order`), so
+that few branches are left where the classes are well separated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Cells(NamedTuple):
 def cells_by_class(order, distances, kinds, n_kinds, stratified):
     """One cell for every class of a tied group; `kinds` (depth,) are the classes of the listed samples."""
     depth = len(kinds)
-    kind, size, first, end, stratum, before = np.empty((6, depth), np.int64)
+    kind, size, first = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
+    end, stratum, before = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
     distance = np.empty(depth)
     counts = np.zeros(n_kinds, np.int64)
     passed = np.zeros(n_kinds, np.int64)
@@ -219,53 +220,67 @@ class Walk(NamedTuple):
 
 
 @jit
-def _outcome(cells, walk, e, rule):
+def outcome_of(kind, distance, path, used, e, rule):
     """The outcome if the K nearest are ``used[i]`` samples of the cell ``path[i]``, for i < e.
 
     There may be fewer than K if the others have no weight.
     """
-    path, used = walk.path, walk.used
-    weights, distances = rule.near_weights, rule.near_distances
+    n = fill_near(
+        distance, path, used, e, rule.by_pair, rule.pair_weights, rule.form, rule.scale, rule.ranks,
+        rule.near_weights, rule.near_distances,
+    )  # fmt: skip
+    if len(rule.scores) == 0:
+        return squared_error(kind, path, used, e, n, rule.near_weights, rule.gaps)
+    return score_near(
+        kind, path, used, e, rule.near_weights, rule.factors, rule.votes, rule.scores, rule.random
+    )
+
+
+@jit
+def fill_near(distance, path, used, e, by_pair, pair_weights, form, scale, ranks, weights, distances):
+    """Fill the weights of the nearest samples on the path; return how many they are."""
     n = 0
     for i in range(e):
         for _ in range(used[i]):
-            weights[n] = rule.pair_weights[path[i]]
-            distances[n] = cells.distance[path[i]]
+            weights[n] = pair_weights[path[i]]
+            distances[n] = distance[path[i]]
             n += 1
-    if rule.by_pair:
+    if by_pair:
         settle(weights, n)
-    else:
-        if len(distances) > n:  # the next neighbor has the distance of the last group
-            distances[n] = cells.distance[path[e - 1]]
-        fill_weights(rule.form, distances, n, rule.scale, rule.ranks, weights)
-    if len(rule.scores) == 0:
-        return _squared_error(cells, walk, e, rule, n)
-    votes = rule.votes
+        return n
+    if len(distances) > n:  # the next neighbor has the distance of the last group
+        distances[n] = distance[path[e - 1]]
+    fill_weights(form, distances, n, scale, ranks, weights)
+    return n
+
+
+@jit
+def score_near(kind, path, used, e, weights, factors, votes, scores, random):
+    """The score of the votes of the nearest samples on the path."""
     for c in range(len(votes)):
         votes[c] = 0.0
     n = 0
     for i in range(e):
-        c = cells.kind[path[i]]
+        c = kind[path[i]]
         for _ in range(used[i]):
-            votes[c] += weights[n] * rule.factors[c]
+            votes[c] += weights[n] * factors[c]
             n += 1
-    return vote_outcome(votes, rule.scores, rule.random)
+    return vote_outcome(votes, scores, random)
 
 
 @jit
-def _squared_error(cells, walk, e, rule, n):
+def squared_error(kind, path, used, e, n, weights, gaps):
     """The squared error of the weighted mean of the `n` nearest samples on the path."""
-    weights = rule.near_weights
     total = 0.0
     for t in range(n):
         total += weights[t]
     error = 0.0
-    for o in range(rule.gaps.shape[1]):
+    for o in range(gaps.shape[1]):
         shift = 0.0
         t = 0
         for i in range(e):
-            gap = rule.gaps[cells.kind[walk.path[i]], o]
-            for _ in range(walk.used[i]):
+            gap = gaps[kind[path[i]], o]
+            for _ in range(used[i]):
                 shift += weights[t] * gap
                 t += 1
         error += (shift / total) * (shift / total)
@@ -290,53 +305,65 @@ def vote_outcome(votes, scores, random):
 
 
 @jit
-def _settled(cells, walk, e, j, rule):
+def settled_votes(
+    kind, path, taken, e, j, k, by_pair, pair_weights, ranks, factors, votes, following, reach, n_votes,
+    own, random, margin,
+):  # fmt: skip
     """The class that wins whichever the neighbors from cell j on are; LOST if it is not ``own``.
 
-    UNSETTLED if there is no such class. `e` cells are on the path. For weights of the pair alone and of
-    ranks, the votes that are left for a class are bounded by those of its nearest samples. For all others,
-    which fall with the distance, a class outvotes another one, whatever the weights are, if it is ahead of
-    it all along the path, and by more samples than are left.
+    For weights of the pair alone and of ranks. `e` cells are on the path, with k samples. The votes that
+    are left for a class are bounded by those of its nearest samples. UNSETTLED if there is no such class.
     """
-    kind, path, taken = cells.kind, walk.path, walk.taken
-    votes, factors, k = rule.votes, rule.factors, walk.chosen[j]
-    by_bound = rule.by_pair or rule.form == RANKS
     for c in range(len(votes)):
         votes[c] = 0.0
     n = 0
     for i in range(e):
         c = kind[path[i]]
-        if not by_bound:
-            votes[c] += taken[path[i]]
-            continue
         for _ in range(taken[path[i]]):
-            votes[c] += (rule.pair_weights[path[i]] if rule.by_pair else rule.ranks[n]) * factors[c]
+            votes[c] += (pair_weights[path[i]] if by_pair else ranks[n]) * factors[c]
             n += 1
     leader = 0
     for c in range(1, len(votes)):
         if votes[c] > votes[leader]:
             leader = c
-    if by_bound and votes[leader] == 0:
+    if votes[leader] == 0:
         return UNSETTLED
-    only_own = rule.own >= 0 and leader != rule.own
-    low = votes[leader] * (1 - rule.margin)
+    low = votes[leader] * (1 - margin)
+    only_own = own >= 0 and leader != own
     for c in range(len(votes)):
-        if c == leader or (only_own and c != rule.own):
+        if c == leader or (only_own and c != own):
             continue
-        after = rule.following[c, j]
-        wins_ties = not rule.random and leader < c
-        if by_bound:
-            high = votes[c]
-            if after < len(kind):
-                high += (
-                    rule.reach[after, rule.n_votes - k] if rule.by_pair else rule.reach[0, k] * factors[c]
-                )
-            if low < high or (low == high and (not wins_ties or rule.margin > 0)):
-                return UNSETTLED
+        high = votes[c]
+        at = following[c, j]
+        if at < len(kind):
+            high += reach[at, n_votes - k] if by_pair else reach[0, k] * factors[c]
+        if low < high or (low == high and (random or leader > c or margin > 0)):
+            return UNSETTLED
+    return LOST if only_own else leader
+
+
+@jit
+def settled_order(kind, path, taken, e, j, k, factors, votes, following, n_votes, own, random):
+    """The same for all weights that fall with the distance.
+
+    A class outvotes another one, whatever the weights are, if it is ahead of it all along the path, and by
+    more samples than are left.
+    """
+    for c in range(len(votes)):
+        votes[c] = 0.0
+    for i in range(e):
+        votes[kind[path[i]]] += taken[path[i]]
+    leader = 0
+    for c in range(1, len(votes)):
+        if votes[c] > votes[leader]:
+            leader = c
+    only_own = own >= 0 and leader != own
+    for c in range(len(votes)):
+        if c == leader or (only_own and c != own):
             continue
         if factors[leader] < factors[c]:
             return UNSETTLED
-        needed = 0 if wins_ties else 1
+        needed = 1 if random or leader > c else 0
         ahead = 0
         for i in range(e):
             if kind[path[i]] == leader:
@@ -345,8 +372,8 @@ def _settled(cells, walk, e, j, rule):
                 ahead -= taken[path[i]]
                 if ahead < needed:
                     return UNSETTLED
-        if after < len(kind):
-            ahead -= max(rule.n_votes - k, 0)
+        if following[c, j] < len(kind):
+            ahead -= max(n_votes - k, 0)
         if ahead < needed:
             return UNSETTLED
     return LOST if only_own else leader
@@ -365,10 +392,19 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     training set: they change whenever the path starts at another cell.
     """
     n_cells = len(cells.kind)
-    taken, chosen, path, on_path, used = np.zeros((5, n_cells + 1), np.int64)
+    taken, chosen = np.zeros(n_cells + 1, np.int64), np.zeros(n_cells + 1, np.int64)
+    path, on_path = np.zeros(n_cells + 1, np.int64), np.zeros(n_cells + 1, np.int64)
+    used = np.zeros(n_cells + 1, np.int64)
     probability = np.ones(n_cells + 1)
     walk = Walk(taken, chosen, probability, path, on_path, used)
-    first, stratum, pair_weights = cells.first, cells.stratum, rule.pair_weights
+    kind, first, stratum = cells.kind, cells.first, cells.stratum
+    # A call with a named tuple costs more than the arithmetic of a step.
+    form, by_pair, pair_weights, ranks = rule.form, rule.by_pair, rule.pair_weights, rule.ranks
+    near_weights, scores, factors, votes = rule.near_weights, rule.scores, rule.factors, rule.votes
+    following, reach, n_votes, own, random = (
+        rule.following, rule.reach, rule.n_votes, rule.own, rule.random,
+    )  # fmt: skip
+    by_bound = by_pair or form == RANKS
     for_votes = len(rule.scores) > 0
     base = 0  # the cell that has the weight 1
     least = np.zeros(n_cells, np.int64)
@@ -409,7 +445,16 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                 leaf = rule.by_pair and _others_have_no_weight(pair_weights, path[0], j)
                 if not leaf and for_votes and pair_weights[path[0]] < np.inf:
                     steps += chosen[j]
-                    winner = _settled(cells, walk, e, j, rule)
+                    if by_bound:
+                        winner = settled_votes(
+                            kind, path, taken, e, j, chosen[j], by_pair, pair_weights, ranks, factors,
+                            votes, following, reach, n_votes, own, random, rule.margin,
+                        )  # fmt: skip
+                    else:
+                        winner = settled_order(
+                            kind, path, taken, e, j, chosen[j], factors, votes, following, n_votes, own,
+                            random,
+                        )  # fmt: skip
                     ended = winner != UNSETTLED
                     if winner >= 0:
                         outcome = rule.scores[winner]
@@ -424,7 +469,14 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                     used[i] = taken[path[i]]
                 if chosen[j] >= n_nearest and e == on_path[group] + 1:
                     used[e - 1] = wanted
-                outcome = _outcome(cells, walk, e, rule)
+                n = fill_near(
+                    cells.distance, path, used, e, by_pair, pair_weights, form, rule.scale, ranks,
+                    near_weights, rule.near_distances,
+                )  # fmt: skip
+                if for_votes:
+                    outcome = score_near(kind, path, used, e, near_weights, factors, votes, scores, random)
+                else:
+                    outcome = squared_error(kind, path, used, e, n, near_weights, rule.gaps)
             ended = ended or leaf
             if ended:
                 done += share
@@ -531,7 +583,7 @@ def _mean_outcome(cells, walk, j, rule, max_steps):
             continue
         ways = weight[i - q] * _choose(size, walk.used[i])
         if i == e - 1:
-            total += ways * _outcome(cells, walk, e, rule)
+            total += ways * outcome_of(cells.kind, cells.distance, walk.path, walk.used, e, rule)
             i -= 1
             fresh = False
             continue
