@@ -12,7 +12,8 @@ from knnccv._validation import check_choice
 from knnccv.kernel import FALSE, TRUE, Task, jit, read_as, read_rest
 
 from ._loss import check_loss, largest_loss, score_of
-from ._weighted_tree import cells_by_class, new_rule, tree_score, vote_outcome
+from ._outcomes import new_rule, vote_outcome
+from ._weighted_tree import cells_by_class, tree_score
 from ._weights import (
     MAX_STEPS,
     RANKS,

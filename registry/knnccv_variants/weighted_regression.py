@@ -11,7 +11,8 @@ from knnccv._typing import Array
 from knnccv._validation import check_bool
 from knnccv.kernel import Task, jit, read_as
 
-from ._weighted_tree import cells_of_samples, new_rule, tree_score
+from ._outcomes import new_rule
+from ._weighted_tree import cells_of_samples, tree_score
 from ._weights import (
     GAUSSIAN,
     MAX_STEPS,
