@@ -54,7 +54,7 @@ def _sort_run(values, run):
     ascends = True
     for i in range(1, n):
         ascends = ascends and values[run[i - 1]] <= values[run[i]]
-    gap = np.int64(not ascends)
+    gap = int(not ascends)
     while 0 < gap < n // 3:
         gap = 3 * gap + 1
     while gap > 0:
