@@ -13,12 +13,14 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._parallel import Parts, held_part
 from .._typing import Array
+from ._engines.engine import Lazy
 from ._given_lists import ListFormat, follow_each_other, spread_rows, take_rows
 
 SHARED_MODES = ("r", "r+", "w+")  # pages of these maps can be read again from the file
@@ -224,20 +226,12 @@ class DaskLists(Reader):
         self._distances = distances
         self._how = how
         self._starts = np.concatenate([[0], np.cumsum(indices.chunks[0])])
-        self._prepare()
-
-    def _prepare(self) -> None:
         self._lock = threading.Lock()
-        self._locks: dict[int, threading.Lock] = {}
-        self._known: weakref.WeakValueDictionary[int, ListChunk] = weakref.WeakValueDictionary()
+        self._known: weakref.WeakValueDictionary[int, Lazy[ListChunk]] = weakref.WeakValueDictionary()
         self._here = threading.local()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_indices", "_distances", "_how", "_starts")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._prepare()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DaskLists, (self._indices, self._distances, self._how)
 
     @property
     def parts(self) -> DaskLists:
@@ -300,18 +294,15 @@ class DaskLists(Reader):
 
     def _chunk(self, number: int) -> ListChunk:
         """A chunk; other threads wait for the one that computes it."""
-        mine: tuple[int, ListChunk] | None = getattr(self._here, "chunk", None)
-        if mine is not None and mine[0] == number:
-            return mine[1]
-        mine = self._here.chunk = None  # freed before the next one is computed
-        with self._lock:
-            lock = self._locks.setdefault(number, threading.Lock())
-        with lock:
-            found = self._known.get(number)
-            if found is None:
-                found = self._known[number] = self._computed(number)
-        self._here.chunk = number, found
-        return found
+        mine: tuple[int, Lazy[ListChunk]] | None = getattr(self._here, "chunk", None)
+        if mine is None or mine[0] != number:
+            mine = self._here.chunk = None  # freed before the next one is computed
+            with self._lock:
+                chunk = self._known.get(number)
+                if chunk is None:
+                    chunk = self._known[number] = Lazy(partial(self._computed, number))
+            mine = self._here.chunk = number, chunk
+        return mine[1]()
 
     def _computed(self, number: int) -> ListChunk:
         part = self.part(int(self._starts[number]))
