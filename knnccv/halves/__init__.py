@@ -1,4 +1,10 @@
-"""TODO halves."""
+"""Random halves of the samples, and their exact scores, which standard errors are made of.
+
+- `_halves` checks the arguments, draws halves, and warns where they say little.
+- `_half_scores` scores them by the rule's own kernels, from the lists of all samples, which `_keep_halves`
+  filters.
+- `_target` has what a score estimates, in words, and what two scores must share to be compared.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""TODO runs."""
+"""Random runs of a design, and the spread of the score of one run.
+
+- `_trials` scores runs: known training sets, on the neighbor lists of all samples.
+- `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
+  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`, or with
+  `_split_strata`.
+"""
 
 from __future__ import annotations
 
