@@ -111,43 +111,58 @@ class ListFormat:
         ValueError, TypeError
             As `mark`, or if a distance is not finite.
         """
-        given, keep, lengths = self.mark(raw, rows)
-        depth = self.max_depth
-        items = np.zeros((len(rows), depth), np.int32)
-        if found is None:
-            _pack_items(given, keep, items)
-            values = np.broadcast_to(np.arange(depth, dtype=np.float64), items.shape)
-            return NeighborLists(items, values, lengths, np.zeros(len(rows), bool)), False, False
-        values = np.full((len(rows), depth), np.inf)
-        rises, falls = _pack_lists(given, as_finite(found, keep, rows), keep, items, values)
-        return NeighborLists(items, values, lengths, lengths < self.n_items - 1), rises, falls
+        lists = self._new_lists(len(rows))
+        rises, falls = self._fill(lists, slice(None), rows, raw, found)
+        return lists, rises, falls
 
     def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, bool, bool]:
         """The lists of all samples, as by `pack`; clean int32 indices alone are not copied."""
-        n_items, depth = self.n_items, self.max_depth
         clean = distances is None and not (self.approximate or self.drop_self)
         shared = clean and indices.dtype == np.int32 and indices.flags.c_contiguous
-        items = indices if shared else np.empty((n_items, depth), np.int32)
-        values = np.empty((0 if distances is None else n_items, depth))
-        lengths = np.empty(n_items, np.int64)
+        lists = self._new_lists(self.n_items, indices if shared else None)
         rise = fall = False
         # In blocks of rows, to save copies of the lists of a million samples.
-        for start in range(0, n_items, ROWS):
-            block = slice(start, min(start + ROWS, n_items))
+        for start in range(0, self.n_items, ROWS):
+            block = slice(start, min(start + ROWS, self.n_items))
             found = None if distances is None else distances[block]
-            part, rises, falls = self.pack(np.arange(start, block.stop), indices[block], found)
-            lengths[block] = part.lengths
-            if not shared:
-                items[block] = part.items
-            if distances is not None:
-                values[block] = part.values
+            rows = np.arange(start, block.stop)
+            rises, falls = self._fill(lists, block, rows, indices[block], found, shared=shared)
             rise, fall = rise or rises, fall or falls
-        depth = int(lengths.max())
-        if distances is None:  # positions, the same in every row
-            values = np.broadcast_to(np.arange(depth, dtype=np.float64), (n_items, depth))
-        ends = n_items - 1 if self.measured else 0
-        lists = NeighborLists(items[:, :depth], values[:, :depth], lengths, lengths < ends)
+        depth = int(lists.lengths.max())
+        lists.items, lists.values = lists.items[:, :depth], lists.values[:, :depth]
         return lists, rise, fall
+
+    def _new_lists(self, n_rows: int, items: Array | None = None) -> NeighborLists:
+        """Lists to be filled; without distances the values are positions, the same in every row."""
+        shape = n_rows, self.max_depth
+        values = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
+        if self.measured:
+            values = np.full(shape, np.inf)
+        if items is None:
+            items = np.zeros(shape, np.int32)
+        return NeighborLists(items, values, np.empty(n_rows, np.int64), np.zeros(n_rows, bool))
+
+    def _fill(
+        self,
+        lists: NeighborLists,
+        block: slice,
+        rows: Array,
+        raw: Array,
+        found: Array | None,
+        *,
+        shared: bool = False,
+    ) -> tuple[bool, bool]:
+        """Fill a block of lists with some rows; with `shared` the items stand there already."""
+        given, keep, lengths = self.mark(raw, rows)
+        lists.lengths[block] = lengths
+        if found is not None:
+            lists.may_tie_beyond[block] = lengths < self.n_items - 1
+            distances = as_finite(found, keep, rows)
+            rises, falls = _pack_lists(given, distances, keep, lists.items[block], lists.values[block])
+            return rises, falls
+        if not shared:
+            _pack_items(given, keep, lists.items[block])
+        return False, False
 
     def refuse_similarities(self, rises: bool, falls: bool, where: str = "all lists") -> None:
         """Raise ValueError if distances fall along lists, and never rise."""
