@@ -105,7 +105,7 @@ def knn_stratified_untied(order, labels, target, constraints):
     votes = VoteDistributions(
         marked, no_marks, passed, seen_classes, np.full(1, unit), np.full((2, k + 1), unit * 0)
     )
-    rule = _plurality(constraints, constraints.table)
+    rule = _plurality(constraints, constraints.table[:0])  # there may be a table of votes
     n_seen_classes = 0
     score = unit * 0
     for i in range(len(order.items)):
