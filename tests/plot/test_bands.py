@@ -41,12 +41,6 @@ class Drawn(SimpleNamespace):
         return KEPT
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def bands(axes):
     return [np.unique(one.get_paths()[0].vertices.round(12), axis=0) for one in axes.collections]
 

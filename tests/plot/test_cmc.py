@@ -26,12 +26,6 @@ def result(curve=CURVE, rank="image"):
 TRIALS = SimpleNamespace(trials={}, std=lambda name: {"cmc": 2 * STD}[name])
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def band(collection):
     """The lower and the upper end of a band at each rank."""
     points = np.unique(collection.get_paths()[0].vertices.round(12), axis=0)

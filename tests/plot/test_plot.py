@@ -63,13 +63,6 @@ DRAW = {
 every_picture = pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
 
 
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    plt.close("all")
-    yield
-    plt.close("all")
-
-
 def drawn(axes):
     """Lay everything out, so that a bad artist shows."""
     axes.figure.canvas.draw()
