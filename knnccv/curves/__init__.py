@@ -2,14 +2,13 @@
 
 - `_surface` has `knnccv.surface`; `_grid` reads its rows and columns, `_surface_result` is its result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
-  sum. `_vote_counts` counts the votes, `_profile_ties` adds tied samples, `kernel.simd` has the vector
-  operations, and `_profile_surface` makes the surface.
-- `_pair_profile` and `_pair_surface` do the same for squared errors, shares of votes and Brier scores.
+  sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples.
+  `_pair_profile` does the same for squared errors, shares of votes and Brier scores. `_profile_surface`
+  makes the surface.
 - `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
   `_rank_surface` makes the surface.
-- `_half_surface` scores halves of the samples in all cells, from profiles of the halves
-  (`_half_surface_profile`) where there are any; `_half_surface_methods` has the standard errors, intervals
-  and differences of a surface.
+- `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
+  any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
 - `_chunks` runs each pass over chunks of samples.
 - `_loo` has the leave-one-out curves for all K at once.
 """

@@ -10,28 +10,32 @@ import numpy as np
 
 from .._labels import labels_of
 from .._typing import Array
-from ..driver import ScoringProblem, first_depth, weights_of
+from ..driver import ScoringProblem, all_lists, first_depth, weights_of
 from ..halves import (
     FEWEST_GROUPS,
     LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDECIDED,
     TOLERANCE,
+    Half,
+    HalfScorer,
     HalvesRequest,
+    Owner,
+    Sums,
     check_request,
     depth_for_halves,
     halvings_of,
     has_grown,
     score_halves,
+    score_in_halves,
     score_range_of,
     target_of,
     uncertain_lists,
 )
 from ..inference import HalfScores, Halvings, unit_deviations
-from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..results import complete_cv
-from ..runs import all_lists
 from ._grid import SurfaceGrid
-from ._half_surface_profile import grid_in_half, profile_kind, score_halves_by_profiles
+from ._profile_surface import Profile, ProfileKind, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,39 @@ class HalfSurface:
             n_answers=float(self.n_answers[column]),
             resolution=self.resolution,
         )
+
+
+@dataclass(frozen=True)
+class ProfileScorer(HalfScorer):
+    """Scores the halves of one size, all cells at once, by their profiles."""
+
+    profile: Profile
+    average_ties: bool
+    by_class = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """That of the surface."""
+        return self.profile.grid.nearest.shape
+
+    @property
+    def enough(self) -> int:  # type: ignore[override]
+        """The depth of the profile."""
+        return self.profile.depth
+
+    def sums(self, lists: NeighborLists, rows: Array, weights: Array, owner: Owner) -> Sums:
+        """The sums over the rows of one half."""
+        depth = self.profile.depth
+        short = (lists.lengths < depth) & (not owner.last)
+        if short.any():
+            going = np.flatnonzero(~short)
+            lists, rows, weights = lists.cut(going, lists.items.shape[1]), rows[going], weights[:, going]
+        found, tails = np.zeros((2, *self.shape))
+        if len(rows):
+            profile = self.profile.of_lists(lists, rows, weights[0], self.average_ties)
+            ended = np.bincount(np.minimum(lists.lengths, depth), weights[0], depth + 1)
+            found, tails = self.profile.scores_and_tails(profile, ended)
+        return Sums(found[None], tails[None], short)
 
 
 @dataclass(frozen=True)
@@ -192,23 +229,34 @@ class SurfaceEvaluation:
         axis = self.grid.axis
         return {axis: "R" if axis == "rank" else "K"} if axis else {}
 
-    def _by_profiles(self, kind: Any, halvings: Halvings) -> tuple[Array, Array, Array]:
-        found, undecided = score_halves_by_profiles(
-            kind, self.problem, self.grid, self.neighbors, halvings, self.n_jobs
-        )
-        sizes = []
-        unsuited: dict[int, tuple[Array, Array]] = {}
-        for halving in range(len(halvings.half_of)):
-            for half in (0, 1):
-                rows = halvings.rows(halving, half)
-                if len(rows) not in unsuited:
-                    grid = grid_in_half(self.problem, self.grid, rows)
-                    unsuited[len(rows)] = self._unsuited(grid, rows), np.array(grid.sizes)
-                nowhere, of_half = unsuited[len(rows)]
-                found[halving, half][nowhere] = np.nan
-                sizes.append(of_half)
-        found[:, :, np.isnan(found).any(axis=(0, 1))] = np.nan
-        return found, np.mean(sizes, axis=0), undecided
+    def _by_profiles(self, kind: ProfileKind, halvings: Halvings) -> tuple[Array, Array, Array]:
+        """All cells of a half from its profile: what is equal for several halves is computed once."""
+        problem, neighbors = self.problem, self.neighbors
+        known: dict[int, tuple[ProfileScorer, Array, Array]] = {}
+        halves, unsuited = [], []
+        for halving, half in np.ndindex(len(halvings.half_of), 2):
+            rows = halvings.rows(halving, half)
+            n = len(rows)
+            if n not in known:
+                grid = grid_in_half(problem, self.grid, rows)
+                profile = kind(problem, grid, n - 1, min(n - 1, neighbors.max_depth), TOLERANCE)
+                scorer = ProfileScorer(profile, problem.ties == "random")
+                known[n] = scorer, np.array(grid.sizes), self._unsuited(grid, rows)
+            scorer, sizes, nowhere = known[n]
+            halves.append(Half(halving, half, scorer, self._weights(rows), sizes))
+            unsuited.append(nowhere)
+        wanted = max(each.profile.depth * neighbors.n_items / n for n, (each, *_) in known.items())
+        depth = depth_for_halves(wanted, neighbors)
+        found, undecided = score_in_halves(problem, neighbors, halvings, halves, depth, self.n_jobs)
+        found[:, :, np.any(unsuited, axis=0)] = np.nan
+        return found, np.mean([half.train_size for half in halves], axis=0), undecided
+
+    def _weights(self, rows: Array) -> Array:
+        """The weight of a sample of every class in the score of a half, (1, n_classes)."""
+        labels = labels_of(self.problem.labels, rows)
+        kinds = self.grid.designs[0].halved(self.problem.labels, rows).training_sets(labels)
+        weights = weights_of(kinds, labels, self.problem.average)[0]
+        return np.array([[float(weight) for weight in weights]])
 
     def _unsuited(self, grid: SurfaceGrid, rows: Array) -> Array:
         """Cells whose parameters the training sets of a half do not suit, bool (n_rows, n_columns)."""
@@ -294,3 +342,18 @@ class SurfaceEvaluation:
 
 def _cells(which: Any) -> str:
     return f"in {which.sum()} of {which.size} cells"
+
+
+def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:
+    """The grid with the designs and training sizes of a half; ValueError if a design does not suit it."""
+    labels = labels_of(problem.labels, rows)
+    try:
+        designs = tuple(design.halved(problem.labels, rows) for design in grid.designs)
+        sizes = tuple(sum(kind.n_train) for design in designs for kind in design.training_sets(labels))
+    except ValueError as error:
+        msg = (
+            f"a standard error needs scores of halves of the samples, but one of {len(rows)} does not suit "
+            f"the training sizes: {error}"
+        )
+        raise ValueError(msg) from error
+    return replace(grid, designs=designs, sizes=sizes)

@@ -10,38 +10,68 @@ so have all pairs in it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from .._parallel import stop_flag
+from .._typing import Array
 from ..kernel import jit
+from ._profile import Listed
 
 ERROR, SHARE, BRIER = range(3)
 
 
+class PairSpec(NamedTuple):
+    """What is summed over samples and pairs.
+
+    ``kind``
+        ERROR: squared errors of the mean of `targets`. SHARE: the true class's share of the votes. BRIER:
+        half the Brier score of the shares.
+    ``classes``, ``targets``
+        int64 (n_items,) and float64 (n_items, n_outputs); the latter are read for ERROR only.
+    """
+
+    kind: int
+    classes: Array
+    targets: Array
+    depth: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the profile."""
+        return 2, self.depth
+
+    def inside(self, n_rows: int, _average_ties: bool) -> Array:
+        """Nothing: `add_tied` adds everything."""
+        return np.zeros((n_rows, 0), bool)
+
+    def add_tied(self, listed: Listed, average_ties: bool, _inside: Array, out: Array) -> None:
+        """Add the rows; tied groups are listed to their end."""
+        add_pair_profile(listed, self, average_ties, out, stop_flag())
+
+    def add_all(self, listed: Listed, inside: Array, out: Array) -> None:
+        """Add nothing."""
+
+
 @jit
-def add_pair_profile(
-    items, values, lengths, rows, weights, kind, classes, targets, average_ties, out, stop
-):
+def add_pair_profile(listed, spec, average_ties, out, stop):
     """Add the rows' weighted terms to ``out``; O(depth * outputs).
 
     Parameters
     ----------
-    items, values : int32 and float64 (n_rows, any)
-        Neighbor lists, filled up to `lengths`, int64 (n_rows,). Samples with equal `values` are tied, if
-        `average_ties`. A group that goes on beyond the depth of the profile must be listed to its end.
-    rows : int64 (n_rows,)
-        The tested samples.
-    weights : float64 (n_rows,)
-    kind : int
-        ERROR: squared errors of the mean of `targets`. SHARE: the true class's share of the votes. BRIER:
-        half the Brier score of the shares.
-    classes : int64 (n_items,)
-    targets : float64 (n_items, n_outputs)
-        Read for ERROR only.
+    listed : Listed
+        Samples with equal values are tied, if `average_ties`. A group that goes on beyond the depth of the
+        profile must be listed to its end.
+    spec : PairSpec
+    average_ties : bool
     out : float64 (2, depth)
         Terms of samples, and of pairs, at every position.
     stop : bool (1,)
         Once set, the pass ends early.
     """
+    items, values, lengths, rows = listed.items, listed.values, listed.lengths, listed.rows
+    kind, classes, targets = spec.kind, spec.classes, spec.targets
     depth = out.shape[1]
     n_outputs = targets.shape[1]
     nearer, group = np.zeros(n_outputs), np.zeros(n_outputs)
@@ -50,7 +80,7 @@ def add_pair_profile(
     for r in range(len(rows)):
         if stop[0]:
             return
-        x = rows[r]
+        x, weight = rows[r], listed.weights[r]
         nearer[:] = 0.0
         wrong_nearer[:] = 0
         n_nearer = 0
@@ -89,9 +119,9 @@ def add_pair_profile(
                     wrong_nearer[c] += wrong_group[c]
                     wrong_group[c] = 0
             for i in range(start, min(end, depth)):
-                out[0, i] += weights[r] * single / size
+                out[0, i] += weight * single / size
                 if kind != SHARE:
-                    out[1, i] += weights[r] * across / size
+                    out[1, i] += weight * across / size
                     if size > 1:
-                        out[1, i] += weights[r] * within * (i - start) * 2 / (size * (size - 1))
+                        out[1, i] += weight * within * (i - start) * 2 / (size * (size - 1))
             start = end

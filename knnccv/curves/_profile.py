@@ -8,7 +8,15 @@ that such voters classify x correctly; it depends on the class counts g of the f
 
 so the weighted mean of P_x over the samples serves every training size. For a list that ends at m, exactly
 K training samples among its samples have the probability C(m, K) C(M-m, alpha-K) / C(M, alpha) and the same
-P_x(K, m); only fewer than K remain unknown. `_vote_counts` counts P_x(K, i) C(i, K).
+P_x(K, m); only fewer than K remain unknown.
+
+The ways P_x(K, i) C(i, K) are counted for eight samples of one class at once (the *lanes*, `kernel.simd`),
+so that every multiplication and addition is one vector instruction. Rows of binomial coefficients are
+carried along the neighbor list as rows of Pascal's triangle, C(g, b) rho^b; rho is halved now and then, so
+that the numbers stay near 1. With F_t(s), the ways to choose s votes of the other classes such that none of
+them outvotes t, P_x(K, i) C(i, K) = sum_t C(g(tested class), t) F_t(K - t). All terms are positive. For
+small s no class can outvote t, and F_t(s) is C(i - g(tested class), s). For two other classes F_{t+1}(s) is
+F_t(s) and two more products.
 """
 
 from __future__ import annotations
@@ -17,23 +25,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._parallel import stop_flag
 from .._typing import Array
 from ..kernel import jit
 from ..kernel.simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
 from ..sampling import step_without_replacement
-from ._vote_counts import (
-    add_beaten_by_neither,
-    add_beaten_by_none,
-    advance,
-    advance_many,
-    fill_unbeatable,
-    halve,
-)
+from ._profile_ties import add_ties
 
 # C(i, K) rho^K must stay within the range of a double: below e^K, and above 2^-K.
 MAX_NEIGHBORS = 500
 BATCH = 16
 SPAN = 32
+
+
+class Listed(NamedTuple):
+    """Neighbor lists of tested samples.
+
+    ``items``, ``values``, ``lengths``
+        As in `NeighborLists`, without what the tie rule cannot use; samples with equal values are tied.
+    ``rows``, ``weights``
+        int64 and float64 (n_rows,): the tested samples and their weights.
+    """
+
+    items: Array
+    values: Array
+    lengths: Array
+    rows: Array
+    weights: Array
 
 
 class ProfileSpec(NamedTuple):
@@ -42,6 +60,8 @@ class ProfileSpec(NamedTuple):
     ``max_k`` is the largest K. ``ranked`` is True for rank-R accuracy, False for the vote. The depth is the
     last position that some K needs.
 
+    ``ks``
+        int64 array of shape (any,): the K, ascending.
     ``classes``
         int64 array of shape (n_items,).
     ``first``
@@ -53,10 +73,31 @@ class ProfileSpec(NamedTuple):
     max_k: int
     n_classes: int
     ranked: bool
+    ks: Array
     classes: Array
     first: Array
     rates: Array
     scales: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the profile."""
+        return 2, len(self.rates), self.max_k + 1
+
+    def inside(self, n_rows: int, average_ties: bool) -> Array:
+        """Room for the positions within tied groups, which `add_tied` adds in place of `add_all`."""
+        votes = average_ties and not self.ranked and self.n_classes > 2
+        return np.zeros((n_rows, len(self.rates) if votes else 0), bool)
+
+    def add_tied(self, listed: Listed, average_ties: bool, inside: Array, out: Array) -> None:
+        """Add what depends on the order of tied samples; tied groups are listed to their end."""
+        if average_ties:
+            add_ties(listed, self, inside, out, stop_flag())
+
+    def add_all(self, listed: Listed, inside: Array, out: Array) -> None:
+        """Add the rest, for rows of one class after the other."""
+        lengths = np.minimum(listed.lengths, len(self.rates) - 1)
+        add_profile(listed._replace(lengths=lengths), inside, self, out)
 
 
 def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
@@ -78,16 +119,17 @@ def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
 
 
 @jit
-def _group_ends(owns):
+def _group_ends(rows, classes):
     """Ends of the groups of at most LANES rows of one class; the first entry is 0."""
-    ends = np.empty(len(owns) + 1, np.int64)
+    ends = np.empty(len(rows) + 1, np.int64)
     ends[0] = 0
     n_groups = 0
-    for r in range(len(owns)):
-        if r > ends[n_groups] and (r == ends[n_groups] + LANES or owns[r] != owns[r - 1]):
+    for r in range(len(rows)):
+        start = ends[n_groups]
+        if r > start and (r == start + LANES or classes[rows[r]] != classes[rows[r - 1]]):
             n_groups += 1
             ends[n_groups] = r
-    ends[n_groups + 1] = len(owns)
+    ends[n_groups + 1] = len(rows)
     return ends[: n_groups + 2]
 
 
@@ -114,7 +156,109 @@ class LaneRows(NamedTuple):
 
 
 @jit
-def add_profile(items, lengths, owns, weights, inside, spec, out):
+def advance(rows, first, length, hits):
+    """Move rows of Pascal's triangle, times rho^b, on by one sample in the lanes that have a hit."""
+    for b in range(first + length - 1, first, -1):
+        store(rows, b, add_product(load(rows, b), load(rows, b - 1), hits))
+
+
+@jit
+def halve(rows, first, length):
+    """Halve rho; exact."""
+    factor = 1.0
+    for b in range(1, length):
+        factor *= 0.5
+        store(rows, first + b, add_product(everywhere(0.0), load(rows, first + b), everywhere(factor)))
+
+
+@jit
+def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
+    """``wins[K]`` = W(K), the ways in which the other classes cannot outvote the tested class.
+
+    The tested class has t >= h = ceil((K + margin) / 2) votes. If K + margin is odd, K + 1 needs the same
+    h. Leaving out each sample of every choice of K + 1 samples gives (i - K) times the choices of K, except
+    the choices that fall below h own votes: (K + 1) W(K + 1) = (i - K) W(K) + h C(g, h) C(i - g, K + 1 -
+    h).
+    """
+    k = low - 1 + (low + margin) % 2  # K + margin is odd
+    while k <= high:
+        ways = everywhere(0.0)
+        min_own = (k + margin + 1) // 2
+        for s in range(k - min_own + 1):
+            ways = add_product(ways, load(own, k - s), load(rest, s))
+        if k >= low:
+            store(wins, k, ways)
+        if k < high:
+            more = add_product(everywhere(0.0), ways, everywhere((i - k) * rate / (k + 1)))
+            if k + 1 >= min_own:
+                edge = add_product(everywhere(0.0), load(own, min_own), everywhere(min_own / (k + 1)))
+                more = add_product(more, edge, load(rest, k + 1 - min_own))
+            store(wins, k + 1, more)
+        k += 2
+
+
+@jit
+def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins):
+    """Add to ``wins[K]`` the ways in which two other classes have enough votes to win, but neither does.
+
+    ``ways[s]`` = F_t(s): every t adds the choices in which one or both of them reach t votes (t - 1 for a
+    class that wins ties).
+    """
+    ties_a, ties_b = wins_ties[0], wins_ties[1]
+    margin, both = max(ties_a, ties_b), ties_a + ties_b
+    for s in range(high + 1):
+        store(ways, s, everywhere(0.0))
+    for t in range(1, (high + margin - 1) // 2 + 1):
+        own_t, a_t, b_t = load(own, t), load(others, t - ties_a), load(others, length + t - ties_b)
+        last = 2 * t - both
+        for s in range(t - margin + 1, min(last - 1, high - t) + 1):
+            here = add_product(load(ways, s), a_t, load(others, length + s - t + ties_a))
+            here = add_product(here, load(others, s - t + ties_b), b_t)
+            store(ways, s, here)
+            if t + s >= low:
+                store(wins, t + s, add_product(load(wins, t + s), own_t, here))
+        if t - margin + 1 <= last <= high - t:
+            here = add_product(everywhere(0.0), a_t, b_t)
+            store(ways, last, here)
+            if t + last >= low:
+                store(wins, t + last, add_product(load(wins, t + last), own_t, here))
+
+
+@jit
+def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, margin, low, high, work, wins):
+    """The same for any number of other classes, by a truncated product for every number of own votes."""
+    for t in range(1, (high + margin - 1) // 2 + 1):
+        max_others = high - t
+        top = 0
+        store(work, 0, everywhere(1.0))
+        for j in seen_classes:
+            limit = min(t - wins_ties[j], counts[j])
+            reached = min(top + limit, max_others)
+            for degree in range(reached, -1, -1):
+                ways = load(work, degree) if degree <= top else everywhere(0.0)
+                for b in range(max(1, degree - top), min(degree, limit) + 1):
+                    ways = add_product(ways, load(work, degree - b), load(others, j * length + b))
+                store(work, degree, ways)
+            top = reached
+        for s in range(max(t - margin + 1, low - t), top + 1):
+            store(wins, t + s, add_product(load(wins, t + s), load(own, t), load(work, s)))
+
+
+@jit
+def advance_many(others, length, codes, rate, counts, lane_counts):
+    """Move the rows of the samples' classes on by one sample, lane by lane."""
+    for lane in range(LANES):
+        j = codes[lane]
+        if j >= len(counts):  # tested class, or no sample
+            continue
+        lane_counts[j, lane] += 1
+        counts[j] = max(counts[j], lane_counts[j, lane])
+        for b in range(min(length - 1, lane_counts[j, lane]), 0, -1):
+            others[j * length + b, lane] += others[j * length + b - 1, lane] * rate
+
+
+@jit
+def add_profile(listed, inside, spec, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
     O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). Several
@@ -122,10 +266,8 @@ def add_profile(items, lengths, owns, weights, inside, spec, out):
 
     Parameters
     ----------
-    items : int32 (n_rows, depth)
-        Neighbor lists, filled up to `lengths`, int64 (n_rows,).
-    owns, weights : int64 and float64 (n_rows,)
-        Class and weight of every row; rows of one class are adjacent.
+    listed : Listed
+        Rows of one class are adjacent. No list is longer than the depth of the profile.
     inside : bool (n_rows, depth + 1), or (n_rows, 0)
         Positions that a row leaves out.
     spec : ProfileSpec
@@ -144,7 +286,7 @@ def add_profile(items, lengths, owns, weights, inside, spec, out):
     lane_counts = np.zeros((n_others, LANES), np.int64)
     counts = np.zeros(n_others, np.int64)
     sums, wins, work = new_rows(SPAN * width), new_rows(width), new_rows(width)
-    ends = _group_ends(owns)
+    ends = _group_ends(listed.rows, spec.classes)
     for first_group in range(0, len(ends) - 1, batch):
         groups = ends[first_group : first_group + batch + 1]
         own[:] = 0.0
@@ -160,7 +302,7 @@ def add_profile(items, lengths, owns, weights, inside, spec, out):
             others[seen * length + 1 : (seen + 1) * length] = 0.0
             lane_counts[seen] = 0
             counts[seen] = 0
-        longest = lengths[groups[0] : groups[-1]].max()
+        longest = listed.lengths[groups[0] : groups[-1]].max()
         for start in range(1, longest + 1, SPAN):
             end = min(start + SPAN, longest + 1)
             sums[:] = 0.0
@@ -176,18 +318,14 @@ def add_profile(items, lengths, owns, weights, inside, spec, out):
                     work,
                     sums,
                 )
-                _add_span(
-                    items[rows],
-                    lengths[rows],
-                    owns[groups[g]],
-                    weights[rows],
-                    inside[rows],
-                    start,
-                    end,
-                    spec,
-                    arrays,
-                    out,
+                some = Listed(
+                    listed.items[rows],
+                    listed.values[rows],
+                    listed.lengths[rows],
+                    listed.rows[rows],
+                    listed.weights[rows],
                 )
+                _add_span(some, inside[rows], start, end, spec, arrays, out)
             for i in range(start, end):
                 all_going = sum_of_products(load(sums, (i - start) * width), everywhere(1.0))
                 for k in range(spec.first[i], min(spec.max_k, i) + 1):
@@ -199,8 +337,10 @@ def add_profile(items, lengths, owns, weights, inside, spec, out):
 
 
 @jit
-def _add_span(items, lengths, own_class, weights, inside, start, end, spec, arrays, out):
+def _add_span(listed, inside, start, end, spec, arrays, out):
     """One group from position `start` to before `end`; rows whose lists go on are added to the sums."""
+    items, lengths, weights = listed.items, listed.lengths, listed.weights
+    own_class = spec.classes[listed.rows[0]]
     own, rest, others, counts = arrays.own, arrays.rest, arrays.others, arrays.counts
     wins, work, sums = arrays.wins, arrays.work, arrays.sums
     max_k, n_classes = spec.max_k, spec.n_classes

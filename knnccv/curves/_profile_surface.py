@@ -1,25 +1,153 @@
-"""The surface from the profile of the data: one pass for all K and all training sizes."""
+"""The surface from a profile of the data: one pass for all K and all training sizes.
+
+`VoteProfile` serves votes and ranks (`_profile`), `PairProfile` squared errors, shares of votes and Brier
+scores (`_pair_profile`). The same profiles, of halves of the samples, are in `_half_surface`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .._parallel import stop_flag
 from .._typing import Array
 from ..driver import ScoringProblem, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
-from ..sampling import expected_position, fixed_tail, rounding_allowance
+from ..sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
 from ._chunks import ChunkPass, Execution, sum_profiles, weigh_rows
 from ._grid import SurfaceGrid
-from ._profile import MAX_NEIGHBORS, ProfileSpec, add_profile, pascal_scales, weigh_profile
+from ._pair_profile import BRIER, ERROR, SHARE, PairSpec
+from ._profile import MAX_NEIGHBORS, Listed, ProfileSpec, pascal_scales, weigh_profile
+
+KINDS = {"error": ERROR, "share": SHARE, "brier": BRIER}
+
+
+class Profile(ABC):
+    """A profile of ``n_available + 1`` samples, for the K and the training sizes of a grid.
+
+    Attributes
+    ----------
+    depth : int
+        The number of neighbors that can matter.
+    spec : ProfileSpec or PairSpec
+        What is summed.
+    """
+
+    depth: int
+    spec: Any
+
+    def __init__(self, grid: SurfaceGrid, n_available: int) -> None:
+        self.grid, self.n_available = grid, n_available
+
+    @abstractmethod
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells, both (n_rows, n_columns).
+
+        ``ended`` (depth + 1,) is the weight of the lists of each length. If K exceeds a training size, the
+        score is that of the largest K that does not.
+        """
+
+    def of_all(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The same, for the only profile that is made: nothing is kept for others."""
+        return self.scores_and_tails(profile, ended)
+
+    def of_lists(self, lists: NeighborLists, rows: Array, weights: Array, average_ties: bool) -> Array:
+        """The profile of rows of one class after the other, from lists that are long enough."""
+        listed = Listed(lists.items, lists.values, lists.lengths, rows, weights)
+        inside = self.spec.inside(len(rows), average_ties)
+        profile = np.zeros(self.spec.shape)
+        self.spec.add_tied(listed, average_ties, inside, profile)
+        self.spec.add_all(listed, inside, profile)
+        return profile
+
+
+class VoteProfile(Profile):
+    """The profile of votes and ranks."""
+
+    def __init__(
+        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
+    ) -> None:
+        super().__init__(grid, n_available)
+        first = smallest_k(grid, n_available, tol, max_depth)
+        self.depth, max_k = len(first) - 2, int(grid.nearest.max())
+        self.spec = ProfileSpec(
+            max_k,
+            len(problem.labels.classes),
+            problem.variant.name == "rank",
+            np.unique(grid.nearest),
+            problem.labels.codes,
+            first,
+            *pascal_scales(self.depth, max_k),
+        )
+
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells."""
+        scores, tails = np.empty((2, *self.grid.nearest.shape))
+        of_k, unknown = np.empty((2, self.spec.max_k + 1))
+        for column, size in enumerate(self.grid.sizes):
+            weigh_profile(profile, self.spec.first, ended, self.n_available, size, of_k, unknown)
+            rows = self.grid.nearest[:, column]
+            scores[:, column], tails[:, column] = of_k[rows], unknown[rows]
+        return scores, tails
+
+
+class PairProfile(Profile):
+    """The profile of squared errors, shares of votes and Brier scores.
+
+    ``tails`` (n_rows, n_columns, depth + 1) are the undecided shares of lists of each length.
+    """
+
+    def __init__(
+        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
+    ) -> None:
+        super().__init__(grid, n_available)
+        kind = KINDS[profile_of(problem.variant, problem.parameters)]
+        tails = [
+            fixed_tail(n_available, grid.sizes[at[1]], int(k)) for at, k in np.ndenumerate(grid.nearest)
+        ]
+        enough = max(int(np.argmax(tail <= tol / 2)) if tol > 0 else n_available for tail in tails)
+        self.depth = min(max(enough, 1), max_depth)
+        self.tails = np.array([tail[: self.depth + 1] for tail in tails]).reshape(*grid.nearest.shape, -1)
+        targets = problem.values if kind == ERROR else np.zeros((len(problem.labels.codes), 0))
+        targets = np.ascontiguousarray(targets, dtype=float)
+        self.spec = PairSpec(kind, problem.labels.codes, targets, self.depth)
+
+    def law(self, at: tuple[int, ...]) -> tuple[Array, Array, float]:
+        """What the rows of the profile are multiplied by in a cell, and what their sum is divided by."""
+        k = int(self.grid.nearest[at])
+        law: Inclusion = inclusion_law(self.n_available, self.grid.sizes[at[1]], k)
+        scale = k if self.spec.kind == SHARE else k * k / (2 if self.spec.kind == BRIER else 1)
+        return law.single[: self.depth], law.with_nearer[: self.depth], scale
+
+    @functools.cached_property
+    def laws(self) -> Array:
+        """Those of all cells, divided, (n_rows, n_columns, 2, depth)."""
+        laws = np.empty((*self.grid.nearest.shape, 2, self.depth))
+        for at in np.ndindex(self.grid.nearest.shape):
+            single, with_nearer, scale = self.law(at)
+            laws[at][0], laws[at][1] = (1 / scale) * single, (1 / scale) * with_nearer
+        return laws
+
+    def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells."""
+        return (self.laws * profile).sum(axis=(2, 3)), (self.tails * ended).sum(axis=2)
+
+    def of_all(self, profile: Array, ended: Array) -> tuple[Array, Array]:
+        """The scores and the undecided shares of all cells, one law after the other."""
+        scores, tails = np.empty((2, *self.grid.nearest.shape))
+        for at in np.ndindex(scores.shape):
+            single, with_nearer, scale = self.law(at)
+            scores[at] = float(profile[0] @ single + profile[1] @ with_nearer) / scale
+            tails[at] = float(ended @ self.tails[at])
+        return scores, tails
 
 
 def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
-    """Return True if this pass serves the rule, its parameters and the design."""
+    """Return True if `VoteProfile` serves the rule, its parameters and the design."""
     return (
         profile_of(problem.variant, problem.parameters) in ("votes", "rank")
         and not problem.training_sets[0].stratified
@@ -27,125 +155,82 @@ def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
     )
 
 
+def sums_over_pairs(problem: ScoringProblem) -> bool:
+    """Return True if `PairProfile` serves the rule, its parameters and the design."""
+    found = profile_of(problem.variant, problem.parameters)
+    return found in KINDS and not problem.training_sets[0].stratified
+
+
+ProfileKind = type[VoteProfile] | type[PairProfile]
+
+
+def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> ProfileKind | None:
+    """The profile that serves the cells of a surface, or None."""
+    if has_profile(problem, grid):
+        return VoteProfile
+    return PairProfile if sums_over_pairs(problem) else None
+
+
 @dataclass(frozen=True)
 class ProfilePass(ChunkPass):
     """The pass over chunks that makes the profile; the remarks are the lengths of the lists.
 
-    ``weights`` (n_items,) are those of the samples.
+    ``weights`` (n_items,) are those of the samples, ``spec`` is that of the profile.
     """
 
     weights: Array
-    spec: ProfileSpec
-    nearest: Array
+    spec: Any
 
     def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
         """The lists of a chunk, its share of the profile, and the lengths of its lists."""
-        size = self.neighbors.rows_at_once(self.depth)
-        blocks = [chunk[start : start + size] for start in range(0, len(chunk), size)]
-        parts = [self.neighbors.search(block, self.depth) for block in blocks]
-        lists = _joined(parts)
-        known = np.concatenate([usable_lengths(part, self.neighbors, self.average_ties) for part in parts])
-        profile = np.zeros((2, self.depth + 1, self.spec.max_k + 1))
-        lengths = np.minimum(known, self.depth)
-        votes = self.average_ties and not self.spec.ranked and self.spec.n_classes > 2
-        inside = np.zeros((len(chunk), self.depth + 1 if votes else 0), bool)
-        if self.average_ties:
-            cut = (known < self.depth) & lists.may_tie_beyond
-            lengths[cut], inside[cut] = self._add_deeper_ties(chunk[cut], inside.shape[1], profile)
-            self._add_ties(lists, np.where(cut, 0, known), chunk, inside, profile)
-        owns = self.spec.classes[chunk]
-        add_profile(lists.items, lengths, owns, self.weights[chunk], inside, self.spec, profile)
-        return lists, profile, lengths
-
-    def _add_deeper_ties(self, rows: Array, width: int, profile: Array) -> tuple[Array, Array]:
-        """Add tied groups beyond the depth, from lists that show their end.
-
-        Returns the lengths, and the positions inside of groups, if `width` is not 0.
-        """
-        lengths = np.zeros(len(rows), np.int64)
-        inside = np.zeros((len(rows), width), bool)
-        depth = self.depth
-        waiting = np.arange(len(rows))
+        kept, lengths = NeighborLists.empty(len(chunk), self.depth), np.zeros(len(chunk), np.int64)
+        profile, inside = np.zeros(self.spec.shape), self.spec.inside(len(chunk), self.average_ties)
+        depth, waiting = self.depth, np.arange(len(chunk))
         while len(waiting):
-            depth = min(2 * depth, self.neighbors.max_depth)
             size = self.neighbors.rows_at_once(depth)
-            left = []
+            left = [waiting[:0]]
             for start in range(0, len(waiting), size):
                 block = waiting[start : start + size]
-                lists = self.neighbors.search(rows[block], depth)
-                known = usable_lengths(lists, self.neighbors, average_ties=True)
-                done = (known >= self.depth) | ~lists.may_tie_beyond | (depth == self.neighbors.max_depth)
-                cut = np.zeros((int(done.sum()), width), bool)
-                self._add_ties(
-                    lists.cut(np.flatnonzero(done), depth), known[done], rows[block[done]], cut, profile
-                )
-                inside[block[done]] = cut
-                lengths[block[done]] = np.minimum(known[done], self.depth)
-                left.append(block[~done])
+                lists = self.neighbors.search(chunk[block], depth)
+                if depth == self.depth:
+                    kept.put(block, lists)
+                lists.lengths = usable_lengths(lists, self.neighbors, self.average_ties)
+                # A tied group that goes on beyond the list is searched to its end.
+                short = (lists.lengths < self.depth) & lists.may_tie_beyond & self.average_ties
+                done = np.flatnonzero(~short | (depth == self.neighbors.max_depth))
+                at, lists = block[done], lists.cut(done, depth)
+                within = inside[at]
+                self.spec.add_tied(self._listed(lists, chunk[at]), self.average_ties, within, profile)
+                inside[at], lengths[at] = within, np.minimum(lists.lengths, self.depth)
+                left.append(np.delete(block, done))
             waiting = np.concatenate(left)
-        return lengths, inside
+            depth = min(2 * depth, self.neighbors.max_depth)
+        listed = self._listed(kept, chunk)._replace(lengths=lengths)
+        self.spec.add_all(listed, inside, profile)
+        return kept, profile, lengths
 
-    def _add_ties(
-        self, lists: NeighborLists, known: Array, rows: Array, inside: Array, profile: Array
-    ) -> None:
-        from ..voting import ANY_RIGHT, PLURALITY
-        from ._profile_ties import add_ties
-
-        owns = self.spec.classes[rows]
-        rule = ANY_RIGHT if self.spec.ranked else PLURALITY
-        add_ties(
-            lists.items,
-            lists.values,
-            known,
-            owns,
-            self.weights[rows],
-            self.spec,
-            self.nearest,
-            rule,
-            inside,
-            profile,
-            stop_flag(),
-        )
-
-
-def _joined(parts: Sequence[NeighborLists]) -> NeighborLists:
-    names = ("items", "values", "lengths", "may_tie_beyond")
-    return NeighborLists(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    def _listed(self, lists: NeighborLists, rows: Array) -> Listed:
+        return Listed(lists.items, lists.values, lists.lengths, rows, self.weights[rows])
 
 
 def profile_surface(
-    problem: ScoringProblem, neighbors: Neighbors, grid: SurfaceGrid, tol: float, how: Execution
+    profile: Profile, problem: ScoringProblem, neighbors: Neighbors, how: Execution
 ) -> tuple[Array, Array]:
     """Scores and bounds, shape (n_rows, n_columns)."""
-    codes = problem.labels.codes
-    n_available = neighbors.n_items - 1
-    first = smallest_k(grid, n_available, tol, neighbors.max_depth)
-    depth = len(first) - 2
-    max_k = int(grid.nearest.max())
-    spec = ProfileSpec(
-        max_k,
-        len(problem.labels.classes),
-        problem.variant.name == "rank",
-        codes,
-        first,
-        *pascal_scales(depth, max_k),
-    )
+    grid, codes, depth = profile.grid, problem.labels.codes, profile.depth
     rows, weights, how = weigh_rows(problem, neighbors, depth, how)
-    # Sums are taken in this order, in which samples of one class are adjacent.
+    # Sums are taken in this order.
     near = neighbors.visiting_order(rows, depth)
-    rows = near[np.argsort(codes[near], kind="stable")]
-    work = ProfilePass(
-        neighbors, rows, depth, problem.ties == "random", weights, spec, np.unique(grid.nearest)
-    )
-    profile, ended = sum_profiles(work, (2, depth + 1, max_k + 1), weights, problem, how)
-    scores, bounds = np.empty((2, *grid.nearest.shape))
-    by_k, tails = np.empty((2, max_k + 1))
-    for column, size in enumerate(grid.sizes):
-        weigh_profile(profile, first, ended, n_available, size, by_k, tails)
-        for row, k in enumerate(grid.nearest[:, column]):
-            walked = expected_position(n_available, size, int(k)) + (depth + work.n_chunks) / 8
-            scores[row, column] = by_k[k]
-            bounds[row, column] = tails[k] + rounding_allowance(int(k), walked, 1.0)
+    if isinstance(profile, VoteProfile):
+        near = near[np.argsort(codes[near], kind="stable")]
+    work = ProfilePass(neighbors, near, depth, problem.ties == "random", weights, profile.spec)
+    sums, ended = sum_profiles(work, profile.spec.shape, weights, problem, how)
+    scores, tails = profile.of_all(sums, ended)
+    bounds = problem.largest * tails
+    for (row, column), k in np.ndenumerate(grid.nearest):
+        walked = expected_position(profile.n_available, grid.sizes[column], int(k))
+        walked += (depth + work.n_chunks) / 8
+        bounds[row, column] += rounding_allowance(int(k), walked, problem.largest)
     return scores, bounds
 
 

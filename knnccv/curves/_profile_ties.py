@@ -10,13 +10,13 @@ import numpy as np
 
 from ..kernel import ZERO, jit
 from ..sampling import step_by_thinning
-from ..voting import PLURALITY, group_rate, is_mixed
+from ..voting import group_rate, is_mixed
 
 NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
 
 @jit
-def add_ties(items, values, lengths, owns, weights, spec, ks, rule, inside, out, stop):
+def add_ties(listed, spec, inside, out, stop):
     """Add the change of the rows' weighted P_x(K, i) by the mean over all orders of tied samples.
 
     O(depth), and O(b^1.5 K) for b tied samples if each sample is only right or wrong. For a vote of several
@@ -25,43 +25,41 @@ def add_ties(items, values, lengths, owns, weights, spec, ks, rule, inside, out,
 
     Parameters
     ----------
-    items, values, lengths, owns, weights, spec, out
-        As for `knnccv.curves._profile.add_profile`; samples with equal `values` are tied. A group that goes
-        on beyond the depth of the profile must be listed to its end.
-    ks : int64 (any,)
-        The K, ascending.
-    rule : int
-        PLURALITY or ANY_RIGHT.
+    listed, spec, out
+        As for `knnccv.curves._profile.add_profile`. A group that goes on beyond the depth of the profile
+        must be listed to its end.
     inside : bool (n_rows, depth + 1)
         Filled for a vote of several classes: the positions that cut a group of several classes.
     stop : bool (1,)
         Once set, the pass ends early.
     """
-    classes = spec.classes
     right = np.zeros(out.shape[2])
-    for r in range(len(items)):
+    for r in range(len(listed.rows)):
         if stop[0]:
             return
-        known = lengths[r]
+        items, values = listed.items[r], listed.values[r]
+        known = listed.lengths[r]
         length = min(known, out.shape[1] - 1)
         tied = False
         start = ZERO
         while start < length:
             end = start + 1
-            while end < known and values[r, end] == values[r, start]:
+            while end < known and values[end] == values[start]:
                 end += 1
-            if end > start + 1 and is_mixed(items[r], classes, start, end):
+            if end > start + 1 and is_mixed(items, spec.classes, start, end):
                 tied = True
-                if rule != PLURALITY or spec.n_classes == 2:
-                    _add_group(items[r], start, end, length, owns[r], weights[r], rule, spec, right, out)
+                if spec.ranked or spec.n_classes == 2:
+                    _add_group(listed, r, start, end, spec, right, out)
             start = end
-        if tied and rule == PLURALITY and spec.n_classes > 2:
-            _add_votes(items[r], values[r], known, length, owns[r], weights[r], ks, spec, inside[r], out)
+        if tied and not spec.ranked and spec.n_classes > 2:
+            _add_votes(listed, r, spec, inside[r], out)
 
 
 @jit
-def _add_group(items, start, end, length, own_class, weight, rule, spec, right, out):
+def _add_group(listed, r, start, end, spec, right, out):
     """Add the change by one mixed group whose samples are each right or wrong."""
+    items, weight, own_class = listed.items[r], listed.weights[r], spec.classes[listed.rows[r]]
+    length = min(listed.lengths[r], out.shape[1] - 1)
     classes, first = spec.classes, spec.first
     n_nearer = 0
     for i in range(start):
@@ -97,21 +95,22 @@ def _add_group(items, start, end, length, own_class, weight, rule, spec, right, 
             low -= 1
             total += law[low]
         for n in range(low, high + 1):
-            _add_right(out, i, length, weight * law[n] / total, n_nearer + n, own_class, rule, first, right)
-        _add_right(out, i, length, -weight, n_here, own_class, rule, first, right)
+            _add_right(out, i, length, weight * law[n] / total, n_nearer + n, own_class, spec, right)
+        _add_right(out, i, length, -weight, n_here, own_class, spec, right)
 
 
 @jit
-def _add_right(out, i, length, weight, g, own_class, rule, first, right):
+def _add_right(out, i, length, weight, g, own_class, spec, right):
     """Add P(correct) with g samples of the class among the first i, for all K that need position i."""
-    _fill_right(right, i, g, own_class, rule)
+    first = spec.first
+    _fill_right(right, i, g, own_class, spec.ranked)
     for k in range(first[i], min(len(right) - 1, i) + 1):
         ends_here = 1 if i == length or first[i + 1] > k else 0
         out[ends_here, i, k] += weight * right[k]
 
 
 @jit
-def _fill_right(right, i, g, own_class, rule):
+def _fill_right(right, i, g, own_class, ranked):
     """``right[k]`` = P(k of i samples decide correctly) if g of the i are of the tested class; k up to i.
 
     For votes of two classes let h be the smallest number of correct votes that wins; ``p_edge`` is the
@@ -119,7 +118,7 @@ def _fill_right(right, i, g, own_class, rule):
     by one more; if h grows, choices with h correct votes lose by one more vote of the other class.
     """
     top = min(len(right) - 1, i)
-    if rule != PLURALITY:
+    if ranked:
         p_none = 1.0
         for k in range(1, top + 1):
             p_none *= max(i - g - k + 1, 0) / (i - k + 1)
@@ -141,14 +140,17 @@ def _fill_right(right, i, g, own_class, rule):
 
 
 @jit
-def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside, out):
+def _add_votes(listed, r, spec, inside, out):
     """Add a row's P_x(K, i) at the positions within its mixed groups, for a vote of several classes.
 
     If j samples of a mixed group are among the first i, h of the K voters belong to the group with a
     hypergeometric probability, and the vote depends on h alone. ``inside[i]`` is set for these positions.
     """
-    classes, n_classes, first = spec.classes, spec.n_classes, spec.first
-    max_k = ks[-1]
+    items, values, known, weight = listed.items[r], listed.values[r], listed.lengths[r], listed.weights[r]
+    classes, n_classes, first, ks = spec.classes, spec.n_classes, spec.first, spec.ks
+    own_class = classes[listed.rows[r]]
+    length = min(known, out.shape[1] - 1)
+    max_k = spec.max_k
     p_take = min(0.5, max_k / (length + 1))
     p_skip = 1 - p_take
     others = n_classes  # one row for all classes other than the tested sample's
@@ -178,7 +180,8 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside
         if size > 1 and members[classes[items[start]]] < size:
             rates = group_rate(size, max_k, p_skip, p_take)
             seen = seen_classes[:n_seen_classes]
-            votes = _votes_by_members(near, passed, members, seen, own_class, start, size, ks, spec, rates)
+            group = start, size
+            votes = _votes_by_members(near, passed, members, seen, own_class, group, spec, rates)
             before = totals[0].copy()
             top = votes.shape[1] - 1
             totals[1, :] = 0.0
@@ -197,7 +200,8 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside
                             total += totals[1, h] * votes[k, h]
                         ends_here = 1 if i == length or first[i + 1] > k else 0
                         out[ends_here, i, k] += weight * total / totals[0, k]
-            totals[0] = before
+            for k in range(max_k + 1):
+                totals[0, k] = before[k]
         for i in range(start, end):
             c = classes[items[i]]
             step_by_thinning(near, c, max_k, p_skip, p_take)
@@ -210,7 +214,7 @@ def _add_votes(items, values, known, length, own_class, weight, ks, spec, inside
 
 
 @jit
-def _votes_by_members(near, passed, members, seen_classes, own_class, start, size, ks, spec, rates):
+def _votes_by_members(near, passed, members, seen_classes, own_class, group, spec, rates):
     """``votes[k, h]`` = P(k votes are right, h of them from the group) / weight of h of its samples.
 
     ``near[c]`` is the distribution of the votes of class c from before the group, ``passed[c]`` and
@@ -218,7 +222,8 @@ def _votes_by_members(near, passed, members, seen_classes, own_class, start, siz
     sample's. The h of the votes are a second exponent of the distributions. A product over the classes, cut
     before they beat t votes, serves all k.
     """
-    max_k = len(near[0]) - 1
+    start, size = group
+    ks, max_k = spec.ks, spec.max_k
     others = len(near) - 1
     top = min(size, max_k)
     taken = np.zeros((others + 2, top + 1))  # h of the group's samples of every class; of all its samples

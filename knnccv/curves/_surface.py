@@ -1,10 +1,10 @@
 """`surface`, the public function: all numbers of neighbors and all training sizes at once.
 
-There are four ways. From the profile of the data (`_profile_surface`) every pair of K and training size is
-a weighted sum, so that one pass over the neighbor lists serves all. The same holds for squared errors,
-shares of votes and Brier scores (`_pair_surface`). Rank-R accuracy over stratified training sets has a pass
-of its own (`_rank_surface`). All other problems (other stratified training sets, losses, votes tied at
-random, other rules) are computed cell by cell, by the kernels, from neighbor lists that are kept.
+There are three ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
+weighted sum, so that one pass over the neighbor lists serves all. Rank-R accuracy over stratified training
+sets has a pass of its own (`_rank_surface`). All other problems (other stratified training sets, losses,
+votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor lists that are
+kept.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from ..variants import get_variant
 from ._chunks import Execution
 from ._grid import SurfaceGrid, parse_axis, parse_designs
 from ._half_surface import SurfaceEvaluation
-from ._pair_surface import pair_surface, sums_over_pairs
-from ._profile_surface import has_profile, profile_surface
+from ._profile_surface import profile_kind, profile_surface
 from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
@@ -146,10 +145,10 @@ def surface(
     )
     warn_label_leakage(neighbors, min(sizes))
     how = Execution(X is neighbors, n_jobs, executor, progress)
-    if has_profile(problem, grid):
-        scores, bounds = profile_surface(problem, neighbors, grid, tol, how)
-    elif sums_over_pairs(problem):
-        scores, bounds = pair_surface(problem, neighbors, grid, tol, how)
+    profile_of_rule = profile_kind(problem, grid)
+    if profile_of_rule is not None:
+        profile = profile_of_rule(problem, grid, neighbors.n_items - 1, neighbors.max_depth, tol)
+        scores, bounds = profile_surface(profile, problem, neighbors, how)
     elif serves(problem):
         problems = [
             validate_problem(y, neighbors.n_items, rule, design, ties, average, problem.parameters)

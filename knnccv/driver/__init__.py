@@ -33,6 +33,7 @@ from ._forecast import (
     in_words,
     of_many,
 )
+from ._lists import all_lists, search_lists
 from ._method import (
     Computation,
     InexactError,
@@ -105,6 +106,7 @@ __all__ = [
     "SlowComputationWarning",
     "Step",
     "alike_samples",
+    "all_lists",
     "announce_profile",
     "announce_trials",
     "as_objects",
@@ -141,6 +143,7 @@ __all__ = [
     "part_of",
     "rational",
     "score_rows",
+    "search_lists",
     "sees_distances",
     "summarize_scores",
     "tested_scores",

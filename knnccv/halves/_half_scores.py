@@ -8,8 +8,9 @@ same kinds share a scorer. The rule's own kernels score the halves: nothing else
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,46 +24,246 @@ from ..driver import (
     block_scorer,
     by_class,
     first_depth,
+    search_lists,
     usable_lengths,
     weights_of,
 )
 from ..groups import GroupScorer, group_scorer
 from ..inference import Halvings
-from ..kernel import Variant
+from ..kernel import Variant, jit
 from ..neighbors import NeighborLists, Neighbors
-from ._keep_halves import keep_halves
 
 TOLERANCE = 1e-6
 """Admissible error of a half's score: far below what the number of halvings leaves uncertain."""
-BLOCK = 2**18
+BLOCK = 2**19
 """List entries of a block of rows."""
 STACK = 2**16
 """List entries from which no other half joins a task."""
 
 
+class HalfScorer(ABC):
+    """Scores halves whose training sets are of the same kinds, from lists within the halves.
+
+    A score is a number, or an array with one for every cell of a surface: ``shape``. With ``by_class`` the
+    samples of a class are adjacent. After ``enough`` neighbors the rest hardly ever matters.
+    """
+
+    enough: int
+    shape: tuple[int, ...] = ()
+    by_class: bool = False
+
+    @abstractmethod
+    def sums(self, lists: NeighborLists, rows: Array, weights: Array, owner: Owner) -> Sums:
+        """The weighted scores of rows; ``weights`` (n_kinds, n_rows)."""
+
+
+class Owner(NamedTuple):
+    """The halves of a task; ``of_row`` (n_rows,) says which one has a row.
+
+    With ``last`` no lists are deeper.
+    """
+
+    of_row: Array
+    n_halves: int
+    last: bool
+
+
+class Sums(NamedTuple):
+    """What rows add to the scores of their halves, and what stays undecided: arrays (n_halves, ...).
+
+    The rows that are ``short`` (n_rows,) need deeper lists, and add nothing yet.
+    """
+
+    scores: Array
+    undecided: Array
+    short: Array
+
+
 @dataclass(frozen=True)
 class Half:
-    """One half of a halving: how its samples are scored.
+    """One half of a halving; ``weights`` (n_kinds, n_classes) are those of a sample in its score.
 
-    ``weights`` (n_kinds, n_classes) are those of a sample in the half's score; ``enough`` is the number of
-    neighbors after which the rest cannot matter.
+    ``train_size`` is the mean size of its training sets, for a surface (n_columns,).
     """
 
     halving: int
     half: int
+    scorer: HalfScorer
+    weights: Array
+    train_size: Any
+
+
+def score_in_halves(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    halvings: Halvings,
+    halves: list[Half],
+    depth: int,
+    n_jobs: int | None,
+) -> tuple[Array, Array]:
+    """The score of every half, (n_halvings, 2, ...), and the undecided shares, (...).
+
+    The latter are the largest shares of a score that lists leave undecided since they end too early.
+
+    The result does not depend on the threads: blocks of rows, and their halves, are added in their order.
+    """
+    neighbors.search_all(depth, n_jobs=n_jobs)
+    rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
+    shape, size = halves[0].scorer.shape, max(BLOCK // depth, 1)
+    scores, undecided = np.zeros((2, len(halves), *shape))
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
+        if halves[0].scorer.by_class:
+            block = block[np.argsort(problem.labels.codes[block], kind="stable")]
+        waiting = [
+            (at, block[halvings.half_of[half.halving, block] == half.half])
+            for at, half in enumerate(halves)
+        ]
+        deep, growth = depth, 1
+        while waiting:
+            known = np.unique(np.concatenate([mine for _, mine in waiting])) if growth > 1 else block
+            lists = search_lists(neighbors, known, deep, n_jobs)
+            lists.lengths = usable_lengths(lists, neighbors, problem.ties == "random")
+            place = np.zeros(neighbors.n_items, np.int64)
+            place[known] = np.arange(len(known))
+            last = deep >= neighbors.max_depth
+            codes = problem.labels.codes
+            task = _Task(halves, halvings, codes, lists, place, last, growth, scores, undecided)
+            for_each(task, _pieces(halves, waiting, deep), n_jobs)
+            waiting = sorted(task.left, key=lambda pair: pair[0])
+            deep, growth = min(2 * deep, neighbors.max_depth), 2 * growth
+    return scores.reshape(-1, 2, *shape), undecided.max(axis=0)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Scores some halves of a block of rows; ``place`` is the row of a sample in the lists."""
+
+    halves: list[Half]
+    halvings: Halvings
+    codes: Array
+    lists: NeighborLists
+    place: Array
+    last: bool
+    growth: int
+    scores: Array
+    undecided: Array
+    left: list[tuple[int, Array]] = field(default_factory=list)
+
+    def __call__(self, piece: list[tuple[int, Array]]) -> None:
+        """Score samples of several halves that share a scorer; those with too short lists are left."""
+        halves = [self.halves[at] for at, _ in piece]
+        scorer = halves[0].scorer
+        rows = np.concatenate([mine for _, mine in piece])
+        of_row = np.repeat(np.arange(len(piece)), [len(mine) for _, mine in piece])
+        halving, side = np.array([(half.halving, half.half) for half in halves]).T
+        kept = within_halves(
+            self.lists,
+            self.place[rows],
+            self.halvings.half_of,
+            halving[of_row],
+            side[of_row],
+            # In the last lists the number that matters may depend on the classes of the neighbors.
+            len(self.place) if self.last else scorer.enough * self.growth,
+        )
+        weights = np.concatenate(
+            [half.weights[:, self.codes[mine]] for half, (_, mine) in zip(halves, piece, strict=True)],
+            axis=1,
+        )
+        found = scorer.sums(kept, rows, weights, Owner(of_row, len(piece), self.last))
+        at = np.array([at for at, _ in piece])
+        self.scores[at] += found.scores
+        self.undecided[at] += found.undecided
+        self.left.extend(
+            (int(at[one]), rows[found.short & (of_row == one)]) for one in np.unique(of_row[found.short])
+        )
+
+
+def _pieces(
+    halves: list[Half], waiting: list[tuple[int, Array]], depth: int
+) -> list[list[tuple[int, Array]]]:
+    """The waiting samples of halves in pieces of one scorer and at most `STACK` list entries.
+
+    A surface takes each half alone.
+    """
+    by_scorer: dict[int, list[list[tuple[int, Array]]]] = {}
+    for at, rows in waiting:
+        if not len(rows):
+            continue
+        scorer = halves[at].scorer
+        pieces = by_scorer.setdefault(id(scorer), [[]])
+        if pieces[-1] and (scorer.shape or sum(len(mine) for _, mine in pieces[-1]) * depth > STACK):
+            pieces.append([])
+        pieces[-1].append((at, rows))
+    return [piece for pieces in by_scorer.values() for piece in pieces]
+
+
+def depth_for_halves(mean: float, neighbors: Neighbors) -> int:
+    """Depth of lists that hold enough samples of a half, if they do at the depth `mean` on average."""
+    return min(math.ceil(mean + 7 * math.sqrt(mean)), neighbors.max_depth)
+
+
+def within_halves(
+    lists: NeighborLists, at: Array, half_of: Array, halving: Array, half: Array, enough: int
+) -> NeighborLists:
+    """The lists of the rows `at`, each within its half, down to `enough` neighbors and their ties.
+
+    ``half_of`` (n_halvings, n_items) is as in `Halvings`; ``halving`` and ``half`` name the half of a row.
+    """
+    shape = (len(at), lists.items.shape[1])
+    kept = NeighborLists(
+        np.empty(shape, np.int32), np.empty(shape), np.empty(len(at), np.int64), np.zeros(len(at), bool)
+    )
+    of_all = lists.items, lists.values, lists.lengths
+    keep_halves(*of_all, at, half_of, halving, half, enough, kept.items, kept.values, kept.lengths)
+    return kept
+
+
+@jit
+def keep_halves(items, values, lengths, at, half_of, halving, half, enough, kept_items, kept_values, kept):
+    """The lists of the rows `at` within their halves, down to `enough` samples and those that tie them."""
+    for r in range(len(at)):
+        row = at[r]
+        side = half_of[halving[r]]
+        n = 0
+        for i in range(lengths[row]):
+            item = items[row, i]
+            kept_items[r, n] = item
+            kept_values[r, n] = values[row, i]
+            n += side[item] == half[r]  # without a branch, which would be mispredicted half of the time
+            if n > enough and kept_values[r, n - 1] != kept_values[r, n - 2]:
+                n -= 1
+                break
+        kept[r] = n
+
+
+@dataclass(frozen=True)
+class RuleScorer(HalfScorer):
+    """The rule's own kernels; ``enough`` neighbors are needed for fixed-size training sets.
+
+    ``problem`` is that of one of the halves, which have training sets of the same kinds.
+    """
+
     scorer: BlockScorer | GroupScorer
     problem: ScoringProblem
-    weights: Array
     enough: int
-    train_size: float
 
-    def weights_of(self, rows: Array) -> Array:
-        """The weights of samples in the half's score, (n_kinds, n_rows)."""
-        weights: Array = self.weights[:, self.problem.labels.codes[rows]]
-        return weights
+    def sums(self, lists: NeighborLists, rows: Array, weights: Array, owner: Owner) -> Sums:
+        """The sums over the rows of every half."""
+        scores, tails = self._scores(lists, rows, weights)
+        found = np.where(weights > 0, weights * scores, 0.0).sum(axis=0)
+        tails = np.where(weights > 0, tails, 0.0)
+        short: Array = np.logical_or.reduce(tails > TOLERANCE / 2, axis=0)
+        undecided = (weights * tails * short).sum(axis=0)
+        if owner.last:
+            short[:] = False
+        else:
+            found[short] = undecided[short] = 0.0
+        of_halves = [np.bincount(owner.of_row, each, owner.n_halves) for each in (found, undecided)]
+        return Sums(of_halves[0], of_halves[1], short)
 
-    def scores(self, lists: NeighborLists, rows: Array, weights: Array) -> tuple[Array, Array]:
-        """Scores in halves that share the scorer, and the undecided shares, (n_kinds, n_rows)."""
+    def _scores(self, lists: NeighborLists, rows: Array, weights: Array) -> tuple[Array, Array]:
+        """Scores in halves, and the undecided shares, (n_kinds, n_rows)."""
         scores, tails = self.scorer.scores_and_tails(lists, lists.lengths, rows)
         if np.isnan(scores[weights > 0]).any():
             name = self.problem.variant.name
@@ -92,198 +293,30 @@ def score_halves(
 ) -> tuple[Array, float, float]:
     """The exact score of every half, (n_halvings, 2), the mean training size, and the undecided share.
 
-    The last is the largest share of a score that lists leave undecided since they end too early.
-
-    The result does not depend on the threads: every part of a score has its own place, and the parts are
-    added in their order.
-    """
-    halves, train_size = _halves(problem, neighbors, halvings)
-    depth = first_depth(halves[0].problem, neighbors, TOLERANCE)
-    depth = depth_for_halves(2 * depth, neighbors)
-    average_ties = problem.ties == "random"
-    neighbors.search_all(depth, n_jobs=n_jobs)
-    rows = neighbors.visiting_order(np.arange(neighbors.n_items), depth)
-    size = max(BLOCK // depth, 1)
-    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-    parts, undecided = np.zeros((2, len(blocks), len(halves)))
-    for b, block in enumerate(blocks):
-        out = parts[b], undecided[b]
-        _score_block(halves, halvings, neighbors, block, depth, average_ties, out, n_jobs)
-    scores = np.array([math.fsum(column) for column in parts.T])
-    return scores.reshape(-1, 2), train_size, float(undecided.sum(axis=0).max())
-
-
-def _score_block(
-    halves: list[Half],
-    halvings: Halvings,
-    neighbors: Neighbors,
-    block: Array,
-    depth: int,
-    average_ties: bool,
-    out: tuple[Array, Array],
-    n_jobs: int | None,
-) -> None:
-    """Add the parts of a block of rows to the scores, and what stays undecided, of every half.
-
-    Rows with too short lists are scored once more, from deeper lists, if there are any.
-    """
-    waiting = [
-        (at, block[halvings.half_of[half.halving, block] == half.half]) for at, half in enumerate(halves)
-    ]
-    growth = 1
-    while waiting:
-        rows = block if growth == 1 else np.unique(np.concatenate([mine for _, mine in waiting]))
-        lists = search_block(neighbors, rows, depth, n_jobs)
-        place = np.zeros(neighbors.n_items, np.int64)
-        place[rows] = np.arange(len(rows))
-        task = _Task(
-            halves,
-            halvings,
-            lists,
-            usable_lengths(lists, neighbors, average_ties),
-            place,
-            depth >= neighbors.max_depth,
-            growth,
-            *out,
-        )
-        for_each(task, _pieces(halves, waiting, depth), n_jobs)
-        waiting = sorted(task.left, key=lambda pair: pair[0])
-        depth = min(2 * depth, neighbors.max_depth)
-        growth *= 2
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Scores some halves of a block of rows; ``place`` is the row of a sample in the lists."""
-
-    halves: list[Half]
-    halvings: Halvings
-    lists: NeighborLists
-    lengths: Array
-    place: Array
-    last: bool
-    growth: int
-    parts: Array
-    undecided: Array
-    left: list[tuple[int, Array]] = field(default_factory=list)
-
-    def __call__(self, piece: list[tuple[int, Array]]) -> None:
-        """Score samples of several halves that share a scorer; those with too short lists are left."""
-        halves = [self.halves[at] for at, _ in piece]
-        rows = np.concatenate([mine for _, mine in piece])
-        owner = np.repeat(np.arange(len(piece)), [len(mine) for _, mine in piece])
-        enough = len(self.place) if self.last else halves[0].enough * self.growth
-        halving, side = np.array([(half.halving, half.half) for half in halves]).T
-        kept = within_halves(
-            self.lists,
-            self.lengths,
-            self.place[rows],
-            self.halvings.half_of,
-            halving[owner],
-            side[owner],
-            enough,
-        )
-        weights = np.concatenate(
-            [half.weights_of(mine) for half, (_, mine) in zip(halves, piece, strict=True)], axis=1
-        )
-        scores, tails = halves[0].scores(kept, rows, weights)
-        found = np.where(weights > 0, weights * scores, 0.0).sum(axis=0)
-        open_ = np.where(weights > 0, tails, 0.0)
-        short = (open_ > TOLERANCE / 2).any(axis=0)
-        at = np.array([at for at, _ in piece])
-        if not self.last:
-            found[short] = 0.0
-        self.parts[at] += np.bincount(owner, found, len(piece))
-        if self.last:
-            self.undecided[at] += np.bincount(owner, (weights * open_ * short).sum(axis=0), len(piece))
-        else:
-            self.left.extend(
-                (int(at[one]), rows[short & (owner == one)]) for one in np.unique(owner[short])
-            )
-
-
-def _pieces(
-    halves: list[Half], waiting: list[tuple[int, Array]], depth: int
-) -> list[list[tuple[int, Array]]]:
-    """The waiting samples of halves in pieces of one scorer and at most `STACK` list entries."""
-    by_scorer: dict[int, list[list[tuple[int, Array]]]] = {}
-    for at, rows in waiting:
-        if not len(rows):
-            continue
-        pieces = by_scorer.setdefault(id(halves[at].scorer), [[]])
-        if sum(len(mine) for _, mine in pieces[-1]) * depth > STACK:
-            pieces.append([])
-        pieces[-1].append((at, rows))
-    return [piece for pieces in by_scorer.values() for piece in pieces]
-
-
-def depth_for_halves(mean: float, neighbors: Neighbors) -> int:
-    """Depth of lists that hold enough samples of a half, if they do at the depth `mean` on average."""
-    return min(math.ceil(mean + 7 * math.sqrt(mean)), neighbors.max_depth)
-
-
-def search_block(neighbors: Neighbors, rows: Array, depth: int, n_jobs: int | None) -> NeighborLists:
-    """The lists of the rows, searched in threads."""
-    neighbors.prepare(depth)
-    lists = NeighborLists.empty(len(rows), depth)
-    size = neighbors.rows_at_once(depth)
-
-    def fill(at: Array) -> None:
-        lists.put(at, neighbors.search(rows[at], depth))
-
-    positions = np.arange(len(rows))
-    for_each(fill, [positions[start : start + size] for start in range(0, len(rows), size)], n_jobs)
-    return lists
-
-
-def within_halves(
-    lists: NeighborLists,
-    lengths: Array,
-    at: Array,
-    half_of: Array,
-    halving: Array,
-    half: Array,
-    enough: int,
-) -> NeighborLists:
-    """The lists of the rows `at`, each within its half, down to `enough` neighbors and their ties.
-
-    ``half_of`` (n_halvings, n_items) is as in `Halvings`; ``halving`` and ``half`` name the half of a row.
-    """
-    shape = (len(at), lists.items.shape[1])
-    items, values = np.empty(shape, np.int32), np.empty(shape)
-    kept = np.empty(len(at), np.int64)
-    keep_halves(lists.items, lists.values, lengths, at, half_of, halving, half, enough, items, values, kept)
-    return NeighborLists(items, values, kept, np.zeros(len(at), bool))
-
-
-def within_half(
-    lists: NeighborLists, lengths: Array, at: Array, half_of: Array, half: int, enough: int
-) -> NeighborLists:
-    """`within_halves` for rows of one half; ``half_of`` (n_items,)."""
-    halving, side = np.zeros(len(at), np.int64), np.full(len(at), half)
-    return within_halves(lists, lengths, at, half_of[None], halving, side, enough)
-
-
-def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -> tuple[list[Half], float]:
-    """All halves, and their mean training size.
-
     Raises
     ------
     ValueError
         If the design or the rule does not suit a half.
     """
+    halves = _halves(problem, neighbors, halvings)
+    first: Any = halves[0].scorer
+    depth = depth_for_halves(2 * first_depth(first.problem, neighbors, TOLERANCE), neighbors)
+    scores, undecided = score_in_halves(problem, neighbors, halvings, halves, depth, n_jobs)
+    return scores, math.fsum(half.train_size for half in halves) / len(halves), float(undecided)
+
+
+def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -> list[Half]:
+    """All halves; what is equal for several is computed once."""
     known: dict[Any, Half] = {}
-    scorers: dict[Any, tuple[BlockScorer | GroupScorer, int]] = {}
-    halves, sizes = [], []
-    for halving in range(len(halvings.half_of)):
-        for half in (0, 1):
-            rows = halvings.rows(halving, half)
-            key = _decides(problem, rows) or (halving, half)
-            if key not in known:
-                known[key] = _half(problem, neighbors, rows, scorers)
-            halves.append(replace(known[key], halving=halving, half=half))
-            sizes.append(known[key].train_size)
-    return halves, math.fsum(sizes) / len(sizes)
+    scorers: dict[Any, RuleScorer] = {}
+    halves = []
+    for halving, half in np.ndindex(len(halvings.half_of), 2):
+        rows = halvings.rows(halving, half)
+        key = _decides(problem, rows) or (halving, half)
+        if key not in known:
+            known[key] = _half(problem, neighbors, rows, scorers)
+        halves.append(replace(known[key], halving=halving, half=half))
+    return halves
 
 
 def _decides(problem: ScoringProblem, rows: Array) -> Any:
@@ -300,17 +333,18 @@ def _decides(problem: ScoringProblem, rows: Array) -> Any:
     return None
 
 
-def _half(problem: ScoringProblem, neighbors: Neighbors, rows: Array, scorers: dict[Any, Any]) -> Half:
+def _half(
+    problem: ScoringProblem, neighbors: Neighbors, rows: Array, scorers: dict[Any, RuleScorer]
+) -> Half:
     """A half of these samples; `scorers` has those of other halves."""
     reduced = _for_half(problem, rows)
     kinds = reduced.training_sets
     key = kinds if not reduced.leaves_groups else rows.tobytes()
     if key not in scorers:
         scorers[key] = _scorer(reduced, neighbors, rows)
-    scorer, enough = scorers[key]
     weights = np.array([[float(w) for w in row] for row in reduced.item_weights])
     train_size = sum(float(kind.probability) * _mean_train(kind) for kind in kinds)
-    return Half(0, 0, scorer, reduced, weights, enough, train_size)
+    return Half(0, 0, scorers[key], weights, train_size)
 
 
 def _mean_train(kind: TrainingSets) -> float:
@@ -369,14 +403,12 @@ def _halved(problem: ScoringProblem, rows: Array) -> Design:
     return design
 
 
-def _scorer(
-    reduced: ScoringProblem, neighbors: Neighbors, rows: Array
-) -> tuple[BlockScorer | GroupScorer, int]:
-    """The scorer of a half, and the number of neighbors after which the rest cannot matter."""
+def _scorer(reduced: ScoringProblem, neighbors: Neighbors, rows: Array) -> RuleScorer:
     if reduced.leaves_groups:
-        return group_scorer(reduced, neighbors, TOLERANCE, rows=rows), neighbors.n_items
+        groups = group_scorer(reduced, neighbors, TOLERANCE, rows=rows)
+        return RuleScorer(groups, reduced, neighbors.n_items)
     scorer = block_scorer(reduced, neighbors, TOLERANCE)
     enough = first_depth(reduced, neighbors, TOLERANCE, scorer.fixed_tails)
     if any(tail is None for tail in scorer.fixed_tails):
         enough += math.ceil(2 * math.sqrt(enough))  # the tail depends on the classes of the neighbors
-    return scorer, enough
+    return RuleScorer(scorer, reduced, enough)

@@ -1,19 +1,23 @@
-"""From a result to the scores of its halves: checks, halvings, warnings."""
+"""From a result to the scores of its halves, and to what it estimates: checks, halvings, warnings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
+from .._formatting import _listed
+from .._typing import Array
 from .._validation import check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
 from ..driver import Scored, ScoringProblem, class_shares
 from ..inference import (
     HalfScores,
     Halvings,
+    Terms,
     check_halvings,
     draw_halvings,
     has_one_bound,
@@ -22,7 +26,6 @@ from ..inference import (
 )
 from ..neighbors import Neighbors
 from ._half_scores import TOLERANCE, score_halves
-from ._target import HalvesRequest, problem_size, score_range_of
 
 FEWEST_GROUPS = 20
 FEWEST_OF_CLASS = 20
@@ -34,6 +37,23 @@ MOST_UNDECIDED = 0.01
 LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
+
+UNORDERED = ("bias", "prediction")
+"""Parts of a regression of which neither small nor large values are better."""
+
+
+@dataclass(frozen=True)
+class HalvesRequest:
+    """The checked arguments of `ScoredHalves.standard_error`.
+
+    ``groups`` int64 (n_items,) are group codes, or None; ``key`` is the same for the same halves, None if
+    the random state is not a number.
+    """
+
+    n_halvings: int
+    groups: Array | None
+    rng: np.random.Generator
+    key: Any
 
 
 def check_request(
@@ -47,7 +67,7 @@ def check_request(
         If one is not allowed.
     """
     codes = _groups(problem, groups)
-    n_units = problem_size(problem) if codes is None else int(codes.max()) + 1
+    n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1
     number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
     rng = check_random_state(random_state)
     key = None
@@ -78,7 +98,7 @@ def halves_of(
             f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
         )
         raise ValueError(msg)
-    deviations = unit_deviations(result.per_item, result.weights, request.groups)
+    skewed = has_one_bound(score_range_of(problem))
     found = HalfScores(
         scores,
         halvings.n_units,
@@ -87,13 +107,15 @@ def halves_of(
         drawn=halvings.digest,
         n_answers=1 / float(np.square(result.weights).sum()),
         resolution=TOLERANCE * problem.largest,
-        deviations=deviations,
+        deviations=unit_deviations(result.per_item, result.weights, request.groups)
+        if skewed
+        else np.empty(0),
     )
     texts = (
         *uncertain_lists(neighbors, undecided),
         *_known_limits(problem, found),
         *_growth(problem, result.score, found.mean),
-        *(unequal_errors(result.score, deviations) if has_one_bound(score_range_of(problem)) else ()),
+        *unequal_errors(result.score, found.deviations),
     )
     return replace(found, warnings=texts)
 
@@ -103,7 +125,7 @@ def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
     stratified = any(kind.stratified for kind in problem.training_sets)
     return draw_halvings(
         request.n_halvings,
-        problem_size(problem),
+        len(problem.labels.codes),
         request.rng,
         groups=request.groups,
         classes=problem.labels.codes if stratified else None,
@@ -118,11 +140,9 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
     if own is not None:
         msg = "groups cannot be given for LeaveGroupsOut: halves are drawn from its own groups"
         raise ValueError(msg)
-    codes = encode_groups(groups)[1]
-    if len(codes) != problem_size(problem):
-        msg = (
-            f"groups must have one label for each of the {problem_size(problem)} samples, got {len(codes)}"
-        )
+    codes, n_items = encode_groups(groups)[1], len(problem.labels.codes)
+    if len(codes) != n_items:
+        msg = f"groups must have one label for each of the {n_items} samples, got {len(codes)}"
         raise ValueError(msg)
     return codes
 
@@ -194,12 +214,71 @@ def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[s
     )
 
 
-def has_grown(problem: ScoringProblem, score: float, half_score: float) -> bool:
-    """Return True if halves score so much worse that their scatter says little about all samples."""
+def has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
+    """True where halves score so much worse that their scatter says little about all samples.
+
+    The scores are numbers, or arrays of one shape.
+    """
     limits = score_range_of(problem)
     if limits is None or has_one_bound(limits):
-        return problem.is_loss and 0 < LARGEST_GROWTH * score < half_score
+        return problem.is_loss & (score > 0) & (LARGEST_GROWTH * score < half_score)
     low, high = limits
     of_all, of_half = ((high - each) * (each - low) for each in (score, half_score))
-    few = (high - low) ** 2 / problem_size(problem)
+    few = (high - low) ** 2 / len(problem.labels.codes)
     return of_half > LARGEST_GROWTH * of_all + few
+
+
+def check_finite(result: Any) -> None:
+    """Raise ValueError if the score is not a number, as after an error of a plugin's kernel."""
+    if not math.isfinite(result.score):
+        msg = f"this needs a score that is a number, but the score of {result.variant!r} is {result.score}"
+        raise ValueError(msg)
+
+
+def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms:
+    """What two results must share to be compared."""
+    loss = problem.parameters.get("loss")
+    scale = (
+        None if loss is None else np.asarray(loss, dtype=float).tobytes(),
+        problem.parameters.get("part"),
+        problem.parameters.get("output"),
+    )
+    return Terms(
+        problem.targets,
+        weights,
+        type(problem.design).__name__,
+        None if problem.parameters.get("part") in UNORDERED else problem.is_loss,
+        _rule(problem),
+        scale,
+        error_bound if math.isfinite(error_bound) else 0.0,
+    )
+
+
+def target_of(problem: ScoringProblem) -> str:
+    """What the score estimates, in words."""
+    drawn = "samples drawn from it at random"
+    if problem.leaves_groups:
+        drawn += ", whole groups at a time"
+    elif any(kind.stratified for kind in problem.training_sets):
+        per_class = getattr(problem.design, "per_class", None) is not None
+        drawn += ", with given numbers of every class" if per_class else ", with their class shares here"
+    average = "" if problem.average == "pooled" else f" (average={problem.average!r})"
+    return (
+        f"{problem.measure} in the population of {_rule(problem)}, trained on {_train_sizes(problem)} "
+        f"{drawn}, averaged over all training sets{average}"
+    )
+
+
+def score_range_of(problem: ScoringProblem) -> tuple[float, float] | None:
+    """The smallest and the largest score of one classification, or None."""
+    return problem.variant.score_range(**problem.parameters)
+
+
+def _rule(problem: ScoringProblem) -> str:
+    return f"{problem.variant.name}{_listed(problem.parameters)}"
+
+
+def _train_sizes(problem: ScoringProblem) -> str:
+    low = problem.smallest_train
+    high = max(kind.most_train for kind in problem.training_sets)
+    return f"{low}" if low == high else f"{low} to {high}"

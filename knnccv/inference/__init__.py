@@ -7,8 +7,7 @@ share of training samples, are independent samples of the population, so their d
 This package knows numbers only: it draws the halves and turns their scores into standard errors, intervals
 and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the scores.
 
-- `_halvings` draws the halves.
-- `_halves` has their scores, the variance and its degrees of freedom.
+- `_halves` draws the halves; it has their scores, the variance and its degrees of freedom.
 - `_interval` has standard errors and intervals, `_scored_halves` the methods that return them.
 - `_jackknife` has the standard error from scores without one unit at a time, for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, `_ranking` several.
@@ -17,8 +16,14 @@ and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the sco
 from __future__ import annotations
 
 from ._comparison import Comparison, Probabilities, Terms, compare
-from ._halves import HalfScores, InferenceWarning, degrees_of_freedom
-from ._halvings import Halvings, check_halvings, draw_halvings
+from ._halves import (
+    HalfScores,
+    Halvings,
+    InferenceWarning,
+    check_halvings,
+    degrees_of_freedom,
+    draw_halvings,
+)
 from ._interval import (
     ConfidenceInterval,
     StandardError,
@@ -30,7 +35,7 @@ from ._interval import (
 )
 from ._jackknife import jackknife_error
 from ._ranking import Comparisons, compare_all
-from ._scored_halves import ScoredHalves
+from ._scored_halves import KeptHalves, ScoredHalves
 
 __all__ = [
     "Comparison",
@@ -39,6 +44,7 @@ __all__ = [
     "HalfScores",
     "Halvings",
     "InferenceWarning",
+    "KeptHalves",
     "Probabilities",
     "ScoredHalves",
     "StandardError",

@@ -15,7 +15,30 @@ if TYPE_CHECKING:
     from ._halves import HalfScores
 
 
-class ScoredHalves(ABC):
+class KeptHalves(ABC):
+    """A result that scores halves of its samples, and keeps the scores."""
+
+    @abstractmethod
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Any:
+        """The exact scores of random pairs of disjoint halves; see `standard_error`. Kept for a seed."""
+
+    def _halves_with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> Any:
+        halves = self.half_scores(n_halvings, groups, random_state)
+        for text in halves.warnings:
+            warnings.warn(text, InferenceWarning, stacklevel=3)
+        return halves
+
+    def _kept_halves(self, key: Any, compute: Callable[[], HalfScores]) -> HalfScores:
+        """The halves of an earlier call with the same key, or those of `compute`; None is no key."""
+        kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
+        if key is None:
+            return compute()
+        if key not in kept:
+            kept[key] = compute()
+        return kept[key]
+
+
+class ScoredHalves(KeptHalves):
     """A result with a standard error and confidence intervals for the population: the luck of the data."""
 
     score: float
@@ -23,10 +46,6 @@ class ScoredHalves(ABC):
     @abstractmethod
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `compare`."""
-
-    @abstractmethod
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
-        """The exact scores of random pairs of disjoint halves; see `standard_error`. Kept for a seed."""
 
     @abstractmethod
     def target_in_words(self) -> str:
@@ -127,18 +146,3 @@ class ScoredHalves(ABC):
         return confidence_interval(
             self.score, halves, confidence_level, self.score_range(), self.target_in_words()
         )
-
-    def _halves_with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> HalfScores:
-        halves = self.half_scores(n_halvings, groups, random_state)
-        for text in halves.warnings:
-            warnings.warn(text, InferenceWarning, stacklevel=3)
-        return halves
-
-    def _kept_halves(self, key: Any, compute: Callable[[], HalfScores]) -> HalfScores:
-        """The halves of an earlier call with the same key, or those of `compute`; None is no key."""
-        kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
-        if key is None:
-            return compute()
-        if key not in kept:
-            kept[key] = compute()
-        return kept[key]

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..driver import Scored, ScoringProblem
+from ..driver import Scored, ScoringProblem, all_lists
 from ..neighbors import Neighbors
 from ..sampling import position_law
 from ._split_pairs import count_interacting, fill_disjoint, index_lists, sum_interacting
-from ._split_scores import ROWS, Alone, all_lists, alone_scores, over_blocks
+from ._split_scores import ROWS, Alone, alone_scores, over_blocks
 from ._split_strata import sum_all_pairs, walk_all
 from ._split_tables import Fold, PairTables, pair_tables
 from ._trials import item_shares

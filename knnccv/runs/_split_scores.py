@@ -140,25 +140,6 @@ def _tied_scores(lists: NeighborLists, scores: Array) -> bool:
     return bool((equal & (scores[:, 1:] != scores[:, :-1])).any())
 
 
-def all_lists(neighbors: Neighbors, depth: int, n_jobs: int | None) -> NeighborLists:
-    """The lists of all samples; kept by the neighbors, if they keep any."""
-    cache = neighbors.room(depth)
-    neighbors.search_all(depth, n_jobs=n_jobs)
-    lists = NeighborLists.empty(neighbors.n_items, depth) if cache is None else cache
-    rows, size = (
-        neighbors.visiting_order(np.arange(neighbors.n_items), depth),
-        neighbors.rows_at_once(depth),
-    )
-
-    def fill(block: Array) -> None:
-        lists.put(block, neighbors.search(block, depth))
-
-    for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], n_jobs)
-    if cache is not None:
-        neighbors.store(cache)
-    return lists.cut(slice(None), depth)
-
-
 def over_blocks(work: Callable[[int, int], Any], n_rows: int, size: int, n_jobs: int | None) -> list[Any]:
     """``work(first, last)`` for blocks of rows in threads; the results in the order of the blocks."""
     starts = list(range(0, n_rows, size))

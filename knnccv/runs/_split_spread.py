@@ -11,11 +11,10 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
-from ..driver import Scored, ScoringProblem, first_depth
+from ..driver import Scored, ScoringProblem, all_lists, first_depth
 from ..neighbors import Neighbors
 from ._split_exact import NotExactError, exact_variance, why_not_exact
 from ._split_result import SplitSpread
-from ._split_scores import all_lists
 from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
 
 METHODS = ("auto", "exact", "sampled")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
-from knnccv.curves import _chunks, _profile_surface, _surface
+from knnccv.curves import _chunks, _profile_surface
 
 
 def cells(near, y, counts, sizes, rule, **arguments):
@@ -83,7 +83,7 @@ def test_sums_over_pairs(monkeypatch, rule, parameters, average, ties, n_values)
     for near in (Neighbors.from_data(X), Neighbors.from_data(X, n_neighbors=25)):
         counts, sizes = [1, 2, 5, 9], [9, 30, 59]
         arguments = {"average": average, "ties": ties} | parameters
-        monkeypatch.setattr(_surface, "sums_over_pairs", lambda _: False)
+        monkeypatch.setattr(_profile_surface, "sums_over_pairs", lambda _: False)
         expected = surface(near, y, counts, sizes, rule, tol=0, **arguments)
         monkeypatch.undo()
         result = surface(near, y, counts, sizes, rule, tol=0, **arguments)
