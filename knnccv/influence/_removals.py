@@ -11,7 +11,7 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..driver import Block, Kind, Part, Rows, ScoringProblem, Step, kind_of, no_score, part_of
+from ..driver import Block, Kind, Part, Rows, ScoringProblem, Step, kind_of, part_of
 from ..kernel import (
     JOINT,
     LANES,
@@ -31,19 +31,7 @@ from ..kernel import (
 from ..neighbors import NeighborLists
 from ..sampling import fixed_tail
 from ._reduced import ReducedProblem
-from ._removal_rows import (
-    ADD_CHANGES,
-    WITHOUT_LAST_OF,
-    Sets,
-    Sums,
-    add_changes,
-    joint_unused,
-    removal_unused,
-    without_last_of,
-)
-
-REMOVAL = "removal"
-"""The form of a step by the kernel of `Variant.removals`."""
+from ._removal_rows import PASSES, REMOVAL, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
 
 
 @dataclass(frozen=True)
@@ -85,28 +73,32 @@ class Removal:
         lists, labels = block.lists, block.labels
         rows = Rows(lists.items, lists.values, block.lengths, block.rows, block.average_ties)
         weights = np.ascontiguousarray(self.weights.T)
+        missing = Missing(owners, self.first, weights)
+        served |= weights.max(axis=(1, 2))[labels.classes[block.rows]] == 0
         for step in self.steps:
             if served.all():
                 return
             whole = self.whole or step.constraints
-            at_once = step.form == REMOVAL
-            sets = Sets(at_once, step.constraints, whole, self.removed, owners, self.first, weights)
-            add_changes(*_compiled(step), rows, labels, sets, Sums(changes, bases, served), stop_flag())
+            sets = Sets(step.constraints, whole, self.removed, missing)
+            given = step.constraints if step.form == REMOVAL else sets
+            add_changes, kernel = _compiled(step)
+            add_changes(kernel, rows, labels, given, missing, Sums(changes, bases, served), stop_flag())
 
 
-def _compiled(step: Step) -> tuple[Kernel, Kernel, Kernel]:
-    """The removal kernel, the joint kernel and the plain one of a step, of which one is called."""
-    return _three(step.kernel, step.form, step.owner)
+def _compiled(step: Step) -> tuple[Kernel, Kernel]:
+    """The pass of a step, and its kernel."""
+    return _pass_with(step.kernel, step.form, step.owner)
 
 
 @functools.lru_cache(maxsize=256)
-def _three(kernel: Kernel, form: str, owner: str) -> tuple[Kernel, Kernel, Kernel]:
-    compile_driver(add_changes, ADD_CHANGES)
-    return (
-        compile_removal_kernel(kernel if form == REMOVAL else removal_unused),
-        compile_joint_kernel(kernel if form == JOINT else joint_unused),
-        compile_kernel(no_score if form else kernel, owner),
-    )
+def _pass_with(kernel: Kernel, form: str, owner: str) -> tuple[Kernel, Kernel]:
+    if form == REMOVAL:
+        compile_removal_kernel(kernel)
+    elif form == JOINT:
+        compile_joint_kernel(kernel)
+    else:
+        compile_kernel(kernel, owner)
+    return compile_driver(*PASSES[form]), kernel
 
 
 @dataclass(frozen=True)
