@@ -45,7 +45,7 @@ from ._method import (
     sees_distances,
     tested_scores,
 )
-from ._part import Block, Part, Step, known_set_part, part_of, unserved
+from ._part import REMOVAL, Block, Part, Step, known_set_part, part_of, steps_of, unserved
 from ._problem import (
     AVERAGES,
     TIES,
@@ -86,6 +86,7 @@ __all__ = [
     "INTEGERS",
     "ITEMS",
     "LONG",
+    "REMOVAL",
     "ROWS",
     "SCORES",
     "SCORE_ROWS",
@@ -142,6 +143,7 @@ __all__ = [
     "rational",
     "score_rows",
     "sees_distances",
+    "steps_of",
     "summarize_scores",
     "tested_scores",
     "unserved",

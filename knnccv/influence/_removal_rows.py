@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..driver import INTEGERS, ITEMS, ROWS, SCORES, order_of
+from ..driver import INTEGERS, ITEMS, REMOVAL, ROWS, SCORES, order_of
 from ..kernel import (
     CONSTRAINTS,
     JOINT,
@@ -24,8 +24,6 @@ from ..kernel import (
 
 _FLOATS, _CUBE = types.Array(types.float64, 2, "C"), types.Array(types.float64, 3, "C")
 _FLAGS = types.Array(types.boolean, 1, "C")
-REMOVAL = "removal"
-"""The form of a step by the kernel of `Variant.removals`."""
 
 
 class Missing(NamedTuple):
