@@ -24,6 +24,7 @@ from ..kernel import (
     compile_driver,
     compile_joint_kernel,
     compile_kernel,
+    compile_removal_kernel,
     constraints_for,
 )
 from ..neighbors import NeighborLists
@@ -36,6 +37,9 @@ from ._rows import (
     score_rows,
     score_rows_by_distance,
 )
+
+REMOVAL = "removal"
+"""The form of a step by the kernel of `Variant.removals`."""
 
 
 class Block(NamedTuple):
@@ -75,6 +79,8 @@ class Step(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _compiled(kernel: Kernel, form: str, owner: str) -> Kernel:
+    if form == REMOVAL:
+        return compile_removal_kernel(kernel)
     if form == JOINT:
         compile_driver(score_jointly, SCORE_JOINTLY)
         return compile_joint_kernel(kernel)
@@ -162,7 +168,7 @@ def part_of(problem: ScoringProblem, task: Task, at: int = 0, *, joint: bool = T
     links = _chain(problem, [task])
     first = [link for link in links if link.form == JOINT] if joint else []
     rest = links[-1:] if first else [link for link in links if link.form != JOINT]
-    return Part(slice(at, at + 1), _steps(problem, task, [*first, *rest]))
+    return Part(slice(at, at + 1), steps_of(problem, task, [*first, *rest]))
 
 
 def known_set_part(problem: ScoringProblem, n_train: int) -> Part:
@@ -185,9 +191,9 @@ def parts_of(problem: ScoringProblem, tasks: Sequence[Task]) -> list[Part]:
         links = _chain(problem, some)
         if not links:
             return [part_of(problem, task, at) for at, task in enumerate(tasks)]
-        parts.append(Part(slice(first, first + len(some)), _steps(problem, some[0], links)))
+        parts.append(Part(slice(first, first + len(some)), steps_of(problem, some[0], links)))
     for at, task in enumerate(tasks):
-        parts.append(Part(slice(at, at + 1), _steps(problem, task, _chain(problem, [task])[-1:])))
+        parts.append(Part(slice(at, at + 1), steps_of(problem, task, _chain(problem, [task])[-1:])))
     return parts
 
 
@@ -195,7 +201,8 @@ def _chain(problem: ScoringProblem, tasks: Sequence[Task]) -> Sequence[Link]:
     return chain_of(problem.variant, tasks, problem.parameters)
 
 
-def _steps(problem: ScoringProblem, task: Task, links: Sequence[Link]) -> tuple[Step, ...]:
+def steps_of(problem: ScoringProblem, task: Task, links: Sequence[Link]) -> tuple[Step, ...]:
+    """The links of a chain with the constraints that they read."""
     nearest = problem.variant.n_nearest(**problem.parameters)
     owner = f"variant {problem.variant.name!r}"
     known: dict[int, Constraints] = {}  # links may share their tables

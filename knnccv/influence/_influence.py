@@ -75,10 +75,10 @@ class Remover:
                 left = served[removal.kinds.start].copy()
                 removal.add(block, self.owners, changes, bases[removal.kinds], left)
                 served[removal.kinds] = left
-        for tail, kind in zip(tails, self.kinds, strict=False):
-            counted = kind.weights[:, self.labels.classes[rows]].max(axis=0) > 0
-            shorter = kind.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
-            tail[:] = np.where(counted, shorter, 0.0)
+        for base, tail, kind in zip(bases, tails, self.kinds, strict=False):
+            tail[:] = kind.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
+            untested = kind.weights[:, self.labels.classes[rows]].max(axis=0) == 0
+            base[untested] = tail[untested] = 0.0
         is_open = np.asarray((tails > self.tol / 2).any(axis=0))
         return Found(lists.items, lengths, changes, bases, tails), is_open
 

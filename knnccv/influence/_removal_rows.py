@@ -9,9 +9,10 @@ import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..driver import INTEGERS, ITEMS, ROWS, SCORES, order_of
+from ..driver import INTEGERS, ITEMS, REMOVAL, ROWS, SCORES, order_of
 from ..kernel import (
     CONSTRAINTS,
+    JOINT,
     JOINT_KERNEL,
     KERNEL,
     LABELS,
@@ -25,28 +26,31 @@ _FLOATS, _CUBE = types.Array(types.float64, 2, "C"), types.Array(types.float64, 
 _FLAGS = types.Array(types.boolean, 1, "C")
 
 
-class Sets(NamedTuple):
-    """Some kinds of training sets of N - 1 samples, and the missing samples that count.
+class Missing(NamedTuple):
+    """The missing samples that count.
 
-    ``at_once``
-        Whether the removal kernel scores them, see `Variant.removals`. Otherwise the joint kernel does for
-        several kinds, and the plain one for one.
+    ``weights[c, g, k]`` is the weight of a tested sample of class c in kind k if the missing one has the
+    owner ``first + g``, by ``owners`` (n_items,); other missing samples do not count.
+    """
+
+    owners: Array
+    first: int
+    weights: Array
+
+
+class Sets(NamedTuple):
+    """Some kinds of training sets of N - 1 samples, for lists that are scored without each sample.
+
     ``constraints``, ``whole``
         The training sets; for the list with all its samples.
     ``removed``
         The class of the missing sample, -1 for any of a fixed-size design.
-    ``owners``, ``first``, ``weights``
-        ``weights[c, g, k]`` is the weight of a tested sample of class c in kind k if the missing one has
-        the owner ``first + g``, by ``owners`` (n_items,); other missing samples do not count.
     """
 
-    at_once: bool
     constraints: Constraints
     whole: Constraints
     removed: int
-    owners: Array
-    first: int
-    weights: Array
+    missing: Missing
 
 
 class Sums(NamedTuple):
@@ -61,111 +65,137 @@ class Sums(NamedTuple):
     served: Array
 
 
-SETS = types.NamedTuple(
-    [types.boolean, CONSTRAINTS, CONSTRAINTS, types.int64, INTEGERS, types.int64, _CUBE], Sets
-)
-SUMS = types.NamedTuple([_FLOATS, _FLOATS, INTEGERS], Sums)
+def pass_over_rows(score_all):
+    """A compiled pass that adds the weighted changes of every row; see `Missing` and `Sums`.
 
+    ``score_all(kernel, near, labels, target, sets, alone, scores)`` fills the scores of all kinds without
+    each listed sample (depth, n_kinds), and in a last row without a sample beyond the list; ``alone`` is
+    the same array, flat. It returns False if the kernel does not serve the sample. ``sets`` are what it
+    reads: a few arrays, since a call costs as much as a short walk if there are many.
+    """
 
-@jit
-def add_changes(removal, jointly, kernel, rows, labels, sets, sums, stop):
-    """Add the weighted changes of every row without each of its listed samples; see `Sets` and `Sums`."""
-    items, values, lengths, targets, average_ties = rows
-    changes, bases, served = sums
-    owners, first = sets.owners, sets.first
-    n_problems, n_kinds = sets.weights.shape[1:]
-    depth = items.shape[1]
-    order = np.empty(depth, labels.classes.dtype)
-    group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
-    alone = np.empty(depth * n_kinds)
-    scores = alone.reshape((depth, n_kinds))
-    base = np.empty(n_kinds)
-    for r in range(len(targets)):
-        if stop[0]:
-            break
-        if served[r]:
-            continue
-        served[r] = 1
-        weights = sets.weights[labels.classes[targets[r]]]
-        if weights.max() == 0:
-            continue
-        near = order_of(order, group_end, items[r], values[r], int(lengths[r]), average_ties)
-        if sets.at_once:
-            base[0] = removal(near, labels, targets[r], sets.constraints, alone)
-            is_served = base[0] != math.inf
-        else:
-            is_served = score_without_each(jointly, kernel, near, labels, targets[r], sets, base, scores)
-        if not is_served:
-            served[r] = 0
-            continue
-        for b in range(len(bases)):
-            k = min(b, n_kinds - 1)
-            if weights[:, k].max() > 0:
-                bases[b, r] = base[k]
-        for i in range(lengths[r]):
-            at = owners[items[r, i]] - first
-            if 0 <= at < n_problems:
+    @jit
+    def add_changes(kernel, rows, labels, sets, missing, sums, stop):
+        items, values, lengths, targets, average_ties = rows
+        changes, bases, served = sums
+        owners, first = missing.owners, missing.first
+        n_problems, n_kinds = missing.weights.shape[1:]
+        depth = items.shape[1]
+        order = np.empty(depth, labels.classes.dtype)
+        group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
+        alone = np.empty((depth + 1) * n_kinds)
+        scores = alone.reshape((depth + 1, n_kinds))
+        for r in range(len(targets)):
+            if stop[0]:
+                break
+            if served[r]:
+                continue
+            near = order_of(order, group_end, items[r], values[r], int(lengths[r]), average_ties)
+            if not score_all(kernel, near, labels, targets[r], sets, alone, scores):
+                continue
+            served[r] = 1
+            for b in range(len(bases)):
+                bases[b, r] = scores[depth, min(b, n_kinds - 1)]
+            weights, row = missing.weights[labels.classes[targets[r]]], changes[r]
+            for i in range(len(near.items)):
+                at = owners[near.items[i]] - first
+                if not 0 <= at < n_problems:
+                    continue
                 change = 0.0
                 for k in range(n_kinds):
                     if weights[at, k] > 0:
-                        change += weights[at, k] * (scores[i, k] - base[k])
-                changes[r, i] += change
+                        change += weights[at, k] * (scores[i, k] - scores[depth, k])
+                row[i] += change
 
-
-ADD_CHANGES = types.void(REMOVAL_KERNEL, JOINT_KERNEL, KERNEL, ROWS, LABELS, SETS, SUMS, _FLAGS)
+    return add_changes
 
 
 @jit
-def score_without_each(jointly, kernel, near, labels, target, sets, base, scores):
-    """Fill the scores of all kinds (n_listed, n_kinds) by the kernels of the rule; False if not served.
+def score_at_once(kernel, near, labels, target, constraints, alone, scores):  # noqa: ARG001
+    """The scores of one kind by a removal kernel, see `Variant.removals`."""
+    alone[-1] = kernel(near, labels, target, constraints, alone)
+    return alone[-1] != math.inf
 
-    They are called for every position that counts, once for positions that are alike.
+
+def by_the_rule(score_list):
+    """A function that scores every list without one sample by a kernel of the rule.
+
+    ``score_list(kernel, near, labels, target, constraints, scores, i)`` fills the row i; False if the
+    kernel does not serve the list. It is called once for positions that are alike.
     """
-    classes, items = labels.classes, near.items
-    own_class, n_listed, removed = classes[target], len(items), sets.removed
-    left = sets.whole.counts[max(removed, 0)]
-    if removed < 0 or removed == own_class:
-        left -= sets.whole.held_out
-    n_removable = n_listed
-    if removed >= 0:
-        n_removable = 0
-        for i in range(n_listed):
-            n_removable += classes[items[i]] == removed
-    for k in range(len(base)):
-        base[k] = 0.0
-    if n_removable <= left and not score_list(jointly, kernel, near, labels, target, sets.whole, base):
-        return False
-    weights = sets.weights[own_class]
-    rest, rest_end = np.empty_like(items), np.empty_like(items)
-    for i in range(n_listed):
-        scores[i, 0] = np.nan
-        at = sets.owners[items[i]] - sets.first
-        if not 0 <= at < len(weights) or weights[at].max() == 0:
-            continue
-        like = earlier_alike(near, labels, i, scores) if labels.values.size == 0 else i
-        if like < i:
-            for k in range(len(base)):
-                scores[i, k] = scores[like, k]
-            continue
-        for p in range(n_listed - 1):
-            old = p + (p >= i)
-            rest[p] = items[old]
-            end = near.group_end[old]
-            rest_end[p] = end - (end > i)
-        shorter = Order(rest[: n_listed - 1], rest_end[: n_listed - 1])
-        if not score_list(jointly, kernel, shorter, labels, target, sets.constraints, scores[i]):
+
+    @jit
+    def score_all(kernel, near, labels, target, sets, alone, scores):  # noqa: ARG001
+        classes, (items, group_end) = labels.classes, near
+        own_class, n_listed, removed = classes[target], len(items), sets.removed
+        by_class = labels.values.size == 0
+        left = sets.whole.counts[max(removed, 0)]
+        if removed < 0 or removed == own_class:
+            left -= sets.whole.held_out
+        n_removable = n_listed
+        if removed >= 0:
+            n_removable = 0
+            for i in range(n_listed):
+                n_removable += classes[items[i]] == removed
+        last, n_kinds = len(scores) - 1, scores.shape[1]
+        for k in range(n_kinds):
+            scores[last, k] = 0.0
+        if n_removable <= left and not score_list(kernel, near, labels, target, sets.whole, scores, last):
             return False
-    return True
+        owners, first, weights = sets.missing
+        rest, rest_end = np.empty_like(items), np.empty_like(items)
+        for i in range(n_listed):
+            scores[i, 0] = np.nan
+            at, largest = owners[items[i]] - first, 0.0
+            if 0 <= at < weights.shape[1]:
+                for k in range(n_kinds):
+                    largest = max(largest, weights[own_class, at, k])
+            if largest == 0:
+                continue
+            like = earlier_alike(near, labels, i, scores) if by_class else i
+            if like < i:
+                for k in range(n_kinds):
+                    scores[i, k] = scores[like, k]
+                continue
+            for p in range(n_listed - 1):
+                old = p + (p >= i)
+                rest[p] = items[old]
+                end = group_end[old]
+                rest_end[p] = end - (end > i)
+            shorter = Order(rest[: n_listed - 1], rest_end[: n_listed - 1])
+            if not score_list(kernel, shorter, labels, target, sets.constraints, scores, i):
+                return False
+        return True
+
+    return score_all
 
 
 @jit
-def score_list(jointly, kernel, near, labels, target, constraints, out):
-    """Fill the scores of one list, by the joint kernel if there are several kinds; False if not served."""
-    if len(out) > 1:
-        jointly(near, labels, target, constraints, out, np.empty(len(out)))
-    else:
-        out[0] = kernel(near, labels, target, constraints)
-    return out.max() != math.inf
+def score_alone(kernel, near, labels, target, constraints, scores, i):
+    """The score of one kind."""
+    scores[i, 0] = kernel(near, labels, target, constraints)
+    return scores[i, 0] != math.inf
+
+
+@jit
+def score_jointly(kernel, near, labels, target, constraints, scores, i):
+    """The scores of all kinds, by a joint kernel."""
+    kernel(near, labels, target, constraints, scores[i], np.empty(scores.shape[1]))
+    return scores[i].max() != math.inf
+
+
+_MISSING = types.NamedTuple([INTEGERS, types.int64, _CUBE], Missing)
+_SETS = types.NamedTuple([CONSTRAINTS, CONSTRAINTS, types.int64, _MISSING], Sets)
+_REST = (_MISSING, types.NamedTuple([_FLOATS, _FLOATS, INTEGERS], Sums), _FLAGS)
+PASSES = {
+    REMOVAL: (pass_over_rows(score_at_once), types.void(REMOVAL_KERNEL, ROWS, LABELS, CONSTRAINTS, *_REST)),
+    JOINT: (
+        pass_over_rows(by_the_rule(score_jointly)),
+        types.void(JOINT_KERNEL, ROWS, LABELS, _SETS, *_REST),
+    ),
+    "": (pass_over_rows(by_the_rule(score_alone)), types.void(KERNEL, ROWS, LABELS, _SETS, *_REST)),
+}
+"""By the form of a step its pass, and the signature."""
 
 
 @jit
@@ -181,17 +211,6 @@ def earlier_alike(near, labels, i, scores):
     if p != i - 1 or end != i + 1 or p < 0 or labels.classes[near.items[p]] != c or np.isnan(scores[p, 0]):
         return i
     return p if p == 0 or near.group_end[p - 1] == p else i
-
-
-@jit
-def removal_unused(order, labels, target, constraints, out):  # noqa: ARG001
-    """Stands for the removal kernel where the kernels of the rule score the lists."""
-    return 0.0
-
-
-@jit
-def joint_unused(order, labels, target, constraints, scores, tails):
-    """Stands for the joint kernel."""
 
 
 @jit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,39 +10,21 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..driver import Block, Kind, Part, Rows, ScoringProblem, Step, kind_of, no_score, part_of
+from ..driver import REMOVAL, Block, Kind, Part, Rows, ScoringProblem, Step, kind_of, part_of, steps_of
 from ..kernel import (
     JOINT,
     LANES,
     Constraints,
     Labels,
-    Link,
-    Tables,
     Task,
     chain_of,
     compile_driver,
-    compile_joint_kernel,
-    compile_kernel,
-    compile_removal_kernel,
-    constraints_for,
     removals_of,
 )
 from ..neighbors import NeighborLists
 from ..sampling import fixed_tail
 from ._reduced import ReducedProblem
-from ._removal_rows import (
-    ADD_CHANGES,
-    WITHOUT_LAST_OF,
-    Sets,
-    Sums,
-    add_changes,
-    joint_unused,
-    removal_unused,
-    without_last_of,
-)
-
-REMOVAL = "removal"
-"""The form of a step by the kernel of `Variant.removals`."""
+from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
 
 
 @dataclass(frozen=True)
@@ -85,28 +66,21 @@ class Removal:
         lists, labels = block.lists, block.labels
         rows = Rows(lists.items, lists.values, block.lengths, block.rows, block.average_ties)
         weights = np.ascontiguousarray(self.weights.T)
+        missing = Missing(owners, self.first, weights)
+        served |= weights.max(axis=(1, 2))[labels.classes[block.rows]] == 0
         for step in self.steps:
             if served.all():
                 return
             whole = self.whole or step.constraints
-            at_once = step.form == REMOVAL
-            sets = Sets(at_once, step.constraints, whole, self.removed, owners, self.first, weights)
-            add_changes(*_compiled(step), rows, labels, sets, Sums(changes, bases, served), stop_flag())
+            sets = Sets(step.constraints, whole, self.removed, missing)
+            given = step.constraints if step.form == REMOVAL else sets
+            add_changes, kernel = _compiled(step)
+            add_changes(kernel, rows, labels, given, missing, Sums(changes, bases, served), stop_flag())
 
 
-def _compiled(step: Step) -> tuple[Kernel, Kernel, Kernel]:
-    """The removal kernel, the joint kernel and the plain one of a step, of which one is called."""
-    return _three(step.kernel, step.form, step.owner)
-
-
-@functools.lru_cache(maxsize=256)
-def _three(kernel: Kernel, form: str, owner: str) -> tuple[Kernel, Kernel, Kernel]:
-    compile_driver(add_changes, ADD_CHANGES)
-    return (
-        compile_removal_kernel(kernel if form == REMOVAL else removal_unused),
-        compile_joint_kernel(kernel if form == JOINT else joint_unused),
-        compile_kernel(no_score if form else kernel, owner),
-    )
+def _compiled(step: Step) -> tuple[Kernel, Kernel]:
+    """The pass of a step, and its kernel."""
+    return compile_driver(*PASSES[step.form]), step.compiled()
 
 
 @dataclass(frozen=True)
@@ -167,16 +141,10 @@ def removal_kernels(problem: ScoringProblem, task: Task, removed: int | None) ->
     if removed is not None:
         link = removals_of(problem.variant, [task], [1.0], removed, problem.parameters)
     if link is not None:
-        steps = (_step(problem, task, link._replace(form=REMOVAL)), *steps)
+        steps = (*steps_of(problem, task, [link._replace(form=REMOVAL)]), *steps)
     untested = np.zeros(len(problem.labels.classes), bool)
     kind = kind_of(problem, task, part.constraints, untested)
     return RemovalKernels(task, part, kind, -1 if removed is None else removed, steps)
-
-
-def _step(problem: ScoringProblem, task: Task, link: Link) -> Step:
-    nearest = problem.variant.n_nearest(**problem.parameters)
-    constraints = constraints_for(task, link.tables or Tables(), n_nearest=nearest)
-    return Step(link.kernel, constraints, link.form, f"variant {problem.variant.name!r}")
 
 
 @dataclass(frozen=True)
@@ -223,21 +191,21 @@ def removals(problem: ScoringProblem, kinds: list[ReducedKind]) -> list[Removal]
                 found = _joint(problem, some) if stratified else _mean(problem, some)
                 at = slice(begin + start, begin + start + len(some))
                 together += [
-                    Removal(at, some[0].kernels.removed, first, weights, (step,)) for weights, step in found
+                    Removal(at, some[0].kernels.removed, first, weights, steps) for weights, steps in found
                 ]
         begin += len(of_problem)
     return together + alone
 
 
-def _joint(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, Step]]:
+def _joint(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
     """The weights and the joint kernel of kinds of one reduced problem, if there is one."""
     tasks = [kind.kernels.task for kind in kinds]
     links = [link for link in chain_of(problem.variant, tasks, problem.parameters) if link.form == JOINT]
     weights = np.array([kind.weights for kind in kinds])
-    return [(weights, _step(problem, tasks[0], link)) for link in links[:1]]
+    return [(weights, steps_of(problem, tasks[0], links[:1]))] if links else []
 
 
-def _mean(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, Step]]:
+def _mean(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
     """The weights and the removal kernel for the mean over sizes of the training set, if there is one."""
     tasks, weights = [kind.kernels.task for kind in kinds], [kind.weights for kind in kinds]
     total = np.sum(weights, axis=0)
@@ -249,4 +217,4 @@ def _mean(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[A
     link = removals_of(problem.variant, tasks, shares, -1, problem.parameters)
     if link is None:
         return []
-    return [(total[None], _step(problem, tasks[0], link._replace(form=REMOVAL)))]
+    return [(total[None], steps_of(problem, tasks[0], [link._replace(form=REMOVAL)]))]

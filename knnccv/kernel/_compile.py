@@ -109,7 +109,25 @@ def _compiled(kernel: Kernel, signature: Any) -> Kernel:
     if isinstance(kernel, Dispatcher):
         with _compiling:
             kernel.compile(signature)
+            if "get_compile_result" not in vars(kernel):
+                vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
     return kernel
+
+
+def _by_identity(look_up: Kernel) -> Kernel:
+    """The same function of a signature, fast for an object that it has seen.
+
+    A compiled pass asks twice for the compiled kernel, its argument, each time with the same objects.
+    Numba's own answer hashes all types in the signature, which takes as long as ten samples.
+    """
+    known: dict[int, tuple[Any, Any]] = {}
+
+    def result(signature: Any) -> Any:
+        if id(signature) not in known:
+            known[id(signature)] = signature, look_up(signature)  # kept, so that no address is used twice
+        return known[id(signature)][1]
+
+    return result
 
 
 compile_distance_kernel = partial(

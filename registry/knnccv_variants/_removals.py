@@ -15,7 +15,7 @@ import numpy as np
 from knnccv.kernel import NOT_SERVED, jit, read_as
 
 from ._loss import score_of
-from ._two_class_votes import two_class_votes
+from ._two_class_votes import strata_of_group, two_class_votes, votes_of_group
 from ._vote_fields import VoteFields
 
 
@@ -123,29 +123,6 @@ def nn_strata_without_each(order, labels, target, constraints, out):
 
 
 @jit
-def _votes_of_group(table, first, start, same, n_own, n_others, depth, beyond):
-    """The terms of `two_class_votes` of a tied group after `start` samples, `same` of the tested class."""
-    score = 0.0
-    if n_own == 0 or n_others == 0:
-        for i in range(start + 1, min(start + n_own + n_others, depth) + 1):
-            same += n_own > 0
-            score += table[first + i, same] * (beyond if i == depth else 1.0)
-        return score
-    end = start + n_own + n_others
-    row_probability = 1.0
-    for n in range(min(n_own, depth - start) + 1):
-        probability = row_probability
-        for m in range(min(n_others, depth - start - n) + 1):
-            i = start + n + m
-            if i > start:
-                score += probability * table[first + i, same + n] * (beyond if i == depth else 1.0)
-            if m < n_others:
-                probability *= (n_others - m) * (n + m + 1) / ((m + 1) * (end - i))
-        row_probability *= (n_own - n) / (end - start - n)
-    return score
-
-
-@jit
 def two_class_votes_without_each(order, labels, target, constraints, out):
     """`two_class_votes` of N - 1 samples, without each position in turn; O(depth), and O(b^2) for ties."""
     table_depth = read_as(VoteFields, constraints.integers).table_depth
@@ -174,16 +151,16 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
         for own in range(2):
             within[own] = 0.0
             if end - start > 1 and (n_own if own else n_others) > 0:
-                within[own] = _votes_of_group(
-                    table, first, start, same, n_own - own, n_others - 1 + own, depth, beyond
+                within[own] = votes_of_group(
+                    0.0, table, first + start, depth - start, same, n_own - own, n_others - 1 + own, beyond
                 )
         for i in range(start, end):
             own = 1 if labels.classes[order.items[i]] == own_class else 0
             out[i] = after[own] + within[own]
         for own in range(2):
             if (same if own else start - same) > 0:
-                after[own] += _votes_of_group(
-                    table, first, start - 1, same - own, n_own, n_others, depth, beyond
+                after[own] += votes_of_group(
+                    0.0, table, first + start - 1, depth - start + 1, same - own, n_own, n_others, beyond
                 )
         end = start
     before = 0.0
@@ -195,38 +172,13 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
             out[i] += before
             n_own += labels.classes[order.items[i]] == own_class
         if start < depth:
-            before += _votes_of_group(table, first, start, same, n_own, end - start - n_own, depth, beyond)
+            n_others = end - start - n_own
+            before += votes_of_group(
+                0.0, table, first + start, depth - start, same, n_own, n_others, beyond
+            )
         same += n_own
         start = end
     return two_class_votes(order, labels, target, constraints) if n_listed <= left else 0.0
-
-
-@jit
-def _strata_of_group(table, first_0, first_1, passed_0, passed_1, n_zeros, n_ones):
-    """The terms of `two_class_strata` of a tied group, after these numbers of samples of the classes."""
-    size = n_zeros + n_ones
-    score = 0.0
-    if n_zeros == 0 or n_ones == 0:
-        for _ in range(n_zeros):
-            score += table[first_0 + passed_0, passed_1]
-            passed_0 += 1
-        for _ in range(n_ones):
-            score += table[first_1 + passed_0, passed_1]
-            passed_1 += 1
-        return score
-    row_probability = 1.0
-    for n in range(n_zeros + 1):
-        probability = row_probability
-        for m in range(n_ones + 1):
-            left = size - n - m
-            if left > 0:
-                next_0 = table[first_0 + passed_0 + n, passed_1 + m] * (n_zeros - n)
-                next_1 = table[first_1 + passed_0 + n, passed_1 + m] * (n_ones - m)
-                score += probability * (next_0 + next_1) / left
-            if m < n_ones:
-                probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
-        row_probability *= (n_zeros - n) / (size - n)
-    return score
 
 
 @jit
@@ -264,18 +216,17 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
         n_zeros = end - start - n_ones
         passed_0 -= n_zeros
         passed_1 -= n_ones
+        rows = first_0 + passed_0, first_1 + passed_0
         if (n_ones if removed == 1 else n_zeros) > 0:
             within = after
             if end - start > 1:
-                within += _strata_of_group(
-                    table, first_0, first_1, passed_0, passed_1, n_zeros - 1 + removed, n_ones - removed
-                )
+                n_left = n_zeros - 1 + removed, n_ones - removed
+                within += strata_of_group(0.0, table, rows, passed_1, *n_left)
             for i in range(start, end):
                 out[i] = within
         if (passed_1 if removed == 1 else passed_0) > 0:
-            after += _strata_of_group(
-                table, first_0, first_1, passed_0 - 1 + removed, passed_1 - removed, n_zeros, n_ones
-            )
+            nearer = rows[0] - 1 + removed, rows[1] - 1 + removed
+            after += strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones)
         end = start
     before = 0.0
     start = 0
@@ -286,7 +237,8 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
             out[i] += before
             n_ones += labels.classes[order.items[i]]
         n_zeros = end - start - n_ones
-        before += _strata_of_group(table, first_0, first_1, passed_0, passed_1, n_zeros, n_ones)
+        rows = first_0 + passed_0, first_1 + passed_0
+        before += strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones)
         passed_0 += n_zeros
         passed_1 += n_ones
         start = end

@@ -39,25 +39,41 @@ def two_class_votes(order, labels, target, constraints):
         n_own = 0
         for i in range(start, end):
             n_own += labels.classes[order.items[i]] == own_class
-        n_others = end - start - n_own
-        if n_own == 0 or n_others == 0:
-            for i in range(start + 1, min(end, depth) + 1):
-                same += n_own > 0
-                score += table[first + i, same] * (beyond if i == depth else 1.0)
+        if end == start + 1:
+            score += table[first + end, same + n_own] * (beyond if end == depth else 1.0)
         else:
-            # n of the tested class and m others are before: C(n_own, n) C(n_others, m) / C(size, n + m).
-            row_probability = 1.0
-            for n in range(min(n_own, depth - start) + 1):
-                probability = row_probability
-                for m in range(min(n_others, depth - start - n) + 1):
-                    i = start + n + m
-                    if i > start:
-                        score += probability * table[first + i, same + n] * (beyond if i == depth else 1.0)
-                    if m < n_others:
-                        probability *= (n_others - m) * (n + m + 1) / ((m + 1) * (end - i))
-                row_probability *= (n_own - n) / (end - start - n)
-            same += n_own
+            n_others = end - start - n_own
+            score = votes_of_group(
+                score, table, first + start, depth - start, same, n_own, n_others, beyond
+            )
+        same += n_own
         start = end
+    return score
+
+
+@jit
+def votes_of_group(score, table, row, room, same, n_own, n_others, beyond):
+    """Add the terms of `two_class_votes` of a tied group, with `same` nearer samples of the tested class.
+
+    `row` is that of the position before the group, `room` the number of positions from there on.
+    """
+    size = n_own + n_others
+    if n_own == 0 or n_others == 0:
+        for i in range(1, min(size, room) + 1):
+            same += n_own > 0
+            score += table[row + i, same] * (beyond if i == room else 1.0)
+        return score
+    # n of the tested class and m others are before: C(n_own, n) C(n_others, m) / C(size, n + m).
+    row_probability = 1.0
+    for n in range(min(n_own, room) + 1):
+        probability = row_probability
+        for m in range(min(n_others, room - n) + 1):
+            i = n + m
+            if i > 0:
+                score += probability * table[row + i, same + n] * (beyond if i == room else 1.0)
+            if m < n_others:
+                probability *= (n_others - m) * (i + 1) / ((m + 1) * (size - i))
+        row_probability *= (n_own - n) / (size - n)
     return score
 
 
@@ -82,34 +98,44 @@ def two_class_strata(order, labels, target, constraints):
     while start < len(order.items):
         end = order.group_end[start]
         n_ones = 0
-        if end > start + 1:
-            for i in range(start, end):
-                n_ones += labels.classes[order.items[i]]
-        if 0 < n_ones < end - start:
-            n_zeros = end - start - n_ones
-            row_probability = 1.0
-            for n in range(n_zeros + 1):
-                probability = row_probability
-                for m in range(n_ones + 1):
-                    left = end - start - n - m
-                    if left > 0:
-                        row = passed_0 + n
-                        next_0 = table[first_0 + row, passed_1 + m] * (n_zeros - n)
-                        next_1 = table[first_1 + row, passed_1 + m] * (n_ones - m)
-                        score += probability * (next_0 + next_1) / left
-                    if m < n_ones:
-                        probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
-                row_probability *= (n_zeros - n) / (end - start - n)
-            passed_0 += n_zeros
-            passed_1 += n_ones
+        for i in range(start, end):
+            n_ones += labels.classes[order.items[i]]
+        if end == start + 1:
+            score += table[(first_1 if n_ones == 1 else first_0) + passed_0, passed_1]
         else:
-            for i in range(start, end):
-                c = labels.classes[order.items[i]]
-                first = first_1 if c == 1 else first_0
-                score += table[first + passed_0, passed_1]
-                passed_1 += c
-                passed_0 += 1 - c
+            rows, n_zeros = (first_0 + passed_0, first_1 + passed_0), end - start - n_ones
+            score = strata_of_group(score, table, rows, passed_1, n_zeros, n_ones)
+        passed_0 += end - start - n_ones
+        passed_1 += n_ones
         start = end
+    return score
+
+
+@jit
+def strata_of_group(score, table, rows, column, n_zeros, n_ones):
+    """Add the terms of `two_class_strata` of a tied group, from these rows and this column on."""
+    size = n_zeros + n_ones
+    row_0, row_1 = rows
+    if n_zeros == 0:
+        for m in range(size):
+            score += table[row_1, column + m]
+        return score
+    if n_ones == 0:
+        for n in range(size):
+            score += table[row_0 + n, column]
+        return score
+    row_probability = 1.0
+    for n in range(n_zeros + 1):
+        probability = row_probability
+        for m in range(n_ones + 1):
+            left = size - n - m
+            if left > 0:
+                next_0 = table[row_0 + n, column + m] * (n_zeros - n)
+                next_1 = table[row_1 + n, column + m] * (n_ones - m)
+                score += probability * (next_0 + next_1) / left
+            if m < n_ones:
+                probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
+        row_probability *= (n_zeros - n) / (size - n)
     return score
 
 
