@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ._condense import condense
 from ._condense_runs import k_nearest
 
 
+@dataclass(eq=False, repr=False)
 class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Nearest-neighbor classification by prototypes that the exact score selects.
 
@@ -72,30 +74,17 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        *,
-        cv: Any = None,
-        metric: Any = "euclidean",
-        metric_params: Mapping[str, Any] | None = None,
-        average: str = "item",
-        tol: float = 0.0,
-        n_prototypes: int = 1,
-        min_per_class: int = 1,
-        step: float = 0.05,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.cv = cv
-        self.metric = metric
-        self.metric_params = metric_params
-        self.average = average
-        self.tol = tol
-        self.n_prototypes = n_prototypes
-        self.min_per_class = min_per_class
-        self.step = step
-        self.n_jobs = n_jobs
+    n_neighbors: int = 1
+    _: KW_ONLY
+    cv: Any = None
+    metric: Any = "euclidean"
+    metric_params: Mapping[str, Any] | None = None
+    average: str = "item"
+    tol: float = 0.0
+    n_prototypes: int = 1
+    min_per_class: int = 1
+    step: float = 0.05
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,22 +120,10 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        rule: dict[str, Any] = {} if k == 1 else {"n_neighbors": k}
-        self.result_ = condense(
-            data,
-            codes,
-            "nn" if k == 1 else "knn",
-            self.cv,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            average=self.average,
-            tol=self.tol,
-            n_prototypes=self.n_prototypes,
-            min_per_class=self.min_per_class,
-            step=self.step,
-            n_jobs=self.n_jobs,
-            **rule,
-        )
+        given = self.get_params(deep=False)
+        if k == 1:
+            del given["n_neighbors"]
+        self.result_ = condense(data, codes, "nn" if k == 1 else "knn", **given)
         self.sample_indices_ = self.result_.sample_indices
         self._prototypes_ = data[self.sample_indices_]
         self._codes_ = codes[self.sample_indices_]

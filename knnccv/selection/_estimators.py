@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,15 @@ from ._weigh import GRID, search_weights
 
 
 class _BySearch(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: tags, checks of the data, and the parameters of the rule."""
+    """What both estimators share: tags, and the search on checked data."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _searched(self, search: Callable[..., Any], X: Any, y: Any) -> Any:
+        """The result of a search with the parameters of the estimator, on checked data."""
         rule = get_variant(self.variant)
         if y is None:
             msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -32,15 +35,15 @@ class _BySearch(BaseEstimator):  # type: ignore[misc]
         real = rule.target == "values"
         options = {"multi_output": real, "y_numeric": real}
         data, targets = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **options)
-        return data, targets
+        given = self.get_params(deep=False)
+        if "n_neighbors" not in rule.parameters:
+            del given["n_neighbors"]
+        if given["loss"] is None:
+            del given["loss"]
+        return search(data, targets, **given)
 
-    def _parameters(self) -> dict[str, Any]:
-        """The parameters of the rule: `n_neighbors` if it has one, and `loss` if one is given."""
-        known = get_variant(self.variant).parameters
-        given = {"n_neighbors": self.n_neighbors} if "n_neighbors" in known else {}
-        return given if self.loss is None else {**given, "loss": self.loss}
 
-
+@dataclass(eq=False, repr=False)
 class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     """Forward or backward selection of columns by the exact score of nearest neighbors.
 
@@ -99,30 +102,17 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     (178, 3)
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        variant: str | Variant | type[Variant] = "knn",
-        cv: Any = 5,
-        direction: str = "forward",
-        n_features: int | float | str = "auto",
-        tol: float = 1e-6,
-        metric: str = "euclidean",
-        average: Any = "pooled",
-        loss: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.cv = cv
-        self.direction = direction
-        self.n_features = n_features
-        self.tol = tol
-        self.metric = metric
-        self.average = average
-        self.loss = loss
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    _: KW_ONLY
+    variant: str | Variant | type[Variant] = "knn"
+    cv: Any = 5
+    direction: str = "forward"
+    n_features: int | float | str = "auto"
+    tol: float = 1e-6
+    metric: str = "euclidean"
+    average: Any = "pooled"
+    loss: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> FeatureSelector:
         """Select columns.
@@ -144,20 +134,7 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
         ValueError, TypeError
             If the data or a parameter is not allowed.
         """
-        data, targets = self._check(X, y)
-        self.result_ = select_features(
-            data,
-            targets,
-            self.variant,
-            self.cv,
-            direction=self.direction,
-            n_features=self.n_features,
-            tol=self.tol,
-            metric=self.metric,
-            average=self.average,
-            n_jobs=self.n_jobs,
-            **self._parameters(),
-        )
+        self.result_ = self._searched(select_features, X, y)
         self.columns_ = self.result_.columns
         self.inner_score_ = self.result_.inner_score
         return self
@@ -169,6 +146,7 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
         return mask
 
 
+@dataclass(eq=False, repr=False)
 class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type: ignore[misc]
     """Weights of columns by the exact score of nearest neighbors: a simple kind of metric learning.
 
@@ -212,30 +190,17 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        variant: str | Variant | type[Variant] = "knn",
-        cv: Any = 5,
-        grid: Any = GRID,
-        max_cycles: int = 20,
-        tol: float = 1e-6,
-        metric: str = "euclidean",
-        average: Any = "pooled",
-        loss: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.cv = cv
-        self.grid = grid
-        self.max_cycles = max_cycles
-        self.tol = tol
-        self.metric = metric
-        self.average = average
-        self.loss = loss
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    _: KW_ONLY
+    variant: str | Variant | type[Variant] = "knn"
+    cv: Any = 5
+    grid: Any = GRID
+    max_cycles: int = 20
+    tol: float = 1e-6
+    metric: str = "euclidean"
+    average: Any = "pooled"
+    loss: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> FeatureWeights:
         """Search the weights.
@@ -257,20 +222,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
         ValueError, TypeError
             If the data or a parameter is not allowed.
         """
-        data, targets = self._check(X, y)
-        self.result_ = search_weights(
-            data,
-            targets,
-            self.variant,
-            self.cv,
-            grid=self.grid,
-            max_cycles=self.max_cycles,
-            tol=self.tol,
-            metric=self.metric,
-            average=self.average,
-            n_jobs=self.n_jobs,
-            **self._parameters(),
-        )
+        self.result_ = self._searched(search_weights, X, y)
         self.weights_ = self.result_.weights
         self.inner_score_ = self.result_.inner_score
         return self
