@@ -4,11 +4,11 @@ A bootstrap sample has n draws with replacement; a sample is tested by those tha
 over all of them is computed along the neighbor order of the tested sample. Nothing is drawn.
 
 - `_bootstrap_score` is the public function, `_result` its result.
-- `_out_of_bag` goes over the samples: lists are deepened until the tolerance holds.
+- `_samples` goes over the samples: expected scores out of bag, and apparent ones, for which every sample is
+  scored on all samples, itself among them.
 - `_kernels` has the compiled scores of one sample, `_weights` the probabilities of the position of the
   K-th nearest draw.
 - `_forecast` warns of votes that take long.
-- `_resubstitution` scores every sample on all samples, itself among them.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ from ..driver import ScoringProblem, validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_label_leakage
 from ..sampling import rounding_allowance
-from ._out_of_bag import RULES, out_of_bag
-from ._resubstitution import resubstitution
 from ._result import BootstrapScore
+from ._samples import RULES, out_of_bag, resubstitution
 
 MAX_NEIGHBORS = 500
 MAX_DRAWS = 2**53  # larger integers are no doubles
@@ -120,23 +119,23 @@ def bootstrap_score(
     with one_bar(progress):
         found = out_of_bag(problem, near, n_draws, tol, n_jobs)
         apparent = resubstitution(problem, near, weights, n_jobs)
+    (per_item,), of_item, by_label = found.scores, apparent.scores[0], apparent.scores[1:]
     rounding = rounding_allowance(
         problem.variant.n_nearest(**problem.parameters), 2.0 * found.depth, problem.largest
     )
     bound, known = (
-        problem.largest * float(weights @ tails) + rounding for tails in (found.tails, apparent.unknown)
+        problem.largest * float(weights @ tails) + rounding for tails in (found.tails, apparent.tails)
     )
     is_loss = problem.is_loss
     oob, resubstituted, uninformed = (
-        float(weights @ scores)
-        for scores in (found.scores, apparent.scores, _uninformed(problem, weights, apparent.by_label))
+        float(weights @ scores) for scores in (per_item, of_item, _uninformed(problem, weights, by_label))
     )
     return BootstrapScore(
         oob=oob,
         resubstitution=resubstituted,
         no_information=uninformed,
-        per_item=found.scores,
-        per_item_resubstitution=apparent.scores,
+        per_item=per_item,
+        per_item_resubstitution=of_item,
         weights=weights,
         error_bound=np.inf if near.approximate else bound,
         resubstitution_error_bound=np.inf if near.approximate else known,

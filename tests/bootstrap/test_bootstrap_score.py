@@ -208,7 +208,7 @@ def test_long_runs_are_announced():
         raise Started
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("knnccv.bootstrap._out_of_bag.for_each", stop)
+        patch.setattr("knnccv.bootstrap._samples.score_rows", stop)
         for k, ties, words in (
             (15, "random", "about . minutes? with 1 worker: votes of 15 .* 10 classes, averaged over all"),
             (

@@ -1,0 +1,228 @@
+"""Scores of all samples: expected ones out of bag, and apparent ones, with all samples as training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._parallel import stop_flag
+from .._typing import Array, Kernel
+from ..driver import (
+    SCORE_ROWS,
+    Block,
+    Jobs,
+    Part,
+    ScoringProblem,
+    alike_samples,
+    deepen,
+    known_set_part,
+    score_rows,
+    usable_lengths,
+)
+from ..kernel import Constraints, Labels, Tables, Task, compile_driver, compile_kernel, constraints_for
+from ..neighbors import NeighborLists, Neighbors
+from ..voting import BRIER, VOTE_SHARE, tie_quadrature
+from ._forecast import announce
+from ._kernels import (
+    BootstrapFields,
+    ShareFields,
+    bootstrap_rank,
+    bootstrap_regression,
+    bootstrap_shares,
+    bootstrap_votes,
+)
+from ._weights import moment_weights, undecided, vote_weights
+
+RULES = ("nn", "knn", "rank", "confidence", "regression")
+
+
+class Found(NamedTuple):
+    """Scores of all samples.
+
+    ``scores`` (n_scores, n_items); ``tails`` (n_items,), the probabilities that the lists do not decide;
+    ``depth`` of the longest lists.
+    """
+
+    scores: Array
+    tails: Array
+    depth: int
+
+
+@dataclass
+class OutOfBag:
+    """The expected scores over the bootstrap samples that leave out the tested sample.
+
+    ``fixed`` are the tails of lists of each length, and ``constraints`` those of the current depth.
+    """
+
+    neighbors: Neighbors
+    problem: ScoringProblem
+    n_draws: int
+    tol: float
+    fixed: Array
+    n_jobs: int | None
+    n_scores = 1
+
+    def __post_init__(self) -> None:
+        special = _special_kernel(self.problem)
+        self.kernel = compile_kernel(special or bootstrap_votes, "the bootstrap")
+        self.announced = special is not None
+        self.labels = self.problem.kernel_labels()
+        self.compile()
+
+    def compile(self) -> None:
+        """Compile the pass over the rows."""
+        compile_driver(score_rows, SCORE_ROWS)
+
+    def begin(self, rows: Array, depth: int, workers: Any = None) -> None:  # noqa: ARG002
+        """Warn of votes that take long, and weigh the positions of lists of this depth."""
+        n_nearest = self.problem.variant.n_nearest(**self.problem.parameters)
+        self.announced = self.announced or announce(
+            self.problem, self.neighbors, rows, depth, n_nearest, self.n_jobs
+        )
+        self.constraints = _constraints(
+            self.problem, self.n_draws, self.neighbors.n_items, depth, n_nearest
+        )
+
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
+        """Scores and tails of the rows, and the rows whose lists are too short."""
+        average_ties = self.problem.ties == "random"
+        lengths = usable_lengths(lists, self.neighbors, average_ties)
+        found = np.zeros(len(rows))
+        score_rows(
+            self.kernel, lists.items, lists.values, lengths, rows, average_ties, self.labels,
+            self.constraints, found, stop_flag(),
+        )  # fmt: skip
+        tails = self.fixed[lengths]
+        return (found[None], tails), tails > self.tol / 2
+
+
+def out_of_bag(
+    problem: ScoringProblem, near: Neighbors, n_draws: int, tol: float, n_jobs: int | None
+) -> Found:
+    """Score every sample; lists are deepened until at most `tol` / 2 of its score is undecided."""
+    n_nearest, longest = problem.variant.n_nearest(**problem.parameters), near.max_depth
+    fixed = undecided(n_draws, near.n_items - 1, longest, n_nearest)
+    enough = int(np.argmax(fixed <= tol / 2)) if (fixed <= tol / 2).any() else longest
+    work = OutOfBag(near, problem, n_draws, tol, fixed, n_jobs)
+    return _every_sample(problem, work, max(enough, 1) + (problem.ties == "random"), n_jobs)
+
+
+@dataclass(frozen=True)
+class Resubstitution:
+    """Scores if all samples are the training set, and each is its own nearest neighbor, at distance 0.
+
+    The first score of a sample is for its own label; the others for each class as its label, or for the
+    mean target.
+    """
+
+    neighbors: Neighbors
+    problem: ScoringProblem
+    labels: Labels
+    part: Part
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores of a sample."""
+        return 1 + len(self.problem.labels.classes)
+
+    def compile(self) -> None:
+        """Compile the rule's own kernel."""
+        self.part.compile()
+
+    def begin(self, rows: Array, depth: int, workers: Any = None) -> None:
+        """Nothing depends on the depth."""
+
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
+        """Scores of the rows, 1.0 where the lists are too short and else 0.0, and these rows."""
+        near, n_items = self.neighbors, self.neighbors.n_items
+        average_ties = self.problem.ties == "random"
+        whole = _with_itself(lists, near, rows)
+        whole.lengths = usable_lengths(whole, near, average_ties)
+        unknown = whole.lengths < min(self.problem.variant.n_nearest(**self.problem.parameters), n_items)
+        found = np.empty((self.n_scores, len(rows)))
+        for number in range(self.n_scores):
+            targets = rows if number == 0 else np.full(len(rows), n_items + number - 1)
+            block = Block(whole, whole.lengths, targets, self.labels, average_ties)
+            found[number] = self.part.scores(block)
+        return (found, unknown * 1.0), unknown
+
+
+def resubstitution(problem: ScoringProblem, near: Neighbors, weights: Array, n_jobs: int | None) -> Found:
+    """Score every sample with the rule's own kernel; `weights` (n_items,) are those of the mean target."""
+    codes, values = problem.kernel_labels()
+    pseudo = np.concatenate([codes, np.arange(len(problem.labels.classes))])
+    if problem.variant.target == "values":
+        values = np.concatenate([values, weights[None] @ values])
+    work = Resubstitution(near, problem, Labels(pseudo, values), known_set_part(problem, near.n_items))
+    return _every_sample(problem, work, problem.variant.n_nearest(**problem.parameters), n_jobs)
+
+
+def _every_sample(
+    problem: ScoringProblem, work: OutOfBag | Resubstitution, depth: int, n_jobs: int | None
+) -> Found:
+    """Score the samples by lists of this depth at first; those that are alike share a score."""
+    near = work.neighbors
+    alike = alike_samples(problem, near)
+    rows = np.arange(near.n_items) if alike is None else np.unique(alike)
+    scores, tails = np.empty((work.n_scores, near.n_items)), np.empty(near.n_items)
+
+    def take(block: Array, depth: int, found: tuple[Array, Array], is_open: Array) -> None:  # noqa: ARG001
+        scores[:, block], tails[block] = found
+
+    depth = deepen(work, rows, min(depth, near.max_depth), take, Jobs(n_jobs), begin=work.begin)
+    same = slice(None) if alike is None else alike
+    return Found(scores[:, same], tails[same], depth)
+
+
+def _with_itself(lists: NeighborLists, near: Neighbors, block: Array) -> NeighborLists:
+    """Lists with the samples themselves."""
+    n_rows, depth = lists.items.shape
+    listed = np.arange(depth) < lists.lengths[:, None]
+    zero = listed & near.measured & (near.to_distance(lists.values) == 0)
+    zero &= zero[:, :1]
+    before = (zero & (lists.items < block[:, None])).sum(axis=1)  # equal samples, in the order of the data
+    items = np.empty((n_rows, depth + 1), np.int32)
+    values = np.empty((n_rows, depth + 1))
+    position = np.arange(depth) + (np.arange(depth) >= before[:, None])
+    np.put_along_axis(items, position, lists.items, axis=1)
+    at = np.arange(n_rows)
+    items[at, before] = block
+    np.put_along_axis(values, position, lists.values, axis=1)
+    itself = np.where(zero[:, 0], lists.values[:, 0], -np.inf)
+    values[at, before] = itself
+    return NeighborLists(items, values, lists.lengths + 1, lists.may_tie_beyond)
+
+
+def _special_kernel(problem: ScoringProblem) -> Kernel | None:
+    """The kernel of a rule that needs no distribution of all votes, and is fast; None for votes."""
+    special = {"regression": bootstrap_regression, "confidence": bootstrap_shares, "rank": bootstrap_rank}
+    return special.get(problem.variant.name)
+
+
+def _constraints(
+    problem: ScoringProblem, n_draws: int, n_items: int, depth: int, n_nearest: int
+) -> Constraints:
+    """What the kernel reads: the rule, and the weights of all positions of the lists."""
+    parameters: dict[str, Any] = problem.parameters
+    task = Task((n_draws,), (n_items,), False, held_out=1, n_classes=len(problem.labels.classes))
+    positions = n_draws, n_items - 1, depth, n_nearest
+    name = problem.variant.name
+    if name in ("regression", "confidence"):
+        kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
+        tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
+    elif name == "rank":
+        tables = Tables(weights=vote_weights(*positions))
+    else:
+        smallest = parameters.get("vote_ties", "smallest") == "smallest"
+        n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
+        loss = parameters.get("loss")
+        tables = Tables(
+            BootstrapFields(n_tie_nodes),
+            numbers=tie_nodes,
+            weights=vote_weights(*positions),
+            table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
+        )
+    return constraints_for(task, tables, n_nearest=n_nearest)
