@@ -117,18 +117,18 @@ def bootstrap_votes(order, labels, target, constraints):
                     seen[n_seen] = c
                     n_seen += 1
             members[c] += 1
-        fill_logs(draws, constraints.weights, start, end - start)
         if end == start + 1:
             c = classes[items[start]]
             rows[last_row, 0, 0] = 0.0
             for v in range(1, k + 1):
                 rows[last_row, 0, v] = 0.0
             for h in range(1, k + 1):
-                weight = math.exp(draws.logs[h - 1])
+                weight = constraints.weights[start * k + h - 1]
                 for v in range(h, k + 1):
                     rows[last_row, 0, v] += weight * rows[c, 0, v - h]
             score += score_votes(nearer, n_seen, c, own_class, k, rule)
         else:
+            log_end_weights(draws.n_draws, draws.n_samples, start, end - start, k, draws.logs)
             score += _score_group(nearer, n_seen, members, draws, end - start, own_class, rule)
         for s in range(n_seen):
             c = seen[s]

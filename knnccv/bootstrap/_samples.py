@@ -33,7 +33,7 @@ from ._kernels import (
     bootstrap_shares,
     bootstrap_votes,
 )
-from ._weights import moment_weights, undecided, vote_weights
+from ._weights import log_weights, moment_weights, undecided, vote_weights
 
 RULES = ("nn", "knn", "rank", "confidence", "regression")
 
@@ -214,7 +214,7 @@ def _constraints(
         kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
         tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
     elif name == "rank":
-        tables = Tables(weights=vote_weights(*positions))
+        tables = Tables(weights=log_weights(*positions))
     else:
         smallest = parameters.get("vote_ties", "smallest") == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)

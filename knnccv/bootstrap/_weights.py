@@ -77,11 +77,20 @@ def fill_poisson(row, mean):
 
 
 @jit
-def vote_weights(n_draws, n_samples, depth, k):
+def log_weights(n_draws, n_samples, depth, k):
     """`log_end_weights` of the single sample at every position, (depth * K,)."""
     table = np.empty(depth * k)
     for i in range(depth):
         log_end_weights(n_draws, n_samples, i, ONE, k, table[i * k : (i + 1) * k])
+    return table
+
+
+@jit
+def vote_weights(n_draws, n_samples, depth, k):
+    """The weights of h = 1 .. K draws on the single sample at every position, (depth * K,)."""
+    table = log_weights(n_draws, n_samples, depth, k)
+    for at in range(len(table)):
+        table[at] = math.exp(table[at])
     return table
 
 
