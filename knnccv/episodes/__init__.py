@@ -4,8 +4,8 @@
 - `_expected` has `expected_episodes`, `_described` `described_episodes`, of given classes and shots;
   `_result` what they return.
 - `_problem` has the tables of one problem, and distances of blocks of rows.
-- `_passes` goes over all samples; its compiled parts are `_rows`, for the nearest support, and `_votes`.
-- `_exact` has the score as a rational number.
+- `_passes` goes over all samples; its compiled parts are `_rows`, for the nearest support, and `_votes`,
+  also for rational scores.
 - `_sampled` has `sampled_episodes`, and `_runs` its compiled loop.
 """
 

@@ -15,8 +15,7 @@ from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
 from ..neighbors import as_neighbors, warn_label_leakage
 from ._episodes import Episodes
-from ._exact import exact_accuracies, exact_mean
-from ._passes import all_votes, nearest_supports
+from ._passes import all_votes, exact_accuracies, exact_mean, nearest_supports
 from ._problem import Problem, binomials, check_ties, choose_all_ways, too_short
 from ._result import EpisodeScore, class_means
 

@@ -1,17 +1,21 @@
-"""The passes over all samples as queries: nearest supports, and votes of several."""
+"""The passes over all samples as queries: nearest supports, votes of several, and rational scores."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import for_each, one_blas_thread
+from .._parallel import counted, for_each, one_blas_thread
 from .._typing import Array
+from ..kernel import as_python
 from ..neighbors import Neighbors
 from ._problem import Distances, Problem
 from ._rows import Block, Found, score_rows, score_tied_row
-from ._votes import Vote, score_votes
+from ._votes import Vote, Walk, score_votes
 
 LIMIT_HOURS = 2.0
 SECONDS_PER_STEP = 1e-9  # of votes, measured on one processor
@@ -102,7 +106,7 @@ def all_votes(
         )
         raise ValueError(msg)
     codes, counts, average = problem.labels.codes, problem.labels.counts, ties == "random"
-    vote = Vote(counts, problem.shots, n_neighbors, average)
+    vote = Vote(counts, problem.shots, n_neighbors, average, 1.0)
     functional = problem.functional()
 
     def score_block(begin: int) -> None:
@@ -118,7 +122,7 @@ def all_votes(
     def score_without(row: Array, tested: int, deleted: int) -> float:
         kept, out = codes != deleted, np.zeros((len(problem.shots), len(functional)))
         shots = np.delete(problem.shots, deleted, axis=1)
-        left = Vote(np.delete(counts, deleted), shots, n_neighbors, average)
+        left = Vote(np.delete(counts, deleted), shots, n_neighbors, average, 1.0)
         place = int(kept[:tested].sum())
         score_votes(row[kept], codes[kept] - (codes[kept] > deleted), place, left, out)
         return float((out @ functional).sum())
@@ -129,6 +133,56 @@ def all_votes(
         size = min(distances.rows_at_once(), VOTES_AT_ONCE)
         for_each(score_block, range(0, len(problem.order), size), n_jobs)
     return sums
+
+
+def exact_accuracies(
+    problem: Problem, neighbors: Neighbors, n_neighbors: int, ties: str
+) -> tuple[Fraction, ...]:
+    """The rational accuracy of every sample as a query, as the mean over the ways and shots."""
+    distances, score = Distances(neighbors, problem.order), as_python(score_votes)
+    score.__globals__["fill_votes"] = look_up_votes
+    # With NumPy's integers Fractions would not stay exact.
+    sizes, shots = problem.labels.counts.astype(object), problem.shots.astype(object)
+    vote = Vote(sizes, shots, n_neighbors, ties == "random", Fraction(1))
+    sets = [comb(len(sizes) - 1, way - 1) for way in problem.episodes.ways]
+    found = [Fraction(0)] * len(problem.order)
+    for at, x in counted(enumerate(problem.order.tolist()), len(problem.order)):
+        values = distances.in_order_of_rows(at, at + 1)[0]
+        values[x] = -np.inf
+        sums = np.full((len(shots), problem.episodes.ways[-1]), Fraction(0))
+        score(values, problem.labels.codes, x, vote, sums)
+        terms = sums[:, [way - 1 for way in problem.episodes.ways]] / np.array(sets, dtype=object)
+        found[x] = terms.sum() / terms.size
+    return tuple(found)
+
+
+def look_up_votes(walk: Walk, c: int, shots: Array, n_out: int, time: Fraction, law: Array) -> None:
+    """`fill_votes` for Fractions, from laws that are kept."""
+    nearer, tied = walk.nearer[c], walk.tied[c] - n_out
+    behind = walk.available[c] - n_out - nearer - tied
+    law[:] = votes_law(nearer, tied, behind, shots[c] - n_out, time, len(law))
+
+
+@lru_cache(maxsize=2**16)
+def votes_law(
+    n_nearer: int, n_tied: int, n_behind: int, n_drawn: int, time: Fraction, length: int
+) -> list[Fraction]:
+    """The law of the nearer ones among the drawn, if a tied sample is with probability `time`."""
+    law = [Fraction(0)] * (n_drawn + length)
+    sets = comb(n_nearer + n_tied + n_behind, n_drawn)
+    for a in range(n_drawn + 1):
+        for m in range(n_drawn + 1 - a):
+            share = Fraction(comb(n_nearer, a) * comb(n_tied, m) * comb(n_behind, n_drawn - a - m), sets)
+            for up in range(m + 1) if share else ():
+                law[a + up] += share * comb(m, up) * time**up * (1 - time) ** (m - up)
+    return law[:length]
+
+
+def exact_mean(problem: Problem, per_item: tuple[Fraction, ...]) -> Fraction:
+    """The mean over the classes of the means over their samples."""
+    counts, codes = problem.labels.counts.tolist(), problem.labels.codes.tolist()
+    total = sum((value / counts[c] for value, c in zip(per_item, codes, strict=True)), Fraction(0))
+    return total / len(counts)
 
 
 def hours_of_votes(problem: Problem, n_neighbors: int) -> float:
