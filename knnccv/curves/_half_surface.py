@@ -39,7 +39,7 @@ from ._profile_surface import Profile, ProfileKind, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
-class HalfSurface:
+class HalfSurface(HalfScores):
     """Exact scores of random pairs of disjoint halves, for all cells of a surface.
 
     Attributes
@@ -54,20 +54,18 @@ class HalfSurface:
     of_groups : bool
         Whether halves of groups were drawn.
     n_answers : ndarray of shape (n_sizes,)
-        The effective number of weighted answers, as in `HalfScores`.
+        The effective number of weighted answers, as in `HalfScores`. Read-only.
     resolution : float
         The accuracy of the scores. A standard error below it counts as 0.
     warnings : tuple of str
         Conditions under which intervals were found to be unreliable.
     """
 
-    scores: Array
-    train_sizes: Array
-    n_units: int
-    of_groups: bool
-    n_answers: Array
-    resolution: float
-    warnings: tuple[str, ...] = ()
+    @property
+    def train_sizes(self) -> Array:
+        """The mean training size of the halves in every column."""
+        sizes: Array = self.train_size
+        return sizes
 
     @property
     def known(self) -> Array:
@@ -160,15 +158,13 @@ class SurfaceEvaluation:
             )
             raise ValueError(msg)
         found[:, :, cut] = np.nan
-        for kept in (found, sizes):
-            kept.flags.writeable = False
         halves = HalfSurface(
             found,
-            sizes,
             halvings.n_units,
             halvings.of_groups,
-            self._n_answers(),
-            TOLERANCE * self.problem.largest,
+            sizes,
+            n_answers=self._n_answers(),
+            resolution=TOLERANCE * self.problem.largest,
         )
         of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
         return replace(halves, warnings=(*of_lists, *self._limits(scores, halves, unsuited, cut)))

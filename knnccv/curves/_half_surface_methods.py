@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
 from ..inference import (
+    Described,
     InferenceWarning,
+    KeptHalves,
     check_level,
     confidence_interval,
     degrees_of_freedom,
@@ -28,7 +30,7 @@ class _Bounds(NamedTuple):
     high: Array
 
 
-class SurfaceInterval(_Bounds):
+class SurfaceInterval(Described, _Bounds):
     """Confidence intervals of all cells of a surface, the pair ``(low, high)`` of arrays (n_K, n_sizes).
 
     Attributes
@@ -56,16 +58,6 @@ class SurfaceInterval(_Bounds):
     half_train_size: Array
     target: str
 
-    def __new__(cls, low: Array, high: Array, **fields: Any) -> Self:
-        """Make the pair and set its attributes."""
-        pair = super().__new__(cls, low, high)
-        pair.__dict__.update(fields)
-        return pair
-
-    def __getnewargs_ex__(self) -> tuple[tuple[Array, Array], dict[str, Any]]:
-        """Return the arguments of `__new__`, for copies."""
-        return (self.low, self.high), dict(self.__dict__)
-
 
 class DifferenceToBest(NamedTuple):
     """The differences of all K to the best K of each training size, and their standard errors.
@@ -80,7 +72,7 @@ class DifferenceToBest(NamedTuple):
     n_neighbors: Array
 
 
-class HalvedSurface:
+class HalvedSurface(KeptHalves):
     """Standard errors, intervals and comparisons of the cells of a surface.
 
     All cells share the same halves of the samples, those of `complete_cv` for the same seed.
@@ -113,12 +105,7 @@ class HalvedSurface:
         """
         evaluation = self._reference()
         request = evaluation.request(n_halvings, groups, random_state)
-        if request.key is None:
-            return evaluation.halves(self.scores, request)
-        kept: dict[Any, HalfSurface] = self.__dict__.setdefault("_halves", {})
-        if request.key not in kept:
-            kept[request.key] = evaluation.halves(self.scores, request)
-        return kept[request.key]
+        return self._kept_halves(request.key, lambda: evaluation.halves(self.scores, request))
 
     def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
         """The standard deviation of every exact score over samples of the population: the luck of the data.
@@ -159,7 +146,7 @@ class HalvedSurface:
         errors, shares of votes and Brier scores, cost about `n_halvings` surfaces. All other rules cost
         `n_halvings` times `complete_cv` for every cell.
         """
-        halves = self._with_warnings(n_halvings, groups, random_state)
+        halves = self._halves_with_warnings(n_halvings, groups, random_state)
         return _errors(halves.scores, halves.resolution)
 
     def confidence_interval(
@@ -204,7 +191,7 @@ class HalvedSurface:
         """
         level = check_level(confidence_level)
         evaluation = self._reference()
-        halves = self._with_warnings(n_halvings, groups, random_state)
+        halves = self._halves_with_warnings(n_halvings, groups, random_state)
         limits, target = evaluation.score_range(), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
         unequal: list[str] = []
@@ -260,7 +247,7 @@ class HalvedSurface:
         InferenceWarning
             As `standard_error`.
         """
-        halves = self._with_warnings(n_halvings, groups, random_state)
+        halves = self._halves_with_warnings(n_halvings, groups, random_state)
         return self._differences(halves, self._best_rows())
 
     def not_worse(
@@ -305,7 +292,7 @@ class HalvedSurface:
         from scipy.special import stdtrit
 
         level = check_level(confidence_level)
-        halves = self._with_warnings(n_halvings, groups, random_state)
+        halves = self._halves_with_warnings(n_halvings, groups, random_state)
         freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
         near, agree = self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
         if agree.any():
@@ -353,12 +340,6 @@ class HalvedSurface:
             _errors(halves.scores - best, 2 * halves.resolution),
             self.n_neighbors[rows],
         )
-
-    def _with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> HalfSurface:
-        halves = self.half_scores(n_halvings, groups, random_state)
-        for text in halves.warnings:
-            warnings.warn(text, InferenceWarning, stacklevel=3)
-        return halves
 
     def _reference(self) -> SurfaceEvaluation:
         """The evaluation that made this surface; ValueError for a copy."""

@@ -180,7 +180,7 @@ class Surface(HalvedSurface):
         row = self._best_rows()
         if rule == "one-standard-error":
             self._check_simplest()
-            halves = self._with_warnings(n_halvings, groups, random_state)
+            halves = self._halves_with_warnings(n_halvings, groups, random_state)
             near = self._near(halves, 1.0, at)[0] & halves.known
             asked = np.arange(len(row)) if at is None else np.array([at])
             none = self.train_sizes[asked[~near[:, asked].any(axis=0)]].tolist()

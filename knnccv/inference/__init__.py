@@ -5,7 +5,7 @@ would have given another score. Two disjoint random halves of the samples, score
 share of training samples, are independent samples of the population, so their difference shows that luck.
 
 This package knows numbers only: it draws the halves and turns their scores into standard errors, intervals
-and tests. `knnccv.driver`, `knnccv.curves` and `knnccv.sklearn` compute the scores.
+and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
 - `_halves` draws the halves; it has their scores, the variance and its degrees of freedom.
 - `_interval` has standard errors and intervals, `_scored_halves` the methods that return them.
@@ -26,6 +26,7 @@ from ._halves import (
 )
 from ._interval import (
     ConfidenceInterval,
+    Described,
     StandardError,
     check_level,
     confidence_interval,
@@ -41,6 +42,7 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "ConfidenceInterval",
+    "Described",
     "HalfScores",
     "Halvings",
     "InferenceWarning",

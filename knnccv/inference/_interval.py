@@ -23,22 +23,22 @@ MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
 
-class _Described:
-    """A number, or a pair of numbers, with attributes, which copies keep."""
+class Described:
+    """A number, or a pair of numbers or arrays, with attributes, which copies keep."""
 
-    def __new__(cls, *numbers: float, **fields: Any) -> Self:
+    def __new__(cls, *numbers: Any, **fields: Any) -> Self:
         """Make the number and set its attributes."""
         made = super().__new__(cls, *numbers)
         made.__dict__.update(fields)
         return made
 
-    def __getnewargs_ex__(self) -> tuple[tuple[float, ...], dict[str, Any]]:
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of `__new__`, for copies."""
         numbers = self if isinstance(self, tuple) else (float(self),)  # type: ignore[arg-type]
         return tuple(numbers), dict(self.__dict__)
 
 
-class StandardError(_Described, float):
+class StandardError(Described, float):
     """The estimated standard deviation of an exact score over samples of the population (luck of the data).
 
     A float. The luck of the split is another number, `CompleteCV.split_std`.
@@ -101,7 +101,7 @@ class _Bounds(NamedTuple):
     high: float
 
 
-class ConfidenceInterval(_Described, _Bounds):
+class ConfidenceInterval(Described, _Bounds):
     """A confidence interval, the pair ``(low, high)``.
 
     Attributes

@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._halves import InferenceWarning
 from ._interval import ConfidenceInterval, StandardError, check_level, confidence_interval
 
 if TYPE_CHECKING:
     from ._comparison import Terms
-    from ._halves import HalfScores
+
+Kept = TypeVar("Kept")
+"""The scores of halves, of one score or of a surface."""
 
 
 class KeptHalves(ABC):
@@ -28,9 +30,9 @@ class KeptHalves(ABC):
             warnings.warn(text, InferenceWarning, stacklevel=3)
         return halves
 
-    def _kept_halves(self, key: Any, compute: Callable[[], HalfScores]) -> HalfScores:
+    def _kept_halves(self, key: Any, compute: Callable[[], Kept]) -> Kept:
         """The halves of an earlier call with the same key, or those of `compute`; None is no key."""
-        kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
+        kept: dict[Any, Kept] = self.__dict__.setdefault("_halves", {})
         if key is None:
             return compute()
         if key not in kept:

@@ -326,7 +326,8 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
         evaluation = self._reference()
         request = evaluation.halves_request(self, n_halvings, groups, random_state)
-        return self._kept_halves(request.key, lambda: evaluation.half_scores(self, request))
+        found: HalfScores = self._kept_halves(request.key, lambda: evaluation.half_scores(self, request))
+        return found
 
     def target_in_words(self) -> str:
         """What the score estimates."""
