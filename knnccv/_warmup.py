@@ -142,7 +142,7 @@ def _steps_of(name: str) -> list[Callable[[], object]]:
     for cv in designs:
         steps += [partial(scores, cv, y, y is LABELS[3]) for y in LABELS.values()]
         steps.append(partial(monte_carlo_cv, X, LABELS[3][:8], rule, cv, n_repeats=1, **parameters))
-    # Kernels come after these: once they are compiled the light kernels are not called.
+    # Kernels come after these: once they are compiled the first ones of the chains are not called.
     return [*steps, kernels, ties, curves, groups]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._formatting import data_frame, error_line, html_table
 from .._typing import Array
 from .._validation import check_bool, check_choice, fixed_seed
-from ..inference import InferenceWarning
+from ..inference import Described, InferenceWarning
 from ._half_surface_methods import HalvedSurface
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Pair(NamedTuple):
     score: Any
 
 
-class Best(_Pair):
+class Best(Described, _Pair):
     """The best number of neighbors and its score, a pair; arrays of shape (n_sizes,) for all sizes.
 
     `regret` bounds by how much another number may be better. It is close to 0 unless the neighbor lists
@@ -38,16 +38,6 @@ class Best(_Pair):
     """
 
     regret: Any
-
-    def __new__(cls, n_neighbors: Any, score: Any, regret: Any) -> Self:
-        """Make the pair and set its regret."""
-        pair = super().__new__(cls, n_neighbors, score)
-        pair.regret = regret
-        return pair
-
-    def __getnewargs__(self) -> tuple[Any, Any, Any]:
-        """Return the arguments of `__new__`, for copies."""
-        return self.n_neighbors, self.score, self.regret
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,8 +187,8 @@ class Surface(HalvedSurface):
         lowest = (gains - self.truncation_bound)[row, columns]
         regret = (gains + self.truncation_bound).max(axis=0) - lowest
         if at is None:
-            return Best(best, score, regret)
-        return Best(int(best[at]), float(score[at]), float(regret[at]))
+            return Best(best, score, regret=regret)
+        return Best(int(best[at]), float(score[at]), regret=float(regret[at]))
 
     def _best_rows(self, allowed: Array | None = None) -> Array:
         """The row of the best number of neighbors in each column, the smallest within the bounds.

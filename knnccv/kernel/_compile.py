@@ -139,9 +139,9 @@ compile_decide = partial(
 )
 """Compile `Variant.decide`."""
 compile_joint_kernel = partial(_compiled, signature=JOINT_SIGNATURE)
-"""Compile a `Variant.joint_kernel`."""
+"""Compile a kernel of the form `JOINT`, see `Link`."""
 compile_removal_kernel = partial(_compiled, signature=REMOVAL_SIGNATURE)
-"""Compile a `Variant.removal_kernel`."""
+"""Compile a kernel of `Variant.removals`."""
 
 
 def compile_driver(function: Kernel, signature: Any) -> Kernel:

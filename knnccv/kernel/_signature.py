@@ -85,7 +85,7 @@ _integers, _floats = _array(types.int64), _array(types.float64)
 ORDER = types.NamedUniTuple(_integers, 2, Order)
 LABELS = types.NamedTuple([_integers, _array(types.float64, 2)], Labels)
 NOT_SERVED = math.inf
-"""Returned by a light kernel if the full kernel must be called. No score is infinite."""
+"""Returned by a kernel that leaves a sample to the next one of its chain. No score is infinite."""
 
 _CONSTRAINT_TYPES = {
     "n_train": _integers,

@@ -11,8 +11,7 @@ from .._typing import Array
 from ..designs import GroupTrainingSets, TrainingSets
 from ..driver import Block, ScoringProblem
 from ..influence import RemovalKernels, removal_kernels
-from ..kernel import Labels, Task
-from ..neighbors import NeighborLists
+from ..kernel import Task
 
 
 def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...]:
@@ -79,29 +78,27 @@ class Law:
     probability: float
     kernels: RemovalKernels
 
-    def scores(self, lists: NeighborLists, rows: Array, labels: Labels, average_ties: bool) -> Array:
+    def scores(self, block: Block) -> Array:
         """Expected score of every row, shape (n_rows,)."""
-        return self.kernels.part.scores(Block(lists, lists.lengths, rows, labels, average_ties))
+        return self.kernels.part.scores(block)
 
-    def changes(
-        self, lists: NeighborLists, rows: Array, labels: Labels, average_ties: bool, owners: Array
-    ) -> tuple[Array, Array]:
+    def changes(self, block: Block, owners: Array) -> tuple[Array, Array]:
         """The score of every row without a candidate beyond its list, and its change without a listed one.
 
         `owners` (n_items,) are 0 for the samples whose removal counts. Shapes (n_rows,), (n_rows, depth).
         """
-        changes, bases = np.zeros(lists.items.shape), np.zeros(len(rows))
+        changes, bases = np.zeros(block.lists.items.shape), np.zeros(len(block.rows))
         removal = self.kernels.removal(0, 0, np.ones((1, self.kernels.task.n_classes)))
-        block = Block(lists, lists.lengths, rows, labels, average_ties)
-        removal.add(block, owners, changes, bases[None], np.zeros(len(rows), np.int64))
+        removal.add(block, owners, changes, bases[None], np.zeros(len(bases), np.int64))
         return bases, changes
 
-    def tails(self, lists: NeighborLists, rows: Array, labels: Labels, shorter: bool) -> Array:
+    def tails(self, block: Block, *, shorter: bool) -> Array:
         """The probability that the listed candidates do not decide, shape (n_rows,).
 
         With `shorter`, that they do not if one of them is removed.
         """
-        return self.kernels.tails(lists, lists.lengths, rows, labels, shorter=shorter)
+        lists, lengths, rows, labels, *_ = block
+        return self.kernels.tails(lists, lengths, rows, labels, shorter=shorter)
 
 
 def laws_of(

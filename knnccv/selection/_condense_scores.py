@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import ScoringProblem
+from ..driver import Block, ScoringProblem
 from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ._condense_laws import Law, kinds_within, laws_of, try_kinds
@@ -43,14 +43,21 @@ class PoolScore:
     error_bound: float
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The laws of a pool without one of its samples: of any class (-1), or of one class."""
+class _Part(NamedTuple):
+    """The laws of a pool without one of its samples, whose ``owners`` are 0, for rows in it or not."""
 
-    removed: int
     inside: tuple[Law, ...]
     outside: tuple[Law, ...]
     owners: Array
+
+
+class _Pool(NamedTuple):
+    """A pool ``kept`` (n_items,), its laws, and the parts without one of its samples."""
+
+    kept: Array
+    inside: tuple[Law, ...]
+    outside: tuple[Law, ...]
+    parts: tuple[_Part, ...]
 
 
 @jit
@@ -126,8 +133,8 @@ class PoolScorer:
         counts = np.bincount(codes[kept], minlength=n_classes)
         kinds = kinds_within(problem, counts)
         inside, outside = laws_of(problem, kinds, 1), laws_of(problem, kinds, 0)
-        parts = list(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
-        block = _Block(self, kept, inside, outside, tuple(parts))
+        parts = tuple(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
+        pool = _Pool(kept, inside, outside, parts)
         per_item, tails = np.empty(n_items), np.empty(n_items)
         bases, own = np.zeros((2, len(parts), n_items))
         totals = np.zeros(n_items)
@@ -136,10 +143,8 @@ class PoolScorer:
         wanted = 0
         while len(rows):
             again = []
-            blocks, found = block.all_blocks(rows, most, self._n_jobs)
-            for some, (lists, scores, part_bases, changes, part_own, tail) in zip(
-                blocks, found, strict=True
-            ):
+            for some, found in self._blocks(pool, rows, most):
+                lists, scores, part_bases, changes, part_own, tail = found
                 done = tail <= self._tol / 2
                 done |= self._lists.ends(some) & (lists.lengths < most)
                 again.append(some[~done])
@@ -183,62 +188,48 @@ class PoolScorer:
             removed = c if stratified else -1
             owners = codes - c if stratified else np.zeros(len(codes), np.int64)
             inside, outside = (laws_of(problem, kinds, held_out, removed) for held_out in (1, 0))
-            yield _Part(removed, inside, outside, np.where(owners == 0, 0, -1))
+            yield _Part(inside, outside, np.where(owners == 0, 0, -1))
 
-
-class _Block:
-    """A function that scores a block of rows."""
-
-    def __init__(
-        self,
-        scorer: PoolScorer,
-        kept: Array,
-        inside: tuple[Law, ...],
-        outside: tuple[Law, ...],
-        parts: tuple[_Part, ...],
-    ) -> None:
-        self._scorer, self._kept = scorer, kept
-        self._inside, self._outside, self._parts = inside, outside, parts
-
-    def all_blocks(self, rows: Array, most: int, n_jobs: int | None) -> tuple[list[Array], list[Any]]:
+    def _blocks(self, pool: _Pool, rows: Array, most: int) -> Iterable[tuple[Array, Any]]:
         """Blocks of the rows, and the results of each."""
         blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
         found: list[Any] = [None] * len(blocks)
 
         def fill(place: int) -> None:
-            found[place] = self(blocks[place], most)
+            found[place] = self._score_block(pool, blocks[place], most)
 
-        for_each(fill, range(len(blocks)), n_jobs)
-        return blocks, found
+        for_each(fill, range(len(blocks)), self._n_jobs)
+        return zip(blocks, found, strict=True)
 
-    def __call__(self, rows: Array, most: int) -> tuple[NeighborLists, Array, Array, Array, Array, Array]:
+    def _score_block(
+        self, pool: _Pool, rows: Array, most: int
+    ) -> tuple[NeighborLists, Array, Array, Array, Array, Array]:
         """Lists, scores, scores without an unlisted candidate, changes, scores without itself, tails."""
-        labels, ties = self._scorer._labels, self._scorer._average_ties
-        lists = self._scorer._lists.of(rows, self._kept, most)
-        n_rows, width = lists.items.shape
-        scores, tails = np.zeros((2, n_rows))
-        changes = np.zeros((n_rows, width))
-        bases, own = np.zeros((2, len(self._parts), n_rows))
+        kept, inside, outside, parts = pool
+        lists = self._lists.of(rows, kept, most)
+        whole = Block(lists, lists.lengths, rows, self._labels, self._average_ties)
+        scores, tails = np.zeros((2, len(rows)))
+        changes = np.zeros(lists.items.shape)
+        bases, own = np.zeros((2, len(parts), len(rows)))
         for is_in in (False, True):
-            at = np.flatnonzero(self._kept[rows] == is_in)
+            at = np.flatnonzero(kept[rows] == is_in)
             if not len(at):
                 continue
-            some, some_rows = lists.cut(at, width), rows[at]
-            for law in self._inside if is_in else self._outside:
-                scores[at] += law.probability * law.scores(some, some_rows, labels, ties)
-                tails[at] = np.maximum(tails[at], law.tails(some, some_rows, labels, shorter=False))
-            for p, part in enumerate(self._parts):
+            some = whole.cut(at)
+            for law in inside if is_in else outside:
+                scores[at] += law.probability * law.scores(some)
+                tails[at] = np.maximum(tails[at], law.tails(some, shorter=False))
+            for p, part in enumerate(parts):
                 for law in part.inside if is_in else part.outside:
-                    base, change = law.changes(some, some_rows, labels, ties, part.owners)
+                    base, change = law.changes(some, part.owners)
                     bases[p, at] += law.probability * base
                     changes[at] += law.probability * change
-                    tails[at] = np.maximum(tails[at], law.tails(some, some_rows, labels, shorter=True))
+                    tails[at] = np.maximum(tails[at], law.tails(some, shorter=True))
                 if not is_in:
                     continue
-                mine = at[part.owners[some_rows] == 0]
+                mine = at[part.owners[some.rows] == 0]
                 for law in part.outside:
-                    alone = law.scores(lists.cut(mine, width), rows[mine], labels, ties)
-                    own[p, mine] += law.probability * alone
+                    own[p, mine] += law.probability * law.scores(whole.cut(mine))
         return lists, scores, bases, changes, own, tails
 
 

@@ -104,12 +104,12 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
     last_row = len(rows) - 1
     winner_row = last_row if winner == last_class else winner
     half = k // 2
-    average_ties = rule.n_tie_nodes > 0
+    share_tied_votes = rule.n_tie_nodes > 0
     max_mark = len(marks) - 1
     zero = rows[winner_row, 0, 0] * 0
     total = zero
     # One vote alone would lose the tie to the last class.
-    first = 2 if 0 <= last_class < winner and not average_ties else 1
+    first = 2 if 0 <= last_class < winner and not share_tied_votes else 1
     while first <= half and k - first > first * (n_seen_classes - 1):  # the others could not share the rest
         first += 1
     after = half + 1 if max_votes[winner_row] > half else min(half, max_votes[winner_row])
@@ -118,10 +118,10 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
         if tight and max_marks[winner_row] == 0 and rows[winner_row, 0, t] == 0:
             continue
         top = k - t
-        for node in range(rule.n_tie_nodes if average_ties and tight else 1):
+        for node in range(rule.n_tie_nodes if share_tied_votes and tight else 1):
             factor = zero + 1
             weight = zero + 1
-            if average_ties and tight:
+            if share_tied_votes and tight:
                 at = 2 * (rule.n_tie_nodes * (t - 1) + node)
                 factor = rule.tie_nodes[at]
                 weight = rule.tie_nodes[at + 1]
@@ -137,7 +137,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                 limit = min(max_votes[row], top)
                 tie = False
                 if tight:
-                    if average_ties:
+                    if share_tied_votes:
                         tie = limit >= t
                         limit = min(limit, t)
                     else:

@@ -1,4 +1,4 @@
-"""`Variant.removal_kernel` of plurality votes among several classes, in designs of one size.
+"""A kernel for `Variant.removals` of plurality votes among several classes, in designs of one size.
 
 As in `_counted_votes`, the score is a sum over i of a weight of i, times the number of K-subsets of the i
 nearest samples that vote correctly. That number depends only on how many of the i samples each class has.

@@ -1,4 +1,4 @@
-"""`Variant.removal_kernel`: the scores of a sample without each of its neighbors, in one walk.
+"""Kernels for `Variant.removals`: the scores of a sample without each of its neighbors, in one walk.
 
 If the sample at position r did not exist, the samples before it would keep their places, and those after
 it would move up by one. So a score without r is a sum over the positions before r, which all r share, and
