@@ -5,10 +5,9 @@ over all of them is computed along the neighbor order of the tested sample. Noth
 
 - `_bootstrap_score` is the public function, `_result` its result.
 - `_samples` goes over the samples: expected scores out of bag, and apparent ones, for which every sample is
-  scored on all samples, itself among them.
-- `_kernels` has the compiled scores of one sample, `_weights` the probabilities of the position of the
-  K-th nearest draw.
-- `_forecast` warns of votes that take long.
+  scored on all samples, itself among them. It warns of votes that take long.
+- `_kernels` has the compiled scores of one sample, and the probabilities of the position of the K-th
+  nearest draw.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
   sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples.
   `_pair_profile` does the same for squared errors, shares of votes and Brier scores. `_profile_surface`
   makes the surface.
-- `_rank_curves` computes rank-R accuracy over stratified training sets (`_strata`) for all R, and
+- `_rank_curves` computes rank-R accuracy over stratified training sets for all R, and
   `_rank_surface` makes the surface.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
   any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.

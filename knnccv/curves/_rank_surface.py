@@ -20,8 +20,7 @@ from ..neighbors import NeighborLists, Neighbors
 from ..sampling import expected_position, fixed_tail, rounding_allowance
 from ._chunks import ChunkPass, Execution, run_chunks
 from ._count_nearer import Bounds, Compared, count_ahead, count_listed, set_stops, squared_distance
-from ._rank_curves import RankSpec, Stops, add_curve
-from ._strata import strata_of
+from ._rank_curves import RankSpec, Stops, add_curve, strata_of
 
 BLOCK_BYTES = 2**23
 # Distances of data divided by a smaller power of two may underflow before they are compared.

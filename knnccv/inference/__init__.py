@@ -8,8 +8,8 @@ This package knows numbers only: it draws the halves and turns their scores into
 and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
 - `_halves` draws the halves; it has their scores, the variance and its degrees of freedom.
-- `_interval` has standard errors and intervals, `_scored_halves` the methods that return them.
-- `_jackknife` has the standard error from scores without one unit at a time, for few-shot and retrieval.
+- `_interval` has standard errors and intervals, `_scored_halves` the methods that return them. The
+  jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, `_ranking` several.
 """
 
@@ -31,10 +31,10 @@ from ._interval import (
     check_level,
     confidence_interval,
     has_one_bound,
+    jackknife_error,
     unequal_errors,
     unit_deviations,
 )
-from ._jackknife import jackknife_error
 from ._ranking import Comparisons, compare_all
 from ._scored_halves import KeptHalves, ScoredHalves
 

@@ -1,8 +1,7 @@
 """Monte Carlo cross-validation: random runs, whose expectation the other packages compute exactly.
 
 - `_monte_carlo` has `monte_carlo_cv`, random runs of any variant and design.
-- `_feature_selection` has `screened_cv`, which selects features in every training set; `_selectors` calls
-  the selector.
+- `_feature_selection` has `screened_cv`, which selects features in every training set.
 - `_result` has the results.
 """
 

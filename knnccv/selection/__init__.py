@@ -6,13 +6,13 @@ was chosen for its score. Results call it the inner score. `screened_cv` and `co
 whole procedure: they repeat the choice within every training set.
 
 - `_select` has `select_features`, `_weigh` has `search_weights`; `_result` has their results.
-- `_scorer` scores many choices of columns at once, with the compiled passes of `_sums`.
+- `_scorer` scores many choices of columns at once.
 - `_honest` repeats a search within every training set.
 - `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
   `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
-  the pool without each of them, by the kernels of `_condense_laws` on the lists of `_condense_lists`.
-- `_estimators` has `FeatureSelector` and `FeatureWeights`, `_condense_estimator` has `Condense`. They need
-  scikit-learn and are loaded when they are first used.
+  the pool without each of them, on the lists of `_condense_lists`.
+- `_estimators` has `FeatureSelector`, `FeatureWeights` and `Condense`. They need scikit-learn and are
+  loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -28,14 +28,9 @@ from ._select import select_features
 from ._weigh import search_weights
 
 if TYPE_CHECKING:
-    from ._condense_estimator import Condense
-    from ._estimators import FeatureSelector, FeatureWeights
+    from ._estimators import Condense, FeatureSelector, FeatureWeights
 
-_ESTIMATORS = {
-    "Condense": "_condense_estimator",
-    "FeatureSelector": "_estimators",
-    "FeatureWeights": "_estimators",
-}
+_ESTIMATORS = ("Condense", "FeatureSelector", "FeatureWeights")
 
 __all__ = [
     "Condense",
@@ -57,7 +52,7 @@ def __getattr__(name: str) -> Any:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     try:
-        value = getattr(importlib.import_module(f".{_ESTIMATORS[name]}", __name__), name)
+        value = getattr(importlib.import_module("._estimators", __name__), name)
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise

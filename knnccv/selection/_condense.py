@@ -17,9 +17,8 @@ from ..driver import ScoringProblem, validate_problem
 from ..kernel import Variant
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..variants import get_variant
-from ._condense_laws import kinds_within
 from ._condense_result import Condensed
-from ._condense_scores import PoolScorer
+from ._condense_scores import PoolScorer, kinds_within
 from ._condense_search import Limits, remove_while_score_holds
 
 LIST_TOL = 1e-12

@@ -1,7 +1,7 @@
 """What each sample is worth to a nearest-neighbor rule.
 
 - `_item_values` has the public function and what it returns.
-- `_shapley` has KNN-Shapley values from neighbor lists, and `_shapley_rows` its compiled pass.
+- `_shapley` has KNN-Shapley values from neighbor lists.
 """
 
 from __future__ import annotations

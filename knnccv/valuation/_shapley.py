@@ -1,8 +1,8 @@
-"""KNN-Shapley values from neighbor lists."""
+"""KNN-Shapley values from neighbor lists: a compiled pass over blocks of tested samples."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,147 @@ from .._labels import EncodedLabels
 from .._parallel import check_wanted, for_each
 from .._typing import Array
 from ..driver import usable_lengths
+from ..kernel import jit
 from ..neighbors import Neighbors
-from ._shapley_rows import Block, Sums, Training, add_beyond, add_values, fill_harmonic
+
+
+@jit
+def step(position, n_neighbors):
+    """1 / max(position, K): what a right sample at this position is worth, less all that is behind it."""
+    return 1.0 / max(position, n_neighbors)
+
+
+@jit
+def group_value(right, n_right, size, mean, last):
+    """Expected value of one of `size` samples in random order, less all behind the group.
+
+    Parameters
+    ----------
+    right : 0 or 1
+        Whether the sample has the tested class; `n_right` of the group have.
+    mean, last : float
+        The mean of `step` over the group's positions, and its value at the last one.
+
+    Notes
+    -----
+    A sample at position t is worth ``right * step(t)`` less mu * (step(t) - last), where mu is the share of
+    right ones among the others of the group.
+    """
+    if size == 1:
+        return right * last
+    share = (n_right - right) / (size - 1)
+    return mean * (right - share) + share * last
+
+
+class Block(NamedTuple):
+    """Tested samples and their neighbor lists, the nearest first."""
+
+    items: Any
+    values: Any
+    lengths: Any
+    targets: Any  # classes of the tested samples
+    itself: Any  # the tested one among the training samples, not in its own training set; or -1
+
+
+class Training(NamedTuple):
+    """The training samples and the rule."""
+
+    codes: Any  # classes (n_items,)
+    class_sizes: Any
+    harmonic: Any  # sums of `step` over the first positions (n_items + 1,)
+    n_neighbors: Any
+    average_ties: Any
+
+
+class Sums(NamedTuple):
+    """Sums over the tested samples."""
+
+    listed: Any  # values (n_items,), less those of an unlisted one of the same class
+    own_beyond: Any  # by the class of the tested sample: values of an unlisted sample of this class
+    other_beyond: Any  # and of another one
+
+
+@jit
+def add_values(block, training, sums):
+    """Add the values of all training samples for each tested sample, and return the sum of the bounds.
+
+    The samples beyond a list count as one group in random order, and the values of those are added by
+    class, so that the pass takes O(depth) for each tested sample.
+    """
+    items, values, itself, listed = block.items, block.values, block.itself, sums.listed
+    codes, harmonic, n_neighbors = training.codes, training.harmonic, training.n_neighbors
+    total_bound = 0.0
+    for r in range(len(items)):
+        c, length = block.targets[r], block.lengths[r]
+        n, n_own = len(codes), training.class_sizes[c]
+        if itself[r] >= 0:
+            n -= 1
+            n_own -= codes[itself[r]] == c
+        left = n_own
+        for i in range(length):
+            left -= codes[items[r, i]] == c
+        beyond = n - length
+        behind, own, other = 0.0, 0.0, 0.0
+        if beyond > 0:
+            here, last = step(length, n_neighbors), step(n, n_neighbors)
+            mean = (harmonic[n] - harmonic[length]) / beyond
+            if left > 0:
+                own = group_value(1, left, beyond, mean, last)
+            if left < beyond:
+                other = group_value(0, left, beyond, mean, last)
+            behind = left / beyond * (here - last)
+            if 0 < left < beyond:
+                most = here - step(length + left, n_neighbors)
+                least = step(n - left, n_neighbors) - last
+                of_listed = max(most - behind, behind - least)
+                nearest = step(length + 1, n_neighbors)
+                farthest = nearest - step(length + 1 + left, n_neighbors)
+                total_bound += max(of_listed, nearest - own, own - last, -other, other + farthest)
+        sums.own_beyond[c] += own
+        sums.other_beyond[c] += other
+        if itself[r] >= 0:
+            listed[itself[r]] -= own if codes[itself[r]] == c else other
+        end = length
+        while end > 0:
+            start = end - 1
+            n_right = 1 if codes[items[r, start]] == c else 0
+            while training.average_ties and start > 0 and values[r, start - 1] == values[r, start]:
+                start -= 1
+                n_right += codes[items[r, start]] == c
+            size, last = end - start, step(end, n_neighbors)
+            mean = (harmonic[end] - harmonic[start]) / size
+            for i in range(start, end):
+                j = items[r, i]
+                if codes[j] == c:
+                    listed[j] += group_value(1, n_right, size, mean, last) - behind - own
+                else:
+                    listed[j] += group_value(0, n_right, size, mean, last) - behind - other
+            behind += n_right / size * (step(start, n_neighbors) - last)
+            end = start
+    return total_bound
+
+
+@jit
+def fill_harmonic(harmonic, n_neighbors):
+    """``harmonic[t]`` = sum of `step` over the positions 1 .. t."""
+    harmonic[0] = 0.0
+    for t in range(1, len(harmonic)):
+        harmonic[t] = harmonic[t - 1] + step(t, n_neighbors)
+
+
+@jit
+def add_beyond(own_beyond, other_beyond, worth):
+    """``worth[c]`` = value of a sample of class c that is in no list."""
+    n_classes = len(worth)
+    before = 0.0
+    for c in range(n_classes):
+        worth[c] = own_beyond[c] + before
+        before += other_beyond[c]
+    after = 0.0
+    for c in range(n_classes - 1, -1, -1):
+        worth[c] += after
+        after += other_beyond[c]
+
 
 ROUNDING = 1e-13
 STRIPES = 16
