@@ -3,7 +3,7 @@
 A bootstrap sample has n draws with replacement; a sample is tested by those that leave it out. The mean
 over all of them is computed along the neighbor order of the tested sample. Nothing is drawn.
 
-- `_bootstrap_score` is the public function, `_result` its result.
+- `_bootstrap_score` has the public function and its result.
 - `_samples` goes over the samples: expected scores out of bag, and apparent ones, for which every sample is
   scored on all samples, itself among them. It warns of votes that take long.
 - `_kernels` has the compiled scores of one sample, and the probabilities of the position of the K-th
@@ -12,7 +12,6 @@ over all of them is computed along the neighbor order of the tested sample. Noth
 
 from __future__ import annotations
 
-from ._bootstrap_score import bootstrap_score
-from ._result import BootstrapScore
+from ._bootstrap_score import BootstrapScore, bootstrap_score
 
 __all__ = ["BootstrapScore", "bootstrap_score"]

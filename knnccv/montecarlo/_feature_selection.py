@@ -24,7 +24,7 @@ from ..driver import validate_problem
 from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
 from ..runs import item_shares
-from ._result import RandomRuns
+from ._monte_carlo import RandomRuns
 
 _MUST = "select must return column indices or a mask"
 

@@ -5,9 +5,9 @@ compare two choices without noise. The score of the choice that wins is optimist
 was chosen for its score. Results call it the inner score. `screened_cv` and `condensed_cv` estimate the
 whole procedure: they repeat the choice within every training set.
 
-- `_select` has `select_features`, `_weigh` has `search_weights`; `_result` has their results.
+- `_select` has `select_features`, `_weigh` has `search_weights`.
 - `_scorer` scores many choices of columns at once.
-- `_honest` repeats a search within every training set.
+- `_honest` has their results, which repeat a search within every training set on request.
 - `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
   `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
   the pool without each of them, on the lists of `_condense_lists`.
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ._condense import condense
 from ._condense_result import Condensed, CondensedCV
 from ._condense_runs import condensed_cv
-from ._result import FeatureSelection, WeightSearch
+from ._honest import FeatureSelection, WeightSearch
 from ._select import select_features
 from ._weigh import search_weights
 

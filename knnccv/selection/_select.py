@@ -15,8 +15,7 @@ from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..kernel import Variant
 from ..neighbors import check_features
-from ._honest import Reruns, check_served
-from ._result import FeatureSelection
+from ._honest import FeatureSelection, Reruns, check_served
 from ._scorer import ColumnScorer, as_table
 
 DIRECTIONS = ("forward", "backward")

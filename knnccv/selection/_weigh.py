@@ -15,8 +15,7 @@ from .._typing import Array
 from .._validation import as_reals, check_integer
 from ..kernel import Variant
 from ..neighbors import check_features
-from ._honest import ByColumns, Reruns, check_served
-from ._result import WeightSearch
+from ._honest import ByColumns, Reruns, WeightSearch, check_served
 from ._scorer import ColumnScorer, as_table
 from ._select import check_worth, first_best
 
