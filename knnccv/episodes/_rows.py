@@ -151,27 +151,14 @@ def flush(lanes, functional):
 
 
 @jit
-def empty_lanes(lanes, out):
-    """Add the sums over the lanes to `out`, and start again at 0."""
-    sums = lanes.sums
+def empty_lanes(sums, skipped, out):
+    """Add the sums over the lanes to `out`, which has a further place `skipped`, and start again at 0."""
     for k in range(len(sums)):
         total = 0.0
         for p in range(WIDTH):
             total += sums[k, p]
             sums[k, p] = 0.0
-        out[k] += total
-
-
-@jit
-def empty_without(lanes, own_class, out):
-    """The same without each other class; ``out`` has a place for the own class as well."""
-    without = lanes.without
-    for c in range(len(without)):
-        total = 0.0
-        for p in range(WIDTH):
-            total += without[c, p]
-            without[c, p] = 0.0
-        out[c + (c >= own_class)] += total
+        out[k + (k >= skipped)] += total
 
 
 @jit
@@ -340,8 +327,8 @@ def score_rows(block, plan, found, certain):
                     for p in range(width):
                         chances[other, p] = table[np.uint32(nearer[p])]
                 flush(lanes, plan.functional)
-            empty_lanes(lanes, found.sums[r, shot])
-        empty_without(lanes, own_class, found.without[r])
+            empty_lanes(lanes.sums, plan.n_terms, found.sums[r, shot])
+        empty_lanes(lanes.without, own_class, found.without[r])
 
 
 @jit
@@ -441,7 +428,7 @@ def score_tied_row(row, tested, block, plan, found, r):
         if lane > 0:
             weights[lane:] = 0.0
             flush(lanes, plan.functional)
-        empty_lanes(lanes, found.sums[r, shot])
+        empty_lanes(lanes.sums, plan.n_terms, found.sums[r, shot])
         if begin < n_own:
             weights[:] = 0.0
             for i in range(begin, n_own):
@@ -451,6 +438,6 @@ def score_tied_row(row, tested, block, plan, found, r):
                 listed = count_nearer(ordered, placed, bounds[c], bounds[c + 1], np.inf, FIRST_ITEM)
                 chances[other, 0] = tables[shot, starts[c] + listed]
             add_polynomials(lanes)
-            empty_lanes(lanes, found.left_open[r, shot])
-    empty_without(lanes, own_class, found.without[r])
+            empty_lanes(lanes.sums, plan.n_terms, found.left_open[r, shot])
+    empty_lanes(lanes.without, own_class, found.without[r])
     return any_tied
