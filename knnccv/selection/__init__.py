@@ -8,9 +8,9 @@ whole procedure: they repeat the choice within every training set.
 - `_select` has `select_features`, `_weigh` has `search_weights`.
 - `_scorer` scores many choices of columns at once.
 - `_honest` has their results, which repeat a search within every training set on request.
-- `_condense` has `condense`, `_condense_search` its search, and `_condense_runs` its honest score,
-  `condensed_cv`; `_condense_result` has the results. `_condense_scores` scores a pool of candidates, and
-  the pool without each of them, on the lists of `_condense_lists`.
+- `_condense` has `condense`, and `_condense_runs` its honest score, `condensed_cv`; `_condense_result` has
+  the results. `_condense_scores` scores a pool of candidates, and the pool without each of them, on the
+  lists of `_condense_lists`; its search removes the least valuable ones.
 - `_estimators` has `FeatureSelector`, `FeatureWeights` and `Condense`. They need scikit-learn and are
   loaded when they are first used.
 """

@@ -18,8 +18,7 @@ from ..kernel import Variant
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..variants import get_variant
 from ._condense_result import Condensed
-from ._condense_scores import PoolScorer, kinds_within
-from ._condense_search import Limits, remove_while_score_holds
+from ._condense_scores import Limits, PoolScorer, kinds_within, remove_while_score_holds
 
 LIST_TOL = 1e-12
 """The largest share of a sample's score that its neighbor list leaves undecided."""
