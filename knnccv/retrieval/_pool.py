@@ -10,7 +10,6 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import rectangular
-from ._compiled.query import count_others
 from ._compiled.tables import Plan, Pool
 from ._gallery import Gallery
 from ._identities import as_names
@@ -65,11 +64,18 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     )
 
 
-def full_draws(pool: Pool) -> Array:
-    """How many items of every stratum are drawn if no item is masked."""
-    if pool.shots == 0:
-        return np.asarray(pool.sizes)
-    draws: Array = np.where(pool.always, pool.sizes, np.minimum(pool.sizes, pool.shots))
+def items_left(masked: Array, pool: Pool) -> Array:
+    """Numbers of items that are not masked, int64 (n_queries, n_strata)."""
+    n_queries, n_strata = len(masked), len(pool.sizes)
+    rows, items = np.nonzero(masked)
+    out = np.bincount(rows * n_strata + pool.stratum[items], minlength=n_queries * n_strata)
+    left: Array = pool.sizes - out.reshape(n_queries, n_strata)
+    return left
+
+
+def draws_from(left: Array, pool: Pool) -> Array:
+    """How many items are drawn of strata of these sizes; strata are on the last axis."""
+    draws: Array = np.where(pool.always | (pool.shots == 0), left, np.minimum(left, pool.shots))
     return draws
 
 
@@ -177,10 +183,10 @@ def others_of(
     if gallery.n_identities is not None:
         out = masked
         if gallery.shared:
-            out = np.zeros_like(masked)
-            if without is not None:
-                out |= without
-        count_others(out, codes, pool, others)
+            out = np.zeros_like(masked) if without is None else np.broadcast_to(without, masked.shape)
+        free = (items_left(out, pool) > 0) & ~pool.always
+        choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
+        others += choosable.sum(axis=1) - (choosable[np.arange(len(codes)), codes] & (codes >= 0))
     return others
 
 

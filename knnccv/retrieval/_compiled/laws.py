@@ -210,20 +210,8 @@ def fill_powers(powers, nodes, exponent):
 
 
 @jit
-def identities_ahead(product, none, settled, touched, nodes):
-    """The generating function of the number of identities ahead.
-
-    `none` is `settled` but for those that have changed; where they are few, each multiplies by a ratio.
-    """
-    n_moved = 0
-    for j in touched:
-        n_moved += none[j] != settled[j]
-    if 4 * n_moved <= len(touched):
-        for j in touched:
-            if none[j] != settled[j]:
-                replace(product, settled[j], none[j], nodes)
-                settled[j] = none[j]
-        return
+def identities_ahead(product, none, touched, nodes):
+    """The generating function of the number of identities ahead."""
     for k in range(len(nodes)):
         product[k] = 1.0
     whole = len(touched) - len(touched) % 2
@@ -235,17 +223,6 @@ def identities_ahead(product, none, settled, touched, nodes):
     for j in touched[whole:]:
         for k in range(len(nodes)):
             product[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
-    for j in touched:
-        settled[j] = none[j]
-
-
-@jit
-def replace(product, before, after, nodes):
-    """Replace the factor of an identity."""
-    for k in range(len(nodes)):
-        t = nodes[k]
-        below = t + before * (1.0 - t)
-        product[k] = product[k] * (t + after * (1.0 - t)) / below if below > 0.0 else 0.0
 
 
 @jit
