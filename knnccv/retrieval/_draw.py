@@ -188,11 +188,11 @@ class Draw:
         if near.same is not None:
             rows = np.flatnonzero(near.same[start:stop] >= 0)
             masked[rows, near.same[start:stop][rows]] = True
-        if random and (near.same is not None or problem.masks):
-            _, strata, cut = self._cut(masked)
-            if self.gallery.short == "refuse" and len(cut) and cut.min() < self.gallery.n_drawn:
-                owner = problem.identities[pool.identity[strata[cut.argmin()]]]
-                refuse_short(f"{owner} (after the mask)", int(cut.min()), self.gallery.n_drawn)
+            if random:
+                _, strata, cut = self._cut(masked)
+        if self.gallery.short == "refuse" and len(cut) and cut.min() < self.gallery.n_drawn:
+            owner = problem.identities[pool.identity[strata[cut.argmin()]]]
+            refuse_short(f"{owner} (after the mask)", int(cut.min()), self.gallery.n_drawn)
         refuse_few(start, masked, problem.codes[start:stop], pool, self.gallery)
         return masked, cut
 

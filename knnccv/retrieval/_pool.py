@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import rectangular
+from ._compiled.query import count_left
 from ._compiled.tables import Plan, Pool
 from ._gallery import Gallery
 from ._identities import as_names
@@ -66,10 +67,8 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
 
 def items_left(masked: Array, pool: Pool) -> Array:
     """Numbers of items that are not masked, int64 (n_queries, n_strata)."""
-    n_queries, n_strata = len(masked), len(pool.sizes)
-    rows, items = np.nonzero(masked)
-    out = np.bincount(rows * n_strata + pool.stratum[items], minlength=n_queries * n_strata)
-    left: Array = pool.sizes - out.reshape(n_queries, n_strata)
+    left = np.empty((len(masked), len(pool.sizes)), np.int64)
+    count_left(masked, pool, left)
     return left
 
 
@@ -181,9 +180,9 @@ def others_of(
     """
     others = np.zeros(len(codes), np.int64)
     if gallery.n_identities is not None:
-        out = masked
-        if gallery.shared:
-            out = np.zeros_like(masked) if without is None else np.broadcast_to(without, masked.shape)
+        out = np.zeros_like(masked) if gallery.shared else masked
+        if gallery.shared and without is not None:
+            out |= without
         free = (items_left(out, pool) > 0) & ~pool.always
         choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
         others += choosable.sum(axis=1) - (choosable[np.arange(len(codes)), codes] & (codes >= 0))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import inner, jit
 from .tables import Met, Strata
 
 
-@jit
+@inner
 def own_items(row, out, code, pool):
     """Items of the query's identity that are not `out`, by distance, then by number."""
     start, stop = pool.item_starts[code], pool.item_starts[code + 1]
@@ -20,7 +20,7 @@ def own_items(row, out, code, pool):
     return sort_items(own[:n], row)
 
 
-@jit
+@inner
 def sort_items(items, row):
     """Sort items by their distances, stable; as `np.argsort`, which takes a second to compile."""
     other, n, width = np.empty_like(items), len(items), 1
@@ -41,6 +41,16 @@ def sort_items(items, row):
 
 
 @jit
+def count_left(masked, pool, left):
+    """Count the items of every stratum that are not masked, for every query."""
+    for q in range(len(masked)):
+        for s in range(len(pool.sizes)):
+            left[q, s] = pool.sizes[s]
+        for i in range(len(pool.stratum)):
+            left[q, pool.stratum[i]] -= masked[q, i]
+
+
+@inner
 def meet(row, out, code, pool, fair, found, q):
     """What the walk along a query's own items meets: wrong items in their order, without sorting them.
 
@@ -103,7 +113,7 @@ def meet(row, out, code, pool, fair, found, q):
     return Met(own, starts[: n_groups + 1], events, items, tied, family, strata)
 
 
-@jit
+@inner
 def _fill_slots(values, edges, place):
     """For every value, the number of edges that are smaller, by bisection; none is above the last edge."""
     size = len(edges)
@@ -115,7 +125,7 @@ def _fill_slots(values, edges, place):
         size -= half
 
 
-@jit
+@inner
 def _not_behind(row, out, code, last, owner, kept, values, means):
     """List the wrong items that are not behind the last own one, and average the wrong ones' distances."""
     n, n_wrong = 0, 0
