@@ -36,7 +36,7 @@ _compiling = threading.Lock()
 note_long_compiling()
 
 
-def jit(function: Kernel, **options: bool) -> Kernel:
+def jit(function: Kernel, **options: Any) -> Kernel:
     """Compile a kernel or its helper: serial, without the GIL, cached, strict IEEE arithmetic.
 
     The cache knows everything that the function contains (`_cache`); Numba's own knows its file only.

@@ -220,8 +220,9 @@ class Draw:
     def _cut(self, masked: Array) -> tuple[Array, Array, Array]:
         """Queries and strata of which the mask removes a part, and the numbers of items that are left."""
         left, pool = items_left(masked, self.pool), self.pool
-        at = np.nonzero((left > 0) & (left < pool.sizes) & ~pool.always)  # those are drawn whole
-        return *at, left[at]
+        cut = (left > 0) & (left < pool.sizes) & ~pool.always  # those are drawn whole
+        queries, strata = np.nonzero(cut)
+        return queries, strata, left[queries, strata]
 
 
 def _rounded_up(degree: int) -> int:
