@@ -36,6 +36,7 @@ from ._compile import compile_distance_kernel as compile_distance_kernel
 from ._compile import compile_driver as compile_driver
 from ._compile import compile_joint_kernel as compile_joint_kernel
 from ._compile import compile_removal_kernel as compile_removal_kernel
+from ._compile import inner as inner
 from ._compiling import COMPILES as COMPILES
 from ._compiling import Compiling as Compiling
 from ._read_as import read_as, read_rest

@@ -36,15 +36,20 @@ _compiling = threading.Lock()
 note_long_compiling()
 
 
-def jit(function: Kernel) -> Kernel:
+def jit(function: Kernel, **options: Any) -> Kernel:
     """Compile a kernel or its helper: serial, without the GIL, cached, strict IEEE arithmetic.
 
     The cache knows everything that the function contains (`_cache`); Numba's own knows its file only.
     """
-    compiled: Kernel = numba.njit(nogil=True)(function)
+    compiled: Kernel = numba.njit(nogil=True, **options)(function)
     if isinstance(compiled, Dispatcher):  # not while NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
     return compiled
+
+
+def inner(function: Kernel) -> Kernel:
+    """Compile as `jit` does a helper that is never called from Python: a sixth of the time is saved."""
+    return jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def as_python(function: Kernel) -> Kernel:

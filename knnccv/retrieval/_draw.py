@@ -9,14 +9,14 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from ._compiled.identity_walk import score_rows_of_chosen
-from ._compiled.quadrature import Ratios, Rule, rule
-from ._compiled.query import survey
+from ._compiled.quadrature import Rule, ratio_tables, rule
 from ._compiled.tables import Found, Plan
 from ._compiled.walk import rank_rows, walk_rows
 from ._gallery import Gallery
 from ._plan import ScorePlan
 from ._pool import (
-    full_draws,
+    draws_from,
+    items_left,
     most_drawn,
     others_of,
     pool_of,
@@ -75,7 +75,7 @@ class Draw:
         self.open = np.zeros(problem.near.n_queries, np.bool_)
         self._highest: list[tuple[Array, Found]] = []
         refuse_always(problem.codes, problem.identities, pool, gallery)
-        self.draws = full_draws(pool)
+        self.draws = draws_from(pool.sizes, pool)
         random = gallery.random or problem.asked.ties == "random"  # otherwise there is one ranking
         integrals = random and any(score.integral for score in scores)
         self.score_plan = ScorePlan(scores, pool, problem.asked.max_rank, problem.asked.rank == "identity")
@@ -83,11 +83,7 @@ class Draw:
         degree = most_drawn(self.draws, pool, gallery.n_others) + self.score_plan.most_added
         self.rule = rule(_rounded_up(degree), problem.asked.tol) if integrals else NO_RULE
         self.plan = self.score_plan.plan(self.rule, problem.asked.ties == "random", integrals)
-        largest = int(pool.sizes.max())
-        self._ratios = Ratios(self.plan.nodes, gallery.n_drawn if integrals else 0, largest)
-        needed = np.zeros(largest + 1, np.bool_)
-        needed[pool.sizes[~pool.always]] = True
-        self._ratios.for_sizes(needed)
+        self._tables: dict[int, tuple[Array, Array]] = {}  # of sizes
 
     def ceiling(self, found: Found) -> Found:
         """The largest results that agree with lists of the nearest; `found` has the smallest."""
@@ -124,18 +120,26 @@ class Draw:
             np.zeros((n, 2)),
         )
 
-    def tabulated(self, needed: Array | None = None) -> Plan:
-        """The plan with the tables for strata of the sizes ``needed``, or of those that are known."""
-        needed = np.zeros(self._ratios.largest + 1, np.bool_) if needed is None else needed
-        ratios, rows, values = self._ratios.for_sizes(needed)
+    def tabulated(self, sizes: Array) -> Plan:
+        """The plan with the tables for strata of these sizes; row 0 is an item that is always drawn."""
+        shots, nodes, length = self.gallery.n_drawn, self.plan.nodes, 1
+        rows = np.zeros(int(self.pool.sizes.max()) + 1, np.int64)
+        parts = [(nodes[None], nodes[None])]
+        for size in np.unique(sizes[sizes > shots]).tolist() if self.plan.integrals and shots else ():
+            if size not in self._tables:
+                self._tables[size] = ratio_tables(size, shots, nodes)
+            rows[size] = length
+            length += size + 1
+            parts.append(self._tables[size])
+        ratios, values = map(np.concatenate, zip(*parts, strict=True))
         return self.plan._replace(ratios=ratios, rows=rows, values=values)
 
     def block(self, start: int, stop: int) -> Rows:
         """Distances and the checked mask of some queries, and the plan with the tables that they need."""
-        needed = np.zeros(self._ratios.largest + 1, np.bool_)
-        masked = self.removed(start, stop, needed)
+        masked, cut = self._removed(start, stop)
         values = NO_VALUES if self.problem.near.truncated else self.problem.near.block(start, stop)
-        return Rows(values, masked, self.problem.codes[start:stop], self.tabulated(needed))
+        sizes = np.concatenate([self.pool.sizes[~self.pool.always], cut])
+        return Rows(values, masked, self.problem.codes[start:stop], self.tabulated(sizes))
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
@@ -163,32 +167,34 @@ class Draw:
         for values, part in zip(found, some, strict=True):
             values[left] = part
 
-    def removed(self, start: int, stop: int, needed: Array | None = None) -> Array:
-        """The mask of some queries, checked; the sizes of strata that occur become True in `needed`."""
-        if needed is None:
-            needed = np.zeros(self._ratios.largest + 1, np.bool_)
+    def removed(self, start: int, stop: int) -> Array:
+        """The mask of some queries, checked."""
+        return self._removed(start, stop)[0]
+
+    def _removed(self, start: int, stop: int) -> tuple[Array, Array]:
+        """The mask, and what is left of the strata that it cuts."""
         problem, pool = self.problem, self.pool
         near = problem.near
         masked = np.zeros((stop - start, near.n_gallery), np.bool_)
         for mask in problem.masks:
             masked |= mask(start, stop)
-        random = self.gallery.n_drawn > 0
+        random, cut = self.gallery.n_drawn > 0, np.zeros(0, np.int64)
         if random and problem.masks:
-            cut = self._survey(masked, needed)
-            if cut[0] >= 0 and self.gallery.shared:
-                identity = problem.identities[pool.identity[cut[1]]]
-                where = f"of identity {identity}, for query {start + cut[0]}"
+            queries, strata, cut = self._cut(masked)
+            if len(cut) and self.gallery.shared:
+                identity = problem.identities[pool.identity[strata[0]]]
+                where = f"of identity {identity}, for query {start + queries[0]}"
                 raise ValueError(CUT.format(where=where))
         if near.same is not None:
             rows = np.flatnonzero(near.same[start:stop] >= 0)
             masked[rows, near.same[start:stop][rows]] = True
-        if random and (near.same is not None or problem.masks):
-            cut = self._survey(masked, needed)
-            if self.gallery.short == "refuse" and cut[2] >= 0 and cut[3] < self.gallery.n_drawn:
-                owner = problem.identities[pool.identity[cut[2]]]
-                refuse_short(f"{owner} (after the mask)", int(cut[3]), self.gallery.n_drawn)
+            if random:
+                _, strata, cut = self._cut(masked)
+        if self.gallery.short == "refuse" and len(cut) and cut.min() < self.gallery.n_drawn:
+            owner = problem.identities[pool.identity[strata[cut.argmin()]]]
+            refuse_short(f"{owner} (after the mask)", int(cut.min()), self.gallery.n_drawn)
         refuse_few(start, masked, problem.codes[start:stop], pool, self.gallery)
-        return masked
+        return masked, cut
 
     def _fill(self, start: int, stop: int, result: Found) -> None:
         block = self.block(start, stop)
@@ -211,11 +217,12 @@ class Draw:
             self.score(block._replace(values=high, masked=masked[rows], codes=codes[rows]), best)
             self._highest.append((start + rows, best))
 
-    def _survey(self, masked: Array, needed: Array) -> Array:
-        cut = np.full(4, -1, np.int64)
-        sizes = np.where(self.pool.always, 0, self.pool.sizes)  # those are drawn whole, cut or not
-        survey(masked, self.pool.stratum, sizes, needed, cut)
-        return cut
+    def _cut(self, masked: Array) -> tuple[Array, Array, Array]:
+        """Queries and strata of which the mask removes a part, and the numbers of items that are left."""
+        left, pool = items_left(masked, self.pool), self.pool
+        cut = (left > 0) & (left < pool.sizes) & ~pool.always  # those are drawn whole
+        queries, strata = np.nonzero(cut)
+        return queries, strata, left[queries, strata]
 
 
 def _rounded_up(degree: int) -> int:

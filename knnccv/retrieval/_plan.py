@@ -9,10 +9,9 @@ import numpy as np
 
 from .._typing import Array
 from ._compiled.quadrature import Rule
-from ._compiled.query import fill_relevant
 from ._compiled.tables import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Plan, Pool
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
-from ._pool import full_draws
+from ._pool import draws_from, items_left
 from ._scores import Score
 
 MOST_NUMBERS = 2**23
@@ -139,7 +138,9 @@ class ScorePlan:
         asked = np.unique(codes[codes >= 0])
         if not self._varies or len(asked) == 0:
             return most
-        largest = int(np.bincount(self._pool.identity, weights=full_draws(self._pool))[asked].max())
+        largest = int(
+            np.bincount(self._pool.identity, weights=draws_from(self._pool.sizes, self._pool))[asked].max()
+        )
         size = sum(table.values(largest).size for table in self._tables)
         return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
 
@@ -147,8 +148,9 @@ class ScorePlan:
         """The plan for some queries, with the tables of the numbers of right items that occur."""
         if not self._varies:
             return plan
-        relevant = np.zeros(len(codes), np.int64)
-        fill_relevant(masked, codes, self._pool, relevant)
+        pool = self._pool
+        draws = draws_from(items_left(masked, pool), pool)
+        relevant = (draws * (pool.identity == codes[:, None])).sum(axis=1)
         occur = np.unique(relevant[relevant > 0])
         tables, places = _packed(self._tables, occur.tolist())
         row_of = np.zeros(self._largest + 1, np.int64)

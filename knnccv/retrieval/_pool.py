@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import rectangular
-from ._compiled.query import count_others
+from ._compiled.query import count_left
 from ._compiled.tables import Plan, Pool
 from ._gallery import Gallery
 from ._identities import as_names
@@ -65,11 +65,16 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     )
 
 
-def full_draws(pool: Pool) -> Array:
-    """How many items of every stratum are drawn if no item is masked."""
-    if pool.shots == 0:
-        return np.asarray(pool.sizes)
-    draws: Array = np.where(pool.always, pool.sizes, np.minimum(pool.sizes, pool.shots))
+def items_left(masked: Array, pool: Pool) -> Array:
+    """Numbers of items that are not masked, int64 (n_queries, n_strata)."""
+    left = np.empty((len(masked), len(pool.sizes)), np.int64)
+    count_left(masked, pool, left)
+    return left
+
+
+def draws_from(left: Array, pool: Pool) -> Array:
+    """How many items are drawn of strata of these sizes; strata are on the last axis."""
+    draws: Array = np.where(pool.always | (pool.shots == 0), left, np.minimum(left, pool.shots))
     return draws
 
 
@@ -175,12 +180,12 @@ def others_of(
     """
     others = np.zeros(len(codes), np.int64)
     if gallery.n_identities is not None:
-        out = masked
-        if gallery.shared:
-            out = np.zeros_like(masked)
-            if without is not None:
-                out |= without
-        count_others(out, codes, pool, others)
+        out = np.zeros_like(masked) if gallery.shared else masked
+        if gallery.shared and without is not None:
+            out |= without
+        free = (items_left(out, pool) > 0) & ~pool.always
+        choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
+        others += choosable.sum(axis=1) - (choosable[np.arange(len(codes)), codes] & (codes >= 0))
     return others
 
 

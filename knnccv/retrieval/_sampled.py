@@ -189,7 +189,7 @@ def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | No
 
     def fill(block: tuple[int, int]) -> None:
         distances, masked, codes = near.block(*block), draw.removed(*block), problem.codes[slice(*block)]
-        plan = draw.score_plan.for_block(draw.tabulated(), masked, codes)
+        plan = draw.score_plan.for_block(draw.tabulated(np.zeros(0, np.int64)), masked, codes)
         for first in range(0, len(codes), step):
             check_wanted()
             some = slice(first, first + step)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernel import FALSE, TRUE, jit
+from ...kernel import FALSE, TRUE, inner, jit
 from ...sampling import fill_binomial
 from .laws import (
     ONE,
@@ -156,7 +156,7 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
         finish(sums, plan, found.values[q], found.cmc[q], found.shots[q])
 
 
-@jit
+@inner
 def _identities_of(items, pool):
     """Identities in the order of their nearest items: their numbers, the identities, their last items."""
     n_identities = len(pool.item_starts) - 1
@@ -172,7 +172,7 @@ def _identities_of(items, pool):
     return slots, table[0, :n], table[1, :n]
 
 
-@jit
+@inner
 def _new_state(n_states, length, plan):
     """The state in which no identity has been looked at."""
     n_nodes, starts = len(plan.nodes), np.ones(5, np.int64)
@@ -189,7 +189,7 @@ def _new_state(n_states, length, plan):
     return State(table, starts, np.zeros(3, np.int64))
 
 
-@jit
+@inner
 def _copy_state(source, target, laws):
     """Copy, without the laws unless `laws`."""
     _clear(target, target.span[0], target.span[1] + 1)
@@ -200,14 +200,14 @@ def _copy_state(source, target, laws):
         target.span[at] = source.span[at]
 
 
-@jit
+@inner
 def _clear(state, low, high):
     for j in range(low, high):
         for k in range(state.table.shape[1]):
             state.table[j, k] = 0.0
 
 
-@jit
+@inner
 def _sum_states(state, total):
     """The sum over the states."""
     for k in range(len(total)):
@@ -217,7 +217,7 @@ def _sum_states(state, total):
             total[k] += state.table[j, k]
 
 
-@jit
+@inner
 def _pass_item(s, nearer, pool, plan):
     """One more wrong item of stratum s is nearer."""
     strata = nearer.strata
@@ -232,7 +232,7 @@ def _pass_item(s, nearer, pool, plan):
     strata.counts[s] += 1
 
 
-@jit
+@inner
 def _add_identity(state, c, time, laws, nearer, pool, plan):
     """Look at one more identity; `time`: probability that a tied item is nearer.
 
@@ -280,7 +280,7 @@ def _add_identity(state, c, time, laws, nearer, pool, plan):
     state.span[2] += not sure
 
 
-@jit
+@inner
 def _move(state, span, chances):
     """The probabilities of the states after one more identity."""
     table, low, high = state.table, span[0], span[1]
@@ -297,7 +297,7 @@ def _move(state, span, chances):
     state.span[0], state.span[1] = low, high
 
 
-@jit
+@inner
 def _mix_ties(s, time, nearer, pool, plan):
     """Let the tied items of a stratum be nearer with probability `time` each."""
     strata = nearer.strata
@@ -315,7 +315,7 @@ def _mix_ties(s, time, nearer, pool, plan):
             nearer.at_nodes[kind, k] *= factor[k]
 
 
-@jit
+@inner
 def _fill_law_of(total, strata, only_sure, time, nearer, pool):
     """Fill the law of the number of nearer drawn items of an identity, or of those that are always drawn.
 
@@ -336,7 +336,7 @@ def _fill_law_of(total, strata, only_sure, time, nearer, pool):
     return length
 
 
-@jit
+@inner
 def _mix_nodes(state, start, factors, span, chances):
     """Multiply by the factors of one more identity; ``factors[0]`` if it is chosen, else ``factors[1]``.
 
@@ -355,7 +355,7 @@ def _mix_nodes(state, start, factors, span, chances):
                 here[k] = stays * here[k] * if_not[k] + moves * below[k] * if_chosen[k]
 
 
-@jit
+@inner
 def _mix_laws(state, ends, if_chosen, if_not, span, chances, row):
     """As `_mix_nodes`, with laws; `row` is scratch."""
     start, end, n = ends[0], ends[1], ends[1] - ends[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import ZERO, jit
+from ...kernel import ZERO, inner
 from ...sampling import fill_binomial, fill_hypergeometric, tie_times
 
 ONE = ZERO + 1
@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-17
 """What is less is left out, and its bound is added to the error."""
 
 
-@jit
+@inner
 def fill_law(law, strata, s, size, drawn, tied, time, room):
     """Fill ``law[b]``, b = 0 .. drawn: P(b of the `drawn` of `size` items of stratum s are nearer).
 
@@ -42,7 +42,7 @@ def fill_law(law, strata, s, size, drawn, tied, time, room):
             law[b] += share[more] * part[b]
 
 
-@jit
+@inner
 def convolve(total, length, law, n_terms, other):
     """Convolve ``total[:length]`` with ``law[:n_terms]`` in place; `other` is scratch. The new length."""
     longer = min(length + n_terms - 1, len(total))
@@ -58,13 +58,13 @@ def convolve(total, length, law, n_terms, other):
     return longer
 
 
-@jit
+@inner
 def none_left(size, nearer, drawn):
     """P(no drawn item is nearer) after one more item is, divided by the former; 0 if there can be none."""
     return max(size - nearer - drawn, 0) / (size - nearer)
 
 
-@jit
+@inner
 def fill_own_law(mine, family, strata, member, time, room):
     """Fill the law of the number of drawn own items before one of them, which is drawn.
 
@@ -95,7 +95,7 @@ def fill_own_law(mine, family, strata, member, time, room):
             length = convolve(mine, length, law, n_terms, room.other)
 
 
-@jit
+@inner
 def fill_sum_law(law, touched, strata, time, identities, none, room):
     """Fill the law of the number of nearer drawn items of some strata, and of identities ahead.
 
@@ -140,7 +140,7 @@ def fill_sum_law(law, touched, strata, time, identities, none, room):
         law[r] = total[r + 4]
 
 
-@jit
+@inner
 def times_of_group(equal, family, strata):
     """Nodes and weights that integrate over the time of a group of tied items.
 
@@ -154,7 +154,7 @@ def times_of_group(equal, family, strata):
     return tie_times(degree + 1, 1.0)
 
 
-@jit
+@inner
 def none_of_tied(share, size, nearer, drawn):
     """P(no drawn item is nearer) over the former, if more items are nearer by the law `share`."""
     stays, product = share[0], 1.0
@@ -164,7 +164,7 @@ def none_of_tied(share, size, nearer, drawn):
     return stays
 
 
-@jit
+@inner
 def least(mean, length, values, powers):
     """A bound of P(W < length) for a sum W of independent indicators with this mean.
 
@@ -181,7 +181,7 @@ def least(mean, length, values, powers):
     return bound
 
 
-@jit
+@inner
 def multiply(images, table, rows):
     """Multiply `images` by rows of the table, four at once."""
     whole = len(rows) - len(rows) % 4
@@ -196,7 +196,7 @@ def multiply(images, table, rows):
             images[k] *= first[k]
 
 
-@jit
+@inner
 def fill_powers(powers, nodes, exponent):
     """Fill in ``nodes ** exponent``."""
     for k in range(len(nodes)):
@@ -209,21 +209,9 @@ def fill_powers(powers, nodes, exponent):
         powers[k] = power
 
 
-@jit
-def identities_ahead(product, none, settled, touched, nodes):
-    """The generating function of the number of identities ahead.
-
-    `none` is `settled` but for those that have changed; where they are few, each multiplies by a ratio.
-    """
-    n_moved = 0
-    for j in touched:
-        n_moved += none[j] != settled[j]
-    if 4 * n_moved <= len(touched):
-        for j in touched:
-            if none[j] != settled[j]:
-                replace(product, settled[j], none[j], nodes)
-                settled[j] = none[j]
-        return
+@inner
+def identities_ahead(product, none, touched, nodes):
+    """The generating function of the number of identities ahead."""
     for k in range(len(nodes)):
         product[k] = 1.0
     whole = len(touched) - len(touched) % 2
@@ -235,20 +223,9 @@ def identities_ahead(product, none, settled, touched, nodes):
     for j in touched[whole:]:
         for k in range(len(nodes)):
             product[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
-    for j in touched:
-        settled[j] = none[j]
 
 
-@jit
-def replace(product, before, after, nodes):
-    """Replace the factor of an identity."""
-    for k in range(len(nodes)):
-        t = nodes[k]
-        below = t + before * (1.0 - t)
-        product[k] = product[k] * (t + after * (1.0 - t)) / below if below > 0.0 else 0.0
-
-
-@jit
+@inner
 def fill_tied_factor(factor, step, share, ratios, row, whole):
     """Fill in the generating function over the former, if more items are nearer by the law `share`.
 

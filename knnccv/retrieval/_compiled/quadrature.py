@@ -8,7 +8,6 @@ this error for each of them.
 from __future__ import annotations
 
 import functools
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -66,66 +65,23 @@ def _largest_error(found: Rule, degrees: Array) -> float:
 
 
 @jit
-def fill_ratios(size, drawn, nodes, ratios, values):
-    """Values H(g) and ratios ``H(g + 1) / H(g)`` at every node, g = 0 .. size; O(size * drawn * nodes).
+def ratio_tables(size, drawn, nodes):
+    """Ratios ``H(g + 1) / H(g)`` and values H(g) at every node, g = 0 .. size; O(size * drawn * nodes).
 
     H(g) is the generating function of the number of drawn items among g of `size` items, of which `drawn`
     are drawn. At the node 0 it is P(none of them is drawn). The last row of the ratios is 0.
     """
     n_nodes = len(nodes)
+    ratios, values = np.zeros((size + 1, n_nodes)), np.zeros((size + 1, n_nodes))
     law = np.empty(drawn + 1)
     for g in range(size + 1):
         for b in range(drawn + 1):
             law[b] = 0.0
         fill_hypergeometric(law, g, drawn, size, 1.0)
-        for k in range(n_nodes):
-            values[g, k] = 0.0
-            ratios[g, k] = 0.0
         for b in range(drawn, -1, -1):
             for k in range(n_nodes):
                 values[g, k] = values[g, k] * nodes[k] + law[b]
     for g in range(size):
         for k in range(n_nodes):
             ratios[g, k] = values[g + 1, k] / values[g, k] if values[g, k] > 1e-290 else 0.0
-
-
-class Ratios:
-    """Tables of `fill_ratios` for strata of which `shots` items are drawn; row 0 is an item that always is.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,)
-    shots : int
-        0: all items are drawn.
-    largest : int
-        Size of the largest stratum.
-    """
-
-    def __init__(self, nodes: Array, shots: int, largest: int) -> None:
-        self._nodes = nodes
-        self._shots = shots
-        self._lock = threading.Lock()
-        first = np.ascontiguousarray(nodes[None])
-        self._tables = (first, np.zeros(largest + 1, np.int64), first)
-
-    @property
-    def largest(self) -> int:
-        """Size of the largest stratum."""
-        return len(self._tables[1]) - 1
-
-    def for_sizes(self, needed: Array) -> tuple[Array, Array, Array]:
-        """Ratios, the row of g = 0 for every size, and values; `needed[n]`: whether the size n occurs."""
-        with self._lock:
-            ratios, rows, values = self._tables
-            sizes = np.flatnonzero(needed & (rows == 0))
-            sizes = sizes[sizes > self._shots] if self._shots else sizes[:0]
-            if len(sizes):
-                rows, start = rows.copy(), len(ratios)
-                more = np.empty((2, int((sizes + 1).sum()), len(self._nodes)))
-                at = 0
-                for size in sizes.tolist():
-                    rows[size] = start + at
-                    fill_ratios(size, self._shots, self._nodes, *more[:, at : at + size + 1])
-                    at += size + 1
-                self._tables = np.concatenate([ratios, more[0]]), rows, np.concatenate([values, more[1]])
-            return self._tables
+    return ratios, values

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import inner, jit
 from .tables import Met, Strata
 
 
-@jit
+@inner
 def own_items(row, out, code, pool):
     """Items of the query's identity that are not `out`, by distance, then by number."""
     start, stop = pool.item_starts[code], pool.item_starts[code + 1]
@@ -20,7 +20,7 @@ def own_items(row, out, code, pool):
     return sort_items(own[:n], row)
 
 
-@jit
+@inner
 def sort_items(items, row):
     """Sort items by their distances, stable; as `np.argsort`, which takes a second to compile."""
     other, n, width = np.empty_like(items), len(items), 1
@@ -41,70 +41,16 @@ def sort_items(items, row):
 
 
 @jit
-def fill_relevant(masked, codes, pool, relevant):
-    """Fill in the number of right items that are drawn for every query of a block."""
-    left = np.zeros(len(pool.sizes), np.int64)
-    for q in range(len(codes)):
-        code = codes[q]
-        if code < 0:
-            continue
-        family = pool.strata[pool.strata_starts[code] : pool.strata_starts[code + 1]]
-        for s in family:
-            left[s] = 0
-        for at in range(pool.item_starts[code], pool.item_starts[code + 1]):
-            i = pool.items[at]
-            left[pool.stratum[i]] += not masked[q, i]
-        for s in family:
-            relevant[q] += left[s] if pool.shots == 0 or pool.always[s] else min(pool.shots, left[s])
-
-
-@jit
-def survey(masked, stratum, sizes, needed, cut):
-    """Sizes of strata after the mask, and strata that it cuts.
-
-    Parameters
-    ----------
-    masked : bool ndarray of shape (n_queries, n_gallery)
-    stratum, sizes : ndarray
-        Of every item; of every stratum.
-    needed : bool ndarray of shape (largest + 1,)
-        Becomes True for every size that occurs.
-    cut : int64 ndarray of shape (4,)
-        Becomes (query, stratum) of the first stratum of which a part is removed, and (stratum, items left)
-        of the one with the fewest items left.
-    """
-    left = np.empty(len(sizes), np.int64)
+def count_left(masked, pool, left):
+    """Count the items of every stratum that are not masked, for every query."""
     for q in range(len(masked)):
-        for s in range(len(sizes)):
-            left[s] = sizes[s]
-        out = masked[q]
-        for i in range(len(stratum)):
-            left[stratum[i]] -= out[i]
-        for s in range(len(sizes)):
-            if 0 < left[s] < sizes[s]:
-                needed[left[s]] = True
-                if cut[0] < 0:
-                    cut[0], cut[1] = q, s
-                if cut[2] < 0 or left[s] < cut[3]:
-                    cut[2], cut[3] = s, left[s]
+        for s in range(len(pool.sizes)):
+            left[q, s] = pool.sizes[s]
+        for i in range(len(pool.stratum)):
+            left[q, pool.stratum[i]] -= masked[q, i]
 
 
-@jit
-def count_others(out, codes, pool, others):
-    """Count the identities besides the query's own with an item that is random and not `out`."""
-    found = np.empty(len(pool.item_starts) - 1, np.bool_)
-    for q in range(len(codes)):
-        for j in range(len(found)):
-            found[j] = False
-        for i in range(out.shape[1]):
-            s = pool.stratum[i]
-            if not pool.always[s] and not out[q, i]:
-                found[pool.identity[s]] = True
-        for j in range(len(found)):
-            others[q] += found[j] and j != codes[q]
-
-
-@jit
+@inner
 def meet(row, out, code, pool, fair, found, q):
     """What the walk along a query's own items meets: wrong items in their order, without sorting them.
 
@@ -167,7 +113,7 @@ def meet(row, out, code, pool, fair, found, q):
     return Met(own, starts[: n_groups + 1], events, items, tied, family, strata)
 
 
-@jit
+@inner
 def _fill_slots(values, edges, place):
     """For every value, the number of edges that are smaller, by bisection; none is above the last edge."""
     size = len(edges)
@@ -179,7 +125,7 @@ def _fill_slots(values, edges, place):
         size -= half
 
 
-@jit
+@inner
 def _not_behind(row, out, code, last, owner, kept, values, means):
     """List the wrong items that are not behind the last own one, and average the wrong ones' distances."""
     n, n_wrong = 0, 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import inner
 from .tables import EACH, FIRST, FIRSTS, LAST, PRECISIONS, Room, Sums
 
 
-@jit
+@inner
 def nothing_yet(met, relevant, plan):
     """Sums of nothing for a query with this number of right items, scratch, and the length of its laws."""
     length, n_ranks, n_rows, n_columns = plan.length, plan.ranks, 0, 0
@@ -39,7 +39,7 @@ def nothing_yet(met, relevant, plan):
     return sums, Room(table[0], table[1], table[2], table[3], none, kept, known), length
 
 
-@jit
+@inner
 def contribute(mine, weight, images, identities, others, counted, plan, sums):
     """Add a right item that is drawn with this weight, or several with the same laws.
 
@@ -72,7 +72,7 @@ def contribute(mine, weight, images, identities, others, counted, plan, sums):
             row[r] += share * counted[r]
 
 
-@jit
+@inner
 def finish(sums, plan, values, cmc, shots):
     """Fill in what follows from the sums."""
     relevant, n_integrals, n_linear = len(sums.images), len(plan.of), len(plan.law)
@@ -118,7 +118,7 @@ def finish(sums, plan, values, cmc, shots):
         shots[r] = total / relevant
 
 
-@jit
+@inner
 def add_term(a, b, counted, relevant, plan, values, shots):
     """Add a right item of one ranking, with a right and b wrong images before it.
 

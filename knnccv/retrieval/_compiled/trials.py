@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernel import jit
+from ...kernel import inner, jit
 from .query import own_items, sort_items
 from .sums import add_term
 
 
-@jit
+@inner
 def _next(state):
     """A random number in [0, 1) and the next state, not 0, of Marsaglia's xorshift (2003)."""
     x = state[0]
@@ -130,7 +130,7 @@ def trial_rows(distances, masked, codes, galleries, pool, plan, found):
                     break
 
 
-@jit
+@inner
 def _shuffle_ties(near, row, state):
     """Put items at equal distances into random order."""
     start = 0

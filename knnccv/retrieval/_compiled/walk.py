@@ -25,7 +25,6 @@ from .laws import (
     multiply,
     none_left,
     none_of_tied,
-    replace,
     times_of_group,
 )
 from .query import meet
@@ -59,28 +58,17 @@ def walk_rows(distances, masked, codes, pool, plan, found):
     """Score random galleries, or ties; `codes` has the identities of the queries, or -1."""
     n_strata, n_identities, nothing = len(pool.sizes), len(pool.item_starts) - 1, np.empty(0)
     stratum, identity, nodes, by_identity = pool.stratum, pool.identity, plan.nodes, plan.by_identity
-    integrals, identity_integrals, n_nodes, n_ahead = (
-        plan.integrals, plan.identity_integrals, len(nodes), plan.ahead
-    )  # fmt: skip
+    integrals, identity_integrals, n_nodes = plan.integrals, plan.identity_integrals, len(nodes)
     by_rank = plan.wanted[RANKS] or plan.wanted[PRECISIONS] or len(plan.places) > 0
     by_rank = by_rank or (plan.wanted[EACH] and not by_identity)
-    shares, first_rows, seen = (
-        np.empty(n_strata),
-        np.empty(n_strata, np.int64),
-        np.empty(n_strata, np.int64),
-    )
+    shares, of_strata, n_ahead = np.empty(n_strata), np.empty((2, n_strata), np.int64), plan.ahead
+    first_rows, seen = of_strata[0], of_strata[1]
     touched, equal = np.empty(n_strata + 1, np.int64), np.empty(n_strata, np.int64)
     ahead, seen_ahead = np.empty(n_identities + 1, np.int64), np.empty(n_identities, np.int64)
-    of_identity, at_nodes = np.empty((3, n_identities)), np.empty((9, n_nodes))
-    none, settled, left = of_identity[0], of_identity[1], of_identity[2]
-    images, product, powers, last, last_ahead = (
-        at_nodes[0],
-        at_nodes[1],
-        at_nodes[2],
-        at_nodes[3],
-        at_nodes[4],
-    )
-    factor, step, images_then, product_then = at_nodes[5], at_nodes[6], at_nodes[7], at_nodes[8]
+    of_identity, at_nodes = np.empty((2, n_identities)), np.empty((9, n_nodes))
+    none, left = of_identity[0], of_identity[1]
+    images, product, powers, factor, step = at_nodes[0], at_nodes[1], at_nodes[2], at_nodes[3], at_nodes[4]
+    last, last_ahead, images_then, product_then = at_nodes[5], at_nodes[6], at_nodes[7], at_nodes[8]
     now, all_of_it = np.zeros(1), np.ones(1)
     for q in range(len(distances)):
         met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
@@ -98,7 +86,7 @@ def walk_rows(distances, masked, codes, pool, plan, found):
             if integrals and draws[s] < sizes[s]:
                 first_rows[s] = plan.rows[sizes[s]]
         for j in range(n_identities):
-            none[j], settled[j], seen_ahead[j] = 1.0, 1.0, 0
+            none[j], seen_ahead[j] = 1.0, 0
         for k in range(n_nodes):
             images[k], product[k] = 1.0, 1.0
         fill_powers(last, nodes, max(length - 1, 0))
@@ -147,7 +135,7 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                     for k in range(n_nodes):
                         images[k] *= powers[k]
             if identity_integrals:
-                identities_ahead(product, none, settled, ahead[:n_seen], nodes)
+                identities_ahead(product, none, ahead[:n_seen], nodes)
             limit = least(mean, length, images if integrals else nothing, last)
             ahead_limit = least(mean_ahead, n_ahead, product if identity_integrals else nothing, last_ahead)
             n_members = starts[group + 1] - starts[group]
@@ -163,7 +151,7 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                 if n_equal > 0:
                     images_now, product_now, none_now = images_then, product_then, left
                     for k in range(n_nodes):
-                        images_then[k], product_then[k] = images[k], product[k]
+                        images_then[k] = images[k]
                     for j in ahead[:n_seen]:
                         left[j] = none[j]
                 for s in equal[:n_equal]:
@@ -177,8 +165,8 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                     was = left[identity[s]]
                     if by_identity and was > 0.0:
                         left[identity[s]] = was * none_of_tied(share, sizes[s], counts[s], draws[s])
-                        if identity_integrals:
-                            replace(product_then, was, left[identity[s]], nodes)
+                if n_equal > 0 and identity_integrals:
+                    identities_ahead(product_then, left, ahead[:n_seen], nodes)
                 has_others, has_ahead = False, False
                 for s in family:  # the own items of a stratum have the same law
                     if tied[s] == 0:
