@@ -36,7 +36,7 @@ _HOME = {
     "StratifiedSubsample": "designs",
     "Subsample": "designs",
     "Surface": "curves",
-    "TieReport": "ties",
+    "TieReport": "results",
     "TrainingSets": "designs",
     "Variant": "kernel",
     "bootstrap_score": "bootstrap",
@@ -116,9 +116,8 @@ if TYPE_CHECKING:
     from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
     from .neighbors import Neighbors
     from .reporting import Report, report
-    from .results import CompleteCV, SampledCV, complete_cv
+    from .results import CompleteCV, SampledCV, TieReport, complete_cv
     from .runs import SplitSpread
-    from .ties import TieReport
     from .valuation import ItemValues, item_values
     from .variants import get_variant, register, registered_variants, unregister, variant_names
 

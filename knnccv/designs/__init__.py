@@ -9,14 +9,14 @@ Designs know nothing about distances or rules. A new design belongs here.
   `StratifiedKFold` and `LeaveOut`.
 - `_rebalanced` has `RebalancedLeaveOneOut`, which leaves out one sample of every class together.
 - `_groups` has `LeaveGroupsOut`, which tests whole groups together.
-- `_halves` has the training sizes of halves of the samples.
+- `_half_sizes` has the training sizes of halves of the samples.
 """
 
 from __future__ import annotations
 
 from ._base import Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
-from ._halves import SMALL_SHARE, n_train_in_half
+from ._half_sizes import SMALL_SHARE, n_train_in_half
 from ._rebalanced import RebalancedLeaveOneOut
 from ._registry import DESIGNS, as_design
 from ._splits import (

@@ -103,6 +103,8 @@ class Design(ABC):
         samples, and the one kind of training sets is a `GroupTrainingSets`.
     stratifies : bool
         Whether the strata of the training sets are the classes.
+    balanced : bool
+        Whether all classes count alike in the score, whatever `average`.
     example : str
         Arguments of an example of the design, for messages.
     depends_on : {"", "size", "counts", "order"}
@@ -120,6 +122,7 @@ class Design(ABC):
 
     leaves_groups: ClassVar[bool] = False
     stratifies: ClassVar[bool] = False
+    balanced: bool = False
     example: ClassVar[str] = "..."
     depends_on: ClassVar[Literal["", "size", "counts", "order"]] = ""
     one_run: ClassVar[Literal["", "set", "folds"]] = ""
@@ -185,6 +188,11 @@ class Design(ABC):
         """Return a run, as `draw` does, if all runs are equal but for the order of folds; else None."""
         return None
 
+    @property
+    def n_folds(self) -> int:
+        """The number of test sets of one run."""
+        return 1
+
     def n_train_sets(self, labels: EncodedLabels) -> int:
         """Return the exact number of different training sets."""
         return sum(kind.number for kind in self.training_sets(labels))
@@ -192,6 +200,10 @@ class Design(ABC):
     def in_words(self) -> str:
         """Return the design in words, for a line of text."""
         return repr(self)
+
+    def class_sizes_in_words(self) -> str:
+        """Return how many samples of every class train, if the design stratifies."""
+        return "with their class shares here"
 
     def without_strata(self) -> tuple[str, ...]:
         """Return the code of designs of the same training sizes without strata, beside `Subsample`."""

@@ -12,7 +12,7 @@ from .._labels import EncodedLabels, is_missing
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, TrainingSets
-from ._halves import n_train_in_half
+from ._half_sizes import n_train_in_half
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from .._labels import EncodedLabels, labels_of
 from .._typing import Array
 from .._validation import check_integer
 from ._base import Design, OneKind, TrainingSets, each_alone, plural
-from ._halves import n_train_in_half
+from ._half_sizes import n_train_in_half
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,14 @@ class StratifiedSubsample(OneKind):
             return f"training sets of {plural(self.per_class, 'sample')} of every class"
         return f"training sets of a share {self.train_size:g} of every class"
 
+    def class_sizes_in_words(self) -> str:
+        """Return how many samples of every class train."""
+        return (
+            super().class_sizes_in_words()
+            if self.per_class is None
+            else "with given numbers of every class"
+        )
+
 
 @dataclass(frozen=True)
 class _ShuffledFolds(Design):
@@ -236,6 +244,11 @@ class _ShuffledFolds(Design):
 
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
+
+    @property
+    def n_folds(self) -> int:
+        """The number of test sets of one run."""
+        return self.n_splits
 
     @abstractmethod
     def _tested(self, labels: EncodedLabels) -> Array:

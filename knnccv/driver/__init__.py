@@ -76,7 +76,7 @@ from ._rows import (
     score_rows,
     usable_lengths,
 )
-from ._scores import BlockScorer, Kind, block_scorer, float_scores, kind_of, no_score
+from ._scores import BlockScorer, Reach, block_scorer, float_scores, no_score, reach_of
 from ._summary import Scored, Scores, kind_weights, summarize_scores
 
 __all__ = [
@@ -97,8 +97,8 @@ __all__ = [
     "Computation",
     "InexactError",
     "Jobs",
-    "Kind",
     "Part",
+    "Reach",
     "Rows",
     "Sampling",
     "Scored",
@@ -133,7 +133,6 @@ __all__ = [
     "in_words",
     "is_accuracy",
     "is_exact",
-    "kind_of",
     "kind_weights",
     "known_set_part",
     "labels_differ",
@@ -143,6 +142,7 @@ __all__ = [
     "order_of",
     "part_of",
     "rational",
+    "reach_of",
     "score_rows",
     "search_lists",
     "sees_distances",

@@ -108,7 +108,7 @@ class ScoringProblem:
         measure = self.variant.measure(**self.parameters)
         if isinstance(self.average, Mapping):
             return f"{measure} at given class shares"
-        balanced = self.average == "class" or getattr(self.design, "balanced", False)
+        balanced = self.average == "class" or self.design.balanced
         if not balanced or self.variant.target == "values":
             return measure
         return f"balanced {measure}" if is_accuracy(measure) else f"class-mean {measure}"

@@ -27,8 +27,8 @@ def no_score(order, labels, target, constraints):  # noqa: ARG001
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One kind of training sets: how far a neighbor list matters.
+class Reach:
+    """How far a neighbor list matters, for one kind of training sets.
 
     A position of a neighbor list matters as long as fewer than K of the samples before it are in the
     training set. The probability of that, its *tail*, falls along the list.
@@ -50,7 +50,7 @@ class Kind:
     fixed_tail: Array | None
     untested: Array
 
-    def up_to(self, depth: int) -> Kind:
+    def up_to(self, depth: int) -> Reach:
         """The same for lists up to this depth, without tails that they do not reach."""
         return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
 
@@ -60,7 +60,7 @@ class Kind:
             known: Array = self.fixed_tail[lengths]
             return known
         tails = np.empty(len(rows))
-        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)  # joint kernels fill in most tails
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)  # kernels for several kinds fill in most
         fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
 
@@ -81,11 +81,11 @@ class Kind:
         return tied
 
 
-def kind_of(problem: ScoringProblem, task: Task, constraints: Constraints, untested: Array) -> Kind:
-    """The kind of training sets that a task stands for."""
+def reach_of(problem: ScoringProblem, task: Task, constraints: Constraints, untested: Array) -> Reach:
+    """How far lists matter for the training sets of a task."""
     nearest = min(problem.variant.n_nearest(**problem.parameters), task.train_size)
     tail = None if task.stratified else fixed_tail(task.n_available, task.train_size, nearest)
-    return Kind(constraints, nearest, tail, untested)
+    return Reach(constraints, nearest, tail, untested)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class BlockScorer:
 
     neighbors: Neighbors
     labels: Labels
-    kinds: tuple[Kind, ...]
+    reaches: tuple[Reach, ...]
     parts: tuple[Part, ...]
     average_ties: bool
     tol: float
@@ -116,12 +116,12 @@ class BlockScorer:
 
     @property
     def fixed_tails(self) -> tuple[Array | None, ...]:
-        """The `fixed_tail` of every kind."""
-        return tuple(kind.fixed_tail for kind in self.kinds)
+        """The `fixed_tail` of every kind of training sets."""
+        return tuple(reach.fixed_tail for reach in self.reaches)
 
     def up_to(self, depth: int) -> BlockScorer:
         """The same for lists up to this depth."""
-        return replace(self, kinds=tuple(kind.up_to(depth) for kind in self.kinds))
+        return replace(self, reaches=tuple(reach.up_to(depth) for reach in self.reaches))
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
         """Return scores and tails (n_kinds, n_rows) and a mask of tied rows; and a mask of open rows."""
@@ -130,8 +130,8 @@ class BlockScorer:
         mixed = np.empty(len(lengths), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
         tied = np.zeros(len(rows), bool)
-        for kind in self.kinds:
-            tied |= kind.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
+        for reach in self.reaches:
+            tied |= reach.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
         is_open = np.asarray((tails > self.tol / 2).any(axis=0))
         return (scores, tails, tied), is_open
 
@@ -144,25 +144,25 @@ class BlockScorer:
 
     def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """The shares of the scores that lists leave undecided, (n_kinds, n_rows)."""
-        return np.array([kind.tails(lengths, lists.items, rows, self.labels) for kind in self.kinds])
+        return np.array([reach.tails(lengths, lists.items, rows, self.labels) for reach in self.reaches])
 
     def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
         """Scores, NaN if a sample is never tested, and the shares that lists leave undecided.
 
         Both have the shape (n_kinds, n_rows).
         """
-        scores, tails = np.full((2, len(self.kinds), len(rows)), np.inf)
+        scores, tails = np.full((2, len(self.reaches), len(rows)), np.inf)
         seen = any(part.sees_distances for part in self.parts)
         distances = self.neighbors.distances_of(lists) if seen else None
         block = Block(lists, lengths, rows, self.labels, self.average_ties, distances)
         for part in self.parts:
             part.fill(block, scores[part.kinds], tails[part.kinds])
-        for kind, score, tail in zip(self.kinds, scores, tails, strict=True):
-            untested = kind.untested[self.labels.classes[rows]]
-            unknown = np.flatnonzero(tail == np.inf)  # no joint kernel has filled them
+        for reach, score, tail in zip(self.reaches, scores, tails, strict=True):
+            untested = reach.untested[self.labels.classes[rows]]
+            unknown = np.flatnonzero(tail == np.inf)  # no kernel has filled them
             if len(unknown):
                 some = block.cut(unknown)
-                tail[unknown] = kind.tails(some.lengths, some.lists.items, some.rows, self.labels)
+                tail[unknown] = reach.tails(some.lengths, some.lists.items, some.rows, self.labels)
             score[untested], tail[untested] = np.nan, 0.0
         return scores, tails
 
@@ -181,15 +181,15 @@ def block_scorer(
     else:
         steps = [Step(kernel, problem.constraints(task), "", "the scorer") for task in tasks]
         parts = [Part(slice(at, at + 1), (step,)) for at, step in enumerate(steps)]
-    alone = parts[-len(tasks) :]  # after the joint ones
-    kinds = [
-        kind_of(problem, task, part.constraints, untested)
+    alone = parts[-len(tasks) :]  # after the parts for several kinds
+    reaches = [
+        reach_of(problem, task, part.constraints, untested)
         for task, part, untested in zip(tasks, alone, problem.never_tested(), strict=True)
     ]
     scorer = BlockScorer(
         neighbors,
         problem.kernel_labels(),
-        tuple(kinds),
+        tuple(reaches),
         tuple(parts),
         problem.ties == "random" and not tie_order,
         tol,

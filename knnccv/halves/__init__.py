@@ -1,8 +1,8 @@
 """Halves of the samples, scored completely, for standard errors and intervals.
 
 - `_half_scores` scores them, by the rule's own kernels or by the profiles of `knnccv.curves`.
-- `_halves` goes from a result to the scores of its halves: checks, halvings, warnings. It says what a score
-  estimates, and what two scores must share to be compared.
+- `_request` goes from a result to the scores of its halves: checks, halvings, warnings. It says what a
+  score estimates, and what two scores must share to be compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._half_scores import (
     score_halves,
     score_in_halves,
 )
-from ._halves import (
+from ._request import (
     FEWEST_GROUPS,
     LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDECIDED,

@@ -7,7 +7,7 @@ share of training samples, are independent samples of the population, so their d
 This package knows numbers only: it draws the halves and turns their scores into standard errors, intervals
 and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
-- `_halves` draws the halves; it has their scores, the variance and its degrees of freedom.
+- `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
 - `_interval` has standard errors and intervals, `_scored_halves` the methods that return them. The
   jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, `_ranking` several.
@@ -16,7 +16,7 @@ and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 from __future__ import annotations
 
 from ._comparison import Comparison, Probabilities, Terms, compare
-from ._halves import (
+from ._halvings import (
     HalfScores,
     Halvings,
     InferenceWarning,

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_real, fixed_seed
-from ._halves import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
+from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
 from ._interval import ConfidenceInterval, check_level
 
 HALVES_AGREE = (

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_real
-from ._halves import HalfScores
+from ._halvings import HalfScores
 
 FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._halves import InferenceWarning
+from ._halvings import InferenceWarning
 from ._interval import ConfidenceInterval, StandardError, check_level, confidence_interval
 
 if TYPE_CHECKING:

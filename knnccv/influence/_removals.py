@@ -10,7 +10,7 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..driver import REMOVAL, Block, Kind, Part, Rows, ScoringProblem, Step, kind_of, part_of, steps_of
+from ..driver import REMOVAL, Block, Part, Reach, Rows, ScoringProblem, Step, part_of, reach_of, steps_of
 from ..kernel import (
     JOINT,
     LANES,
@@ -56,7 +56,7 @@ class Removal:
 
     def compile(self) -> None:
         """Compile what is called first."""
-        _compiled(self.steps[0])
+        _both_compiled(self.steps[0])
 
     def add(self, block: Block, owners: Array, changes: Array, bases: Array, served: Array) -> None:
         """Add the changes of the rows that are not yet `served`, and set their bases.
@@ -74,11 +74,11 @@ class Removal:
             whole = self.whole or step.constraints
             sets = Sets(step.constraints, whole, self.removed, missing)
             given = step.constraints if step.form == REMOVAL else sets
-            add_changes, kernel = _compiled(step)
+            add_changes, kernel = _both_compiled(step)
             add_changes(kernel, rows, labels, given, missing, Sums(changes, bases, served), stop_flag())
 
 
-def _compiled(step: Step) -> tuple[Kernel, Kernel]:
+def _both_compiled(step: Step) -> tuple[Kernel, Kernel]:
     """The pass of a step, and its kernel."""
     return compile_driver(*PASSES[step.form]), step.compiled()
 
@@ -93,7 +93,7 @@ class RemovalKernels:
         The training sets.
     part : Part
         The kernels of the rule for them.
-    kind : Kind
+    reach : Reach
         How far lists matter.
     removed : int
         The class of the missing sample; -1 for any class.
@@ -103,15 +103,15 @@ class RemovalKernels:
 
     task: Task
     part: Part
-    kind: Kind
+    reach: Reach
     removed: int
     steps: tuple[Step, ...]
 
     def first_depth(self, tol: float) -> int:
         """One more than certifies training sets of one size, since a listed sample is left out."""
-        tail = self.kind.fixed_tail
+        tail = self.reach.fixed_tail
         if tail is None:
-            tail = fixed_tail(sum(self.task.counts) - 1, sum(self.task.n_train), self.kind.n_nearest)
+            tail = fixed_tail(sum(self.task.counts) - 1, sum(self.task.n_train), self.reach.n_nearest)
         return 1 + int(np.argmax(tail <= tol / 2))
 
     def removal(self, at: int, first: int, weights: Array) -> Removal:
@@ -124,13 +124,13 @@ class RemovalKernels:
         """The probability that a list does not decide, or, if `shorter`, without one of its samples."""
         items = lists.items
         if not shorter:
-            return self.kind.tails(lengths, items, rows, labels)
-        if self.kind.fixed_tail is not None:
-            return self.kind.tails(np.maximum(lengths - 1, 0), items, rows, labels)
+            return self.reach.tails(lengths, items, rows, labels)
+        if self.reach.fixed_tail is not None:
+            return self.reach.tails(np.maximum(lengths - 1, 0), items, rows, labels)
         items, lengths = np.empty_like(items), lengths.copy()
         drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
         drop(lists.items, lengths, labels, self.removed, items)
-        return self.kind.tails(lengths, items, rows, labels)
+        return self.reach.tails(lengths, items, rows, labels)
 
 
 def removal_kernels(problem: ScoringProblem, task: Task, removed: int | None) -> RemovalKernels:
@@ -143,8 +143,8 @@ def removal_kernels(problem: ScoringProblem, task: Task, removed: int | None) ->
     if link is not None:
         steps = (*steps_of(problem, task, [link._replace(form=REMOVAL)]), *steps)
     untested = np.zeros(len(problem.labels.classes), bool)
-    kind = kind_of(problem, task, part.constraints, untested)
-    return RemovalKernels(task, part, kind, -1 if removed is None else removed, steps)
+    reach = reach_of(problem, task, part.constraints, untested)
+    return RemovalKernels(task, part, reach, -1 if removed is None else removed, steps)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ties import TieReport
+from ..results import TieReport
 from ._wording import counted, rounded
 
 if TYPE_CHECKING:

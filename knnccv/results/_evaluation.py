@@ -34,9 +34,10 @@ from ..influence import Influence, influence
 from ..kernel import Variant
 from ..runs import SplitSpread, split_spread
 from ..sampled import sampled_scores
-from ..ties import TieReport, expected_confusion, tie_report
+from ._confusion import expected_confusion
 from ._result import CompleteCV, result_of
 from ._sampled_result import summarize_sampled
+from ._tie_report import TieReport, tie_report
 
 
 @dataclass(frozen=True)

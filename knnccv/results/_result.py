@@ -17,14 +17,14 @@ from ..driver import Scored
 from ..halves import score_range_of, target_of, terms_of
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..runs import RandomSplits
-from ..ties import check_normalize, normalized
+from ._confusion import check_normalize, normalized
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..driver import ScoringProblem
     from ..influence import Influence
-    from ..ties import TieReport
+    from ._tie_report import TieReport
 
 
 MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets is computed for display
@@ -94,7 +94,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     seconds: float = 0.0
     certified: bool = True
     measure: str = "score"
-    _evaluation: ClassVar[Any] = None  # for `confusion` and the like; set by complete_cv
+    _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
 
     @functools.cached_property
     def n_train_sets(self) -> int:

@@ -64,7 +64,7 @@ def _pair_variance(
     n_jobs: int | None,
 ) -> tuple[float, float]:
     n_items = neighbors.n_items
-    shares = item_shares(problem, _n_folds(problem))
+    shares = item_shares(problem, problem.design.n_folds)
     by_class = shares[0] / shares[0].max()
     folds = tuple(
         Fold(number, int(kind.n_test), float(share))
@@ -167,7 +167,7 @@ def _stratified_variance(
 ) -> tuple[float, float]:
     n_items = neighbors.n_items
     codes, counts = problem.labels.codes, problem.labels.counts.astype(np.int64)
-    shares = item_shares(problem, _n_folds(problem))
+    shares = item_shares(problem, problem.design.n_folds)
     numbers = np.array(_numbers(problem), dtype=np.int64)
     n_train = np.array([kind.n_train for kind in problem.training_sets], dtype=np.int64)
     cut = PRECISION / n_items / 16
@@ -219,13 +219,9 @@ def _rounding(depth: int) -> float:
     return 32 * (depth + 8) * float(np.finfo(float).eps)
 
 
-def _n_folds(problem: ScoringProblem) -> int:
-    return int(getattr(problem.design, "n_splits", 1))
-
-
 def _numbers(problem: ScoringProblem) -> list[int]:
     """The number of folds of every kind in one run."""
-    return [int(kind.probability * _n_folds(problem)) for kind in problem.training_sets]
+    return [int(kind.probability * problem.design.n_folds) for kind in problem.training_sets]
 
 
 def _check_steps(steps: float, stratified: bool) -> None:

@@ -260,8 +260,7 @@ def target_of(problem: ScoringProblem) -> str:
     if problem.leaves_groups:
         drawn += ", whole groups at a time"
     elif any(kind.stratified for kind in problem.training_sets):
-        per_class = getattr(problem.design, "per_class", None) is not None
-        drawn += ", with given numbers of every class" if per_class else ", with their class shares here"
+        drawn += f", {problem.design.class_sizes_in_words()}"
     average = "" if problem.average == "pooled" else f" (average={problem.average!r})"
     return (
         f"{problem.measure} in the population of {_rule(problem)}, trained on {_train_sizes(problem)} "
