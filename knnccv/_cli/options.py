@@ -26,6 +26,7 @@ designs (give one; the answer is the mean over all splits that the design admits
   --per-class 3                ... of 3 samples of every class
   --per-class a=3,b=5          ... of 3 samples of class a and 5 of class b
   --leave-out P                all test sets of P samples
+  --leave-out 1 --stratify     ... of one sample of every class
   --groups patient             all test sets of one patient's samples: leave one group out
   --groups patient --leave-out P
                                ... of P patients
