@@ -13,6 +13,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401 (loads its BLAS, so that its threads are counted)
 import workers
 from recorded_bars import bars
 from threadpoolctl import threadpool_info
