@@ -14,8 +14,8 @@ the result depends neither on the threads nor on the blocks, to the last bit.
 - `_summary` turns the samples' scores into the mean and its error bound.
 - `_forecast` warns of problems that take long.
 
-What else is asked of a problem is in packages above: `groups`, `sampled`, `halves`, `influence`, `runs`; and
-`results` has `complete_cv`.
+What else is asked of a problem is in packages above: `groups`, `sampled`, `halves`, `influence`, `runs`;
+and `results` has `complete_cv`.
 """
 
 from __future__ import annotations

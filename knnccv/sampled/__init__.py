@@ -1,8 +1,7 @@
 """Scores of rules without an exact kernel, from training sets that are drawn for each sample alone.
 
 - `_decoupled` goes over the samples, and deepens lists where draws go on beyond them.
-- `_draws` draws the training sets of a sample along its list, by the numbers of `_random_stream`;
-  `_drawn_scores` scores them.
+- `_draws` draws the training sets of a sample along its list, and scores them; compiled.
 """
 
 from __future__ import annotations

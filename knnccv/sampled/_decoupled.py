@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..designs import GroupTrainingSets, TrainingSets
+from ..designs import GroupTrainingSets, LeaveGroupsOut, TrainingSets
 from ..driver import (
     FIRST_MIXED_GROUPS,
     Jobs,
+    Rows,
     Sampling,
     ScoringProblem,
     deepen,
@@ -40,9 +41,11 @@ from ..kernel import (
     constraints_for,
 )
 from ..neighbors import NeighborLists, Neighbors
-from ._drawn_scores import (
+from ._draws import (
     COLLECT_DRAWS,
     SCORE_DRAWS,
+    Draws,
+    Urn,
     collect_draws,
     decide_unused,
     kernel_unused,
@@ -79,52 +82,41 @@ def draws_of(n_draws: int, probability: Fraction) -> int:
     return max(2, math.ceil(n_draws * probability))
 
 
-@dataclass(frozen=True)
-class DrawnKind:
+class DrawnKind(NamedTuple):
     """One kind of training sets, and how they are drawn and scored.
 
-    ``sets`` are the constraints of the training sets, ``constraints`` those of a known one, for `decide` or
-    the kernel. ``number`` is the place of the kind in the design.
+    ``decide`` or the ``kernel`` scores a draw, by the ``constraints`` of a known training set; the other is
+    unused. Samples of the classes ``untested`` have no score.
     """
 
-    decide: Kernel | None
-    kernel: Kernel | None
-    sets: Constraints
+    urn: Urn
+    decide: Kernel
+    kernel: Kernel
     constraints: Constraints
     n_draws: int
     untested: Array
-    number: int
-
-    @property
-    def n_nearest(self) -> int:
-        """The number of nearest training samples that decide."""
-        return self.constraints.n_nearest
 
 
 @dataclass(frozen=True)
 class DrawScorer:
     """Everything a worker needs to estimate the scores of a block of samples.
 
-    ``strata_of`` int64 (n_items,) are the strata of the samples, or their groups if `of_groups`.
-    ``prepare`` is `Variant.prepare_distances` with the parameters, or None.
+    ``prepare`` is `Variant.prepare_distances` with the parameters, or None; ``owner`` names the rule.
     """
 
     neighbors: Neighbors
     labels: Labels
-    strata_of: Array
-    of_groups: bool
     kinds: tuple[DrawnKind, ...]
     average_ties: bool
-    seed: int
-    name: str
+    has_decide: bool
+    owner: str
     prepare: Callable[[Array], Any] | None
 
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
-        owner = f"variant {self.name!r}"
         for kind in self.kinds:
-            compile_decide(kind.decide or decide_unused, owner)
-            compile_kernel(kind.kernel or kernel_unused, owner)
+            compile_decide(kind.decide, self.owner)
+            compile_kernel(kind.kernel, self.owner)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         compile_driver(collect_draws, COLLECT_DRAWS)
         compile_driver(score_draws, SCORE_DRAWS)
@@ -142,64 +134,46 @@ class DrawScorer:
             If the rule returns a score that is not a number.
         """
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
-        found = np.zeros((3, len(self.kinds), len(rows)))
-        reach = np.zeros((len(self.kinds), len(rows)), np.int64)
         mixed = np.empty(len(rows), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
-        distances = lists.values
-        if self.kinds[0].decide is not None:
-            distances = self.neighbors.distances_of(lists)
-        block = lists.items, lists.values, distances, lengths, rows
+        block = Rows(lists.items, lists.values, lengths, rows, self.average_ties)
+        distances = self.neighbors.distances_of(lists) if self.has_decide else lists.values
+        found = np.zeros((3, len(self.kinds), len(rows)))
+        reach = np.zeros((len(self.kinds), len(rows)), np.int64)
         for j, kind in enumerate(self.kinds):
             with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-                self._score(kind, block, found[:, j], reach[j])
-            self._check(kind, found[0, j], rows)
+                self._score(kind, block, distances, found[:, j], reach[j])
+            self._check(found[0, j], rows)
             untested = kind.untested[self.labels.classes[rows]]
             found[0, j, untested], found[1:, j, untested], reach[j, untested] = np.nan, 0.0, 0
         tied = (mixed >= 0) & (reach.max(axis=0) > mixed)
         return (found[0], found[1], found[2], tied), (found[2] > 0).any(axis=0)
 
-    def _score(self, kind: DrawnKind, block: tuple[Array, ...], found: Array, reach: Array) -> None:
+    def _score(self, kind: DrawnKind, block: Rows, distances: Array, found: Array, reach: Array) -> None:
         """Draw and score a few rows at a time."""
-        rows = block[-1]
-        k, n_draws = kind.n_nearest, kind.n_draws
-        step = max(1, (IN_CACHE if self.prepare is None else AT_ONCE) // (n_draws * k))
-        for start in range(0, len(rows), step):
+        shape = kind.n_draws, kind.constraints.n_nearest
+        step = max(1, (IN_CACHE if self.prepare is None else AT_ONCE) // math.prod(shape))
+        for start in range(0, len(block.targets), step):
             part = slice(start, start + step)
-            some = tuple(each[part] for each in block)
-            n_rows = len(some[-1])
-            near, apart = np.empty((n_rows, n_draws, k), np.int64), np.empty((n_rows, n_draws, k))
-            numbers = np.empty((n_rows, n_draws), np.int64)
-            collect_draws(
-                *some,
-                self.average_ties,
-                self.strata_of,
-                self.of_groups,
-                kind.sets,
-                np.uint64(self.seed),
-                kind.number,
-                near,
-                apart,
-                numbers,
-                reach[part],
-                stop_flag(),
-            )
+            some = Rows._make((*(each[part] for each in block[:-1]), block.average_ties))
+            size = len(some.targets), *shape
+            numbers = np.empty(size[:2], np.int64)
+            draws = Draws(np.empty(size, np.int64), np.empty(size), numbers, some.targets)
+            collect_draws(some, distances[part], kind.urn, draws, reach[part], stop_flag())
             if stop_flag()[0]:
                 return
             if self.prepare is not None:
-                apart = self._prepared(apart.reshape(-1, k)).reshape(apart.shape)
-            each = np.empty((3, n_rows))
+                prepared = self._prepared(draws.distances.reshape(-1, size[2]))
+                draws = draws._replace(distances=prepared.reshape(size))
+            each = np.empty((3, size[0]))
             score_draws(
-                kind.decide or decide_unused,
-                kind.kernel or kernel_unused,
-                kind.decide is not None,
-                near,
-                apart,
-                numbers,
-                some[-1],
+                kind.decide,
+                kind.kernel,
+                self.has_decide,
+                draws,
                 self.labels,
                 kind.constraints,
-                *each,
+                each,
                 stop_flag(),
             )
             found[:, part] = each
@@ -212,27 +186,26 @@ class DrawScorer:
             return distances
         if np.asarray(given).dtype.kind not in "biufO":
             msg = (
-                f"prepare_distances of variant {self.name!r} must return real numbers, got "
-                f"{np.asarray(given).dtype}"
+                f"prepare_distances of {self.owner} must return real numbers, got {np.asarray(given).dtype}"
             )
             raise TypeError(msg)
         prepared = np.require(given, np.float64, ("C", "W"))
         if prepared.shape != distances.shape:
             msg = (
-                f"prepare_distances of variant {self.name!r} must return an array of shape "
-                f"{distances.shape}, the shape of the distances, got {prepared.shape}"
+                f"prepare_distances of {self.owner} must return an array of shape {distances.shape}, the "
+                f"shape of the distances, got {prepared.shape}"
             )
             raise ValueError(msg)
         return prepared
 
-    def _check(self, kind: DrawnKind, scores: Array, rows: Array) -> None:
+    def _check(self, scores: Array, rows: Array) -> None:
         bad = ~np.isfinite(scores)
         if bad.any() and not stop_flag()[0]:
             at = int(np.argmax(bad))
-            what = "function decide" if kind.decide is not None else "kernel"
+            source = "function decide" if self.has_decide else "kernel"
             msg = (
-                f"the {what} of variant {self.name!r} returned a score that is not a finite number for "
-                f"sample {int(rows[at])}: the mean over its training sets is {scores[at]}"
+                f"the {source} of {self.owner} returned a score that is not a finite number for sample "
+                f"{int(rows[at])}: the mean over its training sets is {scores[at]}"
             )
             raise ValueError(msg)
 
@@ -263,58 +236,60 @@ def sampled_scores(
 
 def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Sampling) -> DrawScorer:
     """The scorer of a problem, compiled."""
+    variant, of_groups = problem.variant, problem.leaves_groups
+    strata = np.zeros(neighbors.n_items, np.int64)
+    if of_groups:
+        strata = cast(LeaveGroupsOut, problem.design).codes
+    elif problem.training_sets[0].stratified:
+        strata = problem.labels.codes
+    strata = np.require(strata, np.int64, ("C", "W"))
     kinds = []
     for number, kind in enumerate(problem.training_sets):
         sets = constraints_for(problem.task(kind), Tables(), n_nearest=problem.nearest(kind))
-        decide, kernel, known = decision_of(problem, kind)
-        n_draws = draws_of(sampling.n_draws, kind.probability)
-        untested = problem.never_tested()[number]
-        constraints = problem.constraints(known)
-        kinds.append(DrawnKind(decide, kernel, sets, constraints, n_draws, untested, number))
-    groups = getattr(problem.design, "codes", None) if problem.leaves_groups else None
-    strata = np.zeros(neighbors.n_items, np.int64) if groups is None else groups
-    if problem.training_sets[0].stratified:
-        strata = problem.labels.codes
+        urn = Urn(strata, of_groups, sets, np.uint64(sampling.seed), number)  # type: ignore[arg-type]
+        known = known_set(problem, kind)
+        kernel = kernel_unused if variant.decision() else variant.kernel_for(known)
+        kinds.append(
+            DrawnKind(
+                urn,
+                variant.decision() or decide_unused,
+                kernel,
+                problem.constraints(known),
+                draws_of(sampling.n_draws, kind.probability),
+                problem.never_tested()[number],
+            )
+        )
+    has_decide, prepare = variant.decision() is not None, None
+    if has_decide and variant.prepares_distances(**problem.parameters):
+        prepare = partial(variant.prepare_distances, **problem.parameters)
     scorer = DrawScorer(
         neighbors,
         problem.kernel_labels(),
-        np.require(strata, np.int64, ("C", "W")),
-        groups is not None,
         tuple(kinds),
         problem.ties == "random",
-        sampling.seed,
-        problem.variant.name,
-        preparation_of(problem),
+        has_decide,
+        f"variant {variant.name!r}",
+        prepare,
     )
     scorer.compile()
     return scorer
 
 
-def preparation_of(problem: ScoringProblem) -> Callable[[Array], Any] | None:
-    """`Variant.prepare_distances` with the parameters, or None if the rule does not need it."""
-    variant = problem.variant
-    if variant.decision() is None or not variant.prepares_distances(**problem.parameters):
-        return None
-    return partial(variant.prepare_distances, **problem.parameters)
-
-
-def decision_of(problem: ScoringProblem, kind: TrainingSets) -> tuple[Kernel | None, Kernel | None, Task]:
-    """The function that scores one training set, or the kernel that does; and the task of such a set.
-
-    Without `decide` a kernel serves that is given the nearest samples of a known training set.
-    """
-    variant = problem.variant
-    owner = f"variant {variant.name!r}"
-    n_classes = len(problem.labels.classes)
-    decide = variant.decision()
+def known_set(problem: ScoringProblem, kind: TrainingSets) -> Task:
+    """The task of one drawn training set."""
     known = problem.known_training_set_task(kind.most_train)
-    if decide is not None:
-        if not isinstance(kind, GroupTrainingSets):
-            sizes = kind.n_train, kind.n_train
-            known = Task(*sizes, kind.stratified, 0, n_classes, extra=kind.extra, n_extra=kind.n_extra)
-        return compile_decide(decide, owner), None, known
-    if type(variant).fixed is None:
-        flags = [int(stratum in kind.extra) for stratum in range(len(kind.n_train))]
-        most = tuple(n + flag for n, flag in zip(kind.n_train, flags, strict=True))
-        known = Task(most, most, kind.stratified, 0, n_classes)
-    return None, compile_kernel(variant.kernel_for(known), owner), known
+    if problem.variant.decision() is not None:
+        if isinstance(kind, GroupTrainingSets):
+            return known
+        return replace(
+            known,
+            n_train=kind.n_train,
+            counts=kind.n_train,
+            stratified=kind.stratified,
+            extra=kind.extra,
+            n_extra=kind.n_extra,
+        )
+    if type(problem.variant).fixed is None:
+        most = tuple(n + (stratum in kind.extra) for stratum, n in enumerate(kind.n_train))
+        return replace(known, n_train=most, counts=most, stratified=kind.stratified)
+    return known
