@@ -101,7 +101,7 @@ def contested_votes(order, labels, target, constraints):
     it outvotes t.
 
     All that is left out adds up; a sample that loses more than a fraction of the rounding allowance is left
-    to the full kernel.
+    to the next link of the chain.
     """
     max_depth = read_as(VoteFields, constraints.integers).contested_depth
     if max_depth == 0 or has_mixed_group(order, labels):

@@ -178,7 +178,7 @@ class NN(Variant):
         return largest_loss(parameters["loss"])
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
-        """The kernel without votes, unless classes have one more training sample; the full one."""
+        """`nn_strata`, unless classes have one more training sample; then the kernel that serves all."""
         links = super().chain(tasks, **parameters)
         plain = len(tasks) == 1 and tasks[0].stratified and not tasks[0].n_extra
         return (Link(nn_strata), *links) if plain else links

@@ -157,7 +157,7 @@ class Rank(Variant):
         return True
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
-        """The kernel without mixed tied groups, unless classes have one more sample; the full one."""
+        """That for no mixed tied groups, unless classes have one more sample; then that for all."""
         links = super().chain(tasks, **parameters)
         if len(tasks) > 1 or tasks[0].n_extra:
             return links

@@ -28,8 +28,7 @@ from knnccv.voting import (
 )
 
 from ._contested_votes import contested_table, contested_votes
-from ._counted_removals import counted_votes_without_each
-from ._counted_votes import counted_votes, max_counted_depth
+from ._counted_votes import counted_votes, counted_votes_without_each, max_counted_depth
 from ._loss import check_loss, largest_loss, loss_table
 from ._removals import RemovalNumbers, two_class_strata_without_each, two_class_votes_without_each
 from ._stratified_lanes import lane_tables, votes_in_lanes
@@ -209,7 +208,12 @@ class KNN(Variant):
         return n_classes <= 2 or self.n_nearest(**parameters) == 1
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
-        """Votes in lanes for three classes or more; kernels for the available tables."""
+        """Votes in lanes for three classes or more; then the kernels for the available tables.
+
+        Where samples are scored list by list, these links take the place of `knn_fixed` and
+        `knn_stratified`, so that only kernels that serve a sample are compiled. Those two try the same
+        kernels in one, for what asks for a single kernel: exact fractions, and known training sets.
+        """
         plain = parameters["vote_ties"] == "smallest" and parameters["loss"] is None
         served = all(task.stratified and task.held_out and not task.n_extra for task in tasks)
         in_lanes = plain and served and tasks[0].n_classes > 2
