@@ -1,4 +1,4 @@
-"""The one kernel signature: its four arguments and their Numba types."""
+"""The kernel signature: its four arguments and their Numba types, and the forms that add arguments."""
 
 from __future__ import annotations
 
