@@ -18,13 +18,13 @@ from numba import types
 from numba.extending import overload
 
 from ._typing import Array
-from .kernel import CONSTRAINTS, LABELS, as_python, jit
+from .kernel import CONSTRAINTS, LABELS, as_python, inner, jit
 
 MAX_KEPT_TAILS = 256
 """Lists shorter than this are looked up by the numbers of their two classes."""
 
 
-@jit
+@inner
 def step_without_replacement(row, seen, n_train, available):
     """Advance ``row[b]`` = P(b of the first `seen` samples of the stratum are in T) to ``seen + 1``.
 
@@ -37,7 +37,7 @@ def step_without_replacement(row, seen, n_train, available):
     row[0] = row[0] * (left - n_train) / left
 
 
-@jit
+@inner
 def place_of(c, places, seen, n_seen):
     """The index of class c in ``seen[:n_seen]``, or `n_seen` if it is not there; O(1).
 
@@ -50,7 +50,7 @@ def place_of(c, places, seen, n_seen):
     return n_seen
 
 
-@jit
+@inner
 def step_by_thinning(rows, row, top, miss, hit):
     """Advance ``rows[row, b]``, the weight of choosing b of the samples so far, by one sample; b <= `top`.
 
@@ -62,7 +62,7 @@ def step_by_thinning(rows, row, top, miss, hit):
     rows[row, 0] = rows[row, 0] * miss
 
 
-@jit
+@inner
 def multiply_into(product, row, limit):
     """Multiply the polynomial `product` in place by ``row[0] .. row[limit]``; it keeps its length."""
     for degree in range(len(product) - 1, -1, -1):
@@ -72,7 +72,7 @@ def multiply_into(product, row, limit):
         product[degree] = coefficient
 
 
-@jit
+@inner
 def fill_hypergeometric(law, marked, n_train, available, unit):
     """Fill ``law[w]`` = P(w of `marked` samples are in T), for `n_train` drawn of `available`; O(marked).
 

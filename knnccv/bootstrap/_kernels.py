@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import ZERO, jit, read_as
+from ..kernel import ZERO, inner, jit, read_as
 from ..voting import (
     PLURALITY,
     UNKNOWN,
@@ -38,7 +38,7 @@ from ..voting import (
 ONE = ZERO + 1
 
 
-@jit
+@inner
 def log_end_weights(n_draws, n_samples, nearer, size, k, out):
     """``out[h - 1]`` = the logarithm of the weight of h = 1 .. K draws on the group; O(K^2).
 
@@ -82,7 +82,7 @@ def log_end_weights(n_draws, n_samples, nearer, size, k, out):
         log_falling += math.log1p(-before / n_draws) if before < n_draws else -math.inf
 
 
-@jit
+@inner
 def fill_poisson(row, mean):
     """``row[v]`` = the probability of v under a Poisson distribution."""
     value = math.exp(-mean)
@@ -109,7 +109,7 @@ def vote_weights(n_draws, n_samples, depth, k):
     return table
 
 
-@jit
+@inner
 def pair_moments(n_draws, n_samples, nearer, size, logs, out):
     """Expected numbers of draws, and of ordered pairs, among the K nearest if the K-th is in the group.
 
@@ -195,7 +195,7 @@ def draws_of(order, constraints):
     return Draws(k, constraints.n_train[0], n_samples, depth, np.empty(k), np.empty(5))
 
 
-@jit
+@inner
 def fill_logs(draws, weights, start, size):
     """Fill ``draws.logs`` for the samples from `start` on; ``weights`` has those of single samples."""
     k, logs = draws.k, draws.logs
@@ -206,7 +206,7 @@ def fill_logs(draws, weights, start, size):
             logs[h] = weights[start * k + h]
 
 
-@jit
+@inner
 def fill_moments(draws, weights, start, size):
     """Fill ``draws.moments`` for the samples from `start` on; ``weights`` has those of single samples."""
     moments = draws.moments
@@ -278,7 +278,7 @@ def bootstrap_votes(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def _score_group(nearer, n_seen, members, draws, size, own_class, rule):
     """The part of the score for a K-th draw within a tied group of several classes."""
     rows, k = nearer.rows, draws.k

@@ -27,7 +27,7 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..kernel import jit
+from ..kernel import inner, jit
 from ..kernel.simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
 from ..sampling import step_without_replacement
 from ._profile_ties import add_ties
@@ -118,7 +118,7 @@ def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
     return rates, scales
 
 
-@jit
+@inner
 def _group_ends(rows, classes):
     """Ends of the groups of at most LANES rows of one class; the first entry is 0."""
     ends = np.empty(len(rows) + 1, np.int64)
@@ -155,14 +155,14 @@ class LaneRows(NamedTuple):
     sums: Array
 
 
-@jit
+@inner
 def advance(rows, first, length, hits):
     """Move rows of Pascal's triangle, times rho^b, on by one sample in the lanes that have a hit."""
     for b in range(first + length - 1, first, -1):
         store(rows, b, add_product(load(rows, b), load(rows, b - 1), hits))
 
 
-@jit
+@inner
 def halve(rows, first, length):
     """Halve rho; exact."""
     factor = 1.0
@@ -171,7 +171,7 @@ def halve(rows, first, length):
         store(rows, first + b, add_product(everywhere(0.0), load(rows, first + b), everywhere(factor)))
 
 
-@jit
+@inner
 def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
     """``wins[K]`` = W(K), the ways in which the other classes cannot outvote the tested class.
 
@@ -197,7 +197,7 @@ def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
         k += 2
 
 
-@jit
+@inner
 def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins):
     """Add to ``wins[K]`` the ways in which two other classes have enough votes to win, but neither does.
 
@@ -224,7 +224,7 @@ def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins)
                 store(wins, t + last, add_product(load(wins, t + last), own_t, here))
 
 
-@jit
+@inner
 def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, margin, low, high, work, wins):
     """The same for any number of other classes, by a truncated product for every number of own votes."""
     for t in range(1, (high + margin - 1) // 2 + 1):
@@ -244,7 +244,7 @@ def add_beaten_by_none(own, others, length, wins_ties, seen_classes, counts, mar
             store(wins, t + s, add_product(load(wins, t + s), load(own, t), load(work, s)))
 
 
-@jit
+@inner
 def advance_many(others, length, codes, rate, counts, lane_counts):
     """Move the rows of the samples' classes on by one sample, lane by lane."""
     for lane in range(LANES):
@@ -336,7 +336,7 @@ def add_profile(listed, inside, spec, out):
                     out[ends_here, i, k] += all_going - part if spec.ranked else part
 
 
-@jit
+@inner
 def _add_span(listed, inside, start, end, spec, arrays, out):
     """One group from position `start` to before `end`; rows whose lists go on are added to the sums."""
     items, lengths, weights = listed.items, listed.lengths, listed.weights

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import step_by_thinning
 from ..voting import group_rate, is_mixed
 
@@ -55,7 +55,7 @@ def add_ties(listed, spec, inside, out, stop):
             _add_votes(listed, r, spec, inside[r], out)
 
 
-@jit
+@inner
 def _add_group(listed, r, start, end, spec, right, out):
     """Add the change by one mixed group whose samples are each right or wrong."""
     items, weight, own_class = listed.items[r], listed.weights[r], spec.classes[listed.rows[r]]
@@ -99,7 +99,7 @@ def _add_group(listed, r, start, end, spec, right, out):
         _add_right(out, i, length, -weight, n_here, own_class, spec, right)
 
 
-@jit
+@inner
 def _add_right(out, i, length, weight, g, own_class, spec, right):
     """Add P(correct) with g samples of the class among the first i, for all K that need position i."""
     first = spec.first
@@ -109,7 +109,7 @@ def _add_right(out, i, length, weight, g, own_class, spec, right):
         out[ends_here, i, k] += weight * right[k]
 
 
-@jit
+@inner
 def _fill_right(right, i, g, own_class, ranked):
     """``right[k]`` = P(k of i samples decide correctly) if g of the i are of the tested class; k up to i.
 
@@ -139,7 +139,7 @@ def _fill_right(right, i, g, own_class, ranked):
             h += 1
 
 
-@jit
+@inner
 def _add_votes(listed, r, spec, inside, out):
     """Add a row's P_x(K, i) at the positions within its mixed groups, for a vote of several classes.
 
@@ -213,7 +213,7 @@ def _add_votes(listed, r, spec, inside, out):
         start = end
 
 
-@jit
+@inner
 def _votes_by_members(near, passed, members, seen_classes, own_class, group, spec, rates):
     """``votes[k, h]`` = P(k votes are right, h of them from the group) / weight of h of its samples.
 

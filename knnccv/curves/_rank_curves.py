@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import fill_hypergeometric, tie_times
 
 TAPS = 8  # factors are multiplied up to one degree less before the long product is multiplied by them
@@ -149,7 +149,7 @@ class Stops(NamedTuple):
     tied: Array
 
 
-@jit
+@inner
 def _times(product, low, high, law, at, degree, top, out):
     """``out`` = `product` times ``law[at] .. law[at + degree]``, up to degree `top`; the highest degree.
 
@@ -187,7 +187,7 @@ def _times(product, low, high, law, at, degree, top, out):
     return reach
 
 
-@jit
+@inner
 def _trim(product, low, high, floor):
     """Lowest and highest degree without the outer terms below `floor`, and the sum of these terms."""
     pad = len(product) // 3
@@ -236,7 +236,7 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     return side, low, high, lost
 
 
-@jit
+@inner
 def _fill_law(law, strata, design, c, m, members, time):
     """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
@@ -282,7 +282,7 @@ def _fill_law(law, strata, design, c, m, members, time):
     return max_degree
 
 
-@jit
+@inner
 def _move(c, step, base, near, number, active, met, n_active):
     """Count `step` more samples of class c, whose laws start at `base`; return the number of laws met."""
     before = near[c]
@@ -300,7 +300,7 @@ def _move(c, step, base, near, number, active, met, n_active):
     return n_active
 
 
-@jit
+@inner
 def _count_group(change, group, bases, near, number):
     """Add `change` to the numbers of the laws of the classes in a tied group."""
     for c in range(len(group)):
@@ -408,7 +408,7 @@ def add_curve(
     return _drop(lost, weight, tails)
 
 
-@jit
+@inner
 def _add_tied_stop(
     product, own, group, n_tied, weight, near, room, law, strata, design, floor, lost, scores
 ):
@@ -439,13 +439,13 @@ def _add_tied_stop(
     return lost
 
 
-@jit
+@inner
 def _drop(lost, weight, tails):
     tails[-1] += weight * lost
     return lost
 
 
-@jit
+@inner
 def _density_of_first(size, left, n_own, time):
     """Density of the time of the nearest training sample of the class, one of `size` tied samples.
 

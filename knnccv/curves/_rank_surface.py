@@ -23,7 +23,7 @@ import numpy as np
 from .._parallel import stop_flag
 from .._typing import Array
 from ..driver import ScoringProblem, usable_lengths
-from ..kernel import FALSE, TRUE, ZERO, jit, profile_of
+from ..kernel import FALSE, TRUE, ZERO, inner, jit, profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import expected_position, fixed_tail, rounding_allowance
 from ._chunks import ChunkPass, Execution, run_chunks
@@ -59,7 +59,7 @@ class Bounds(NamedTuple):
     who: Array
 
 
-@jit
+@inner
 def squared_distance(data, one, other):
     """Squared euclidean distance of one pair, summed as the searches do."""
     total = 0.0
@@ -79,7 +79,7 @@ def _place(stops, half, value):
     return place
 
 
-@jit
+@inner
 def set_stops(values, members, limit, average_ties, bounds, sizes):
     """Fill in the bounds of a tested sample, the nearest first; return their number.
 
@@ -113,7 +113,7 @@ def set_stops(values, members, limit, average_ties, bounds, sizes):
     return n_stops
 
 
-@jit
+@inner
 def count_ahead(compared, r, row, bounds, n_stops, own_class, spec, counts):
     """Add the samples of class c between stops b - 1 and b to ``ahead[b, c]``, and ties to ``tied[b, c]``.
 
@@ -160,7 +160,7 @@ def count_ahead(compared, r, row, bounds, n_stops, own_class, spec, counts):
             ahead[b, c] += 1
 
 
-@jit
+@inner
 def count_listed(items, values, length, own_class, spec, counts):
     """Count as `count_ahead` in a sorted list; return the number of stops.
 
@@ -203,7 +203,7 @@ class Members(NamedTuple):
     limits: Array
 
 
-@jit
+@inner
 def _new_stops(n, n_classes):
     return Stops(
         np.zeros(n + 1, np.int64),
@@ -212,7 +212,7 @@ def _new_stops(n, n_classes):
     )
 
 
-@jit
+@inner
 def _add_item(n_stops, stops, listed, own_class, spec, last_chance, one, out):
     """Add a sample to ``out`` (n_designs, 2, R + 1) and return True, unless too much is unknown."""
     one[:] = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..kernel import CONSTRAINTS, DISTANCE_KERNEL, JOINT_KERNEL, KERNEL, LABELS, Labels, Order, jit
+from ..kernel import CONSTRAINTS, DISTANCE_KERNEL, JOINT_KERNEL, KERNEL, LABELS, Labels, Order, inner, jit
 from ..neighbors import NeighborLists, Neighbors
 
 ITEMS = types.Array(types.int32, 2, "C")
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 ROWS = types.NamedTuple([ITEMS, DISTANCES, INTEGERS, INTEGERS, types.boolean], Rows)
 
 
-@jit
+@inner
 def fill_group_ends(values, length, group_end):
     """``group_end[i]`` = one past the last of the first `length` positions that tie position i."""
     end = length
@@ -44,7 +44,7 @@ def fill_group_ends(values, length, group_end):
         group_end[i] = end
 
 
-@jit
+@inner
 def order_of(order, group_end, items, values, length, average_ties):
     """The neighbor order of a row, in the first `length` entries of `order` and `group_end`."""
     for i in range(length):
@@ -129,7 +129,7 @@ def _closed_lengths(values, lengths):
     return closed
 
 
-@jit
+@inner
 def labels_differ(labels, one, other):
     """Return True if two samples have different classes or targets."""
     if labels.classes[one] != labels.classes[other]:
@@ -140,7 +140,7 @@ def labels_differ(labels, one, other):
     return False
 
 
-@jit
+@inner
 def first_mixed_tie(items, values, length, labels):
     """First position whose sample ties the one before it and has another label, or -1."""
     for i in range(1, length):

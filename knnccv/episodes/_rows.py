@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import tie_times
 
 WIDTH = 64
@@ -78,7 +78,7 @@ class Lanes(NamedTuple):
     before: Any  # scratch: the polynomials of the classes before each
 
 
-@jit
+@inner
 def new_lanes(plan):
     """Lanes without own supports."""
     n_others = len(plan.bounds) - 2
@@ -94,7 +94,7 @@ def new_lanes(plan):
     )
 
 
-@jit
+@inner
 def add_polynomials(lanes):
     """Add ``weights * e_k`` to ``sums[k]`` for each own support.
 
@@ -113,7 +113,7 @@ def add_polynomials(lanes):
             sums[k, p] += weights[p] * polynomials[k, p]
 
 
-@jit
+@inner
 def add_without_each(lanes, functional):
     """Add the functional of the polynomials without class c to ``without[c]``, for every other class c.
 
@@ -150,7 +150,7 @@ def flush(lanes, functional):
         add_without_each(lanes, functional)
 
 
-@jit
+@inner
 def empty_lanes(sums, skipped, out):
     """Add the sums over the lanes to `out`, which has a further place `skipped`, and start again at 0."""
     for k in range(len(sums)):
@@ -161,7 +161,7 @@ def empty_lanes(sums, skipped, out):
         out[k + (k >= skipped)] += total
 
 
-@jit
+@inner
 def fill_cells(own, slack, lookup):
     """Divide the range of the sorted own values into cells; return the number of cells per unit.
 
@@ -190,7 +190,7 @@ def fill_cells(own, slack, lookup):
     return scale
 
 
-@jit
+@inner
 def cell_of(value, low, scale, n_cells):
     """The cell of a value, 0 to n_cells + 1."""
     place = (value - low) * scale + 1.0
@@ -198,7 +198,7 @@ def cell_of(value, low, scale, n_cells):
     return np.int32(place if place < n_cells + 1.0 else n_cells + 1.0)
 
 
-@jit
+@inner
 def fill_places(row, own, slack, lookup, scale, counts):
     """Count the samples of a class by their place among the own ones; return False if one is uncertain.
 
@@ -235,7 +235,7 @@ def fill_places(row, own, slack, lookup, scale, counts):
     return True
 
 
-@jit
+@inner
 def count_nearer(sorted_values, items, begin, end, value, item):
     """The number of (value, item) between two places that are smaller than a pair."""
     low, high = begin, end
@@ -263,7 +263,7 @@ def fill_none_nearer(sizes, starts, shots, out):
             out[starts[c] + g] = value
 
 
-@jit
+@inner
 def fill_share_tied(n_tied, n_behind, n_nearer, n_shot, law):
     """Fill in the law of the tied samples among `n_shot` drawn ones, of which none is nearer.
 
@@ -280,7 +280,7 @@ def fill_share_tied(n_tied, n_behind, n_nearer, n_shot, law):
             law[j] = value
 
 
-@jit
+@inner
 def polynomial_at(law, degree, z):
     """The polynomial with these coefficients at z."""
     value = law[degree]
@@ -331,7 +331,7 @@ def score_rows(block, plan, found, certain):
         empty_lanes(lanes.without, own_class, found.without[r])
 
 
-@jit
+@inner
 def sort_row(row, tested, own_class, plan):
     """The values and the samples of every class in their order; the tested one comes last of its class."""
     ordered, placed = np.empty(len(row)), np.empty(len(row), np.int64)

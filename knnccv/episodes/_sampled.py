@@ -16,13 +16,13 @@ from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_bar, stop_flag
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
-from ..kernel import jit
+from ..kernel import inner, jit
 from ..neighbors import Neighbors, check_features
 from ._episodes import Episodes
 from ._expected import expected_episodes
 
 
-@jit
+@inner
 def next_random(state):
     """A 64-bit random number by SplitMix64 (Steele, Lea and Flood 2014); advances ``state[0]``."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -109,7 +109,7 @@ def run_episodes(draws, seeds, accuracies, stop):
         accuracies[1, e] = by_supports / (way * n_query)
 
 
-@jit
+@inner
 def nearest_class(query, rows, supports, way, shot, state):
     """The class, as its place in the episode, of the support nearest to the query; ties at random."""
     best, least, n_tied = 0, np.inf, 0

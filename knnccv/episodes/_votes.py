@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import tie_times
 
 
@@ -40,7 +40,7 @@ class Walk(NamedTuple):
     chosen: Any  # (numbers of other classes + 1, K + 1, K + 2)
 
 
-@jit
+@inner
 def fill_votes(walk, c, shots, n_out, time, law):
     """Fill in ``law[b]``, the probability that b of the drawn samples of class c are nearer.
 
@@ -80,7 +80,7 @@ def fill_votes(walk, c, shots, n_out, time, law):
                     law[a + up] += term * ways * time**up * (1 - time) ** (m - up)
 
 
-@jit
+@inner
 def add_wins(walk, own_class, of_class, n_neighbors, weight, out):
     """Add the probability of a right vote whose last voter is of class `of_class`, for each number of ways.
 

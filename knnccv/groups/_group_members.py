@@ -15,7 +15,7 @@ from numba import types
 
 from .._typing import Array
 from ..driver import INTEGERS, ROWS, SCORES, labels_differ
-from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
+from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, inner, jit
 from ..sampling import place_of
 
 
@@ -120,7 +120,7 @@ SCORE_NEAREST_MEMBERS = types.void(
 )
 
 
-@jit
+@inner
 def _gain_of_urn(members, sums, left, n_train, unit):
     """Expected score of a sample drawn from tied groups, 0 if none of these groups is in T.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..kernel import jit
+from ..kernel import inner, jit
 from ._tables import Table
 
 BLOCK = 2048
@@ -205,7 +205,7 @@ def rounded(value):
     return wide - (wide - value)
 
 
-@jit
+@inner
 def prepare_row(row, codes, columns, shares, table):
     """Fill ``table`` with a row's squared distances to all nominal values; return the row's scales.
 
@@ -227,7 +227,7 @@ def prepare_row(row, codes, columns, shares, table):
     return columns.scales[row if len(columns.scales) > 1 else 0]
 
 
-@jit
+@inner
 def _distances_by_code(code, label, counts, totals, points, shares, out):
     """Set ``out`` to the squared distances of a value to all values of its column, eqs. (5) and (6).
 

@@ -19,6 +19,7 @@ from ..kernel import (
     REMOVAL_KERNEL,
     Constraints,
     Order,
+    inner,
     jit,
 )
 
@@ -198,7 +199,7 @@ PASSES = {
 """By the form of a step its pass, and the signature."""
 
 
-@jit
+@inner
 def earlier_alike(near, labels, i, scores):
     """A position before i whose removal leaves the same tied groups of the same classes, or i itself."""
     end = near.group_end[i]

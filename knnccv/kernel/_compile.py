@@ -48,8 +48,14 @@ def jit(function: Kernel, **options: Any) -> Kernel:
 
 
 def inner(function: Kernel) -> Kernel:
-    """Compile as `jit` does a helper that is never called from Python: a sixth of the time is saved."""
-    return jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    """Compile a helper as `jit` does, for calls from compiled code alone: a sixth of the time is saved.
+
+    Calls from Python, for which such a helper has no wrapper, run its source.
+    """
+    compiled = jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    if isinstance(compiled, Dispatcher):
+        vars(compiled).update(_insert=lambda *_, **__: None, _compile_for_args=lambda *_, **__: function)
+    return compiled
 
 
 def as_python(function: Kernel) -> Kernel:

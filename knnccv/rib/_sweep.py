@@ -12,7 +12,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..kernel import jit
+from ..kernel import inner, jit
 from ._votes import EQUAL, GAUSSIAN, LINEAR, MAJORITY, VoteLists, scale_of, winner
 
 BLOCK = 256
@@ -65,7 +65,7 @@ def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):
             votes[:, t] = number[:n_local]
 
 
-@jit
+@inner
 def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):
     """Set ``votes[local, t]`` of the gaussian or exponential kernel for all w_k; the nearest has vote 1.
 

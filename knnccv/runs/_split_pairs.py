@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import inner, jit
 
 
 @jit
@@ -50,7 +50,7 @@ def fill_disjoint(first, last, lengths, scores, two, both, folded, same_rows, cr
             same_rows[x, i] = same
 
 
-@jit
+@inner
 def interacting(x, items, lengths, starts, rows, places, depth, marks, found):
     """Fill `found` with the samples after x whose lists interact with that of x; return their number."""
     n = 0
@@ -88,7 +88,7 @@ def count_interacting(chosen, items, lengths, starts, rows, places, depth):
     return total
 
 
-@jit
+@inner
 def same_fold(own, n_own, other, where, n_other, start, one, two, near):
     """Sum over p and q of the two lists, each without the other tested sample, from row `start` on.
 
@@ -127,7 +127,7 @@ def same_fold(own, n_own, other, where, n_other, start, one, two, near):
     return total
 
 
-@jit
+@inner
 def two_folds(
     own, n_own, other_at, other, n_other, own_at, partner, start, both, first, second, same, free
 ):

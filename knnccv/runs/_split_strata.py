@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import jit
+from ..kernel import inner, jit
 
 
 @jit
@@ -37,7 +37,7 @@ def walk_all(items, lengths, scores, codes, counts, n_train, cut, squares, walke
         )
 
 
-@jit
+@inner
 def same_fold(
     n_own, own, own_class, other_at, n_other, other, other_class, where, left, n_train, part, cut
 ):
@@ -86,7 +86,7 @@ def same_fold(
     return total, residual + stay
 
 
-@jit
+@inner
 def two_folds(
     n_own, own, own_class, other_at, n_other, other, other_class, where, left, in_f, in_g, part, cut
 ):

@@ -20,7 +20,7 @@ from numba import types
 
 from .._typing import Array
 from ..driver import DISTANCES, INTEGERS, ROWS, fill_group_ends
-from ..kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Constraints, Order, jit
+from ..kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Constraints, Order, inner, jit
 
 USED_UP = 2.0**-20
 """Share of [0, 1) below which u has too few random bits left; fresh numbers follow."""
@@ -75,7 +75,7 @@ class Walk(NamedTuple):
     met: Array
 
 
-@jit
+@inner
 def scramble(number):
     """The output function of SplitMix64 (Steele, Lea and Flood 2014), a bijection of 64 bits."""
     z = number
@@ -84,7 +84,7 @@ def scramble(number):
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@inner
 def start_stream(state, seed, sample, kind):
     """Set ``state[0]`` to the start of the stream of a sample and a kind of training sets."""
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -98,7 +98,7 @@ def uniform(state):
     return float(scramble(state[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@jit
+@inner
 def open_strata(own, sets, state, left, need):
     """Set `left` and `need` for a tested sample of the stratum `own`, with extra samples at random.
 
@@ -129,7 +129,7 @@ def open_strata(own, sets, state, left, need):
             n_flagged -= 1
 
 
-@jit
+@inner
 def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
     """Draw a training set for every row of `chosen` (n_draws, K); return how far they go along the list.
 

@@ -30,11 +30,11 @@ from ..driver import (
     usable_lengths,
     validate_problem,
 )
-from ..kernel import Variant, compile_driver, jit
+from ..kernel import Variant, compile_driver, inner, jit
 from ..neighbors import FAST_BYTES, NeighborLists, Neighbors, check_features, nearest_of, ranking
 
 
-@jit
+@inner
 def add_columns(columns, numbers, row, squared, sums):
     """Add the squared or absolute differences between a row and all rows, in the order of `numbers`."""
     n_items = len(sums)

@@ -10,7 +10,7 @@ from .._labels import EncodedLabels
 from .._parallel import check_wanted, for_each
 from .._typing import Array
 from ..driver import usable_lengths
-from ..kernel import jit
+from ..kernel import inner, jit
 from ..neighbors import Neighbors
 
 
@@ -20,7 +20,7 @@ def step(position, n_neighbors):
     return 1.0 / max(position, n_neighbors)
 
 
-@jit
+@inner
 def group_value(right, n_right, size, mean, last):
     """Expected value of one of `size` samples in random order, less all behind the group.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import ZERO, Task, jit, read_as
+from ..kernel import ZERO, Task, inner, read_as
 from ..sampling import fill_binomial, position_law, step_by_thinning
 from ._group_times import passed_together
 from ._vote_scores import ANY_RIGHT, UNKNOWN, VOTE_SHARE, VoteDistributions, score_votes
@@ -40,7 +40,7 @@ class ThinningRates(NamedTuple):
     p_take: float
 
 
-@jit
+@inner
 def position_weights_at(weights, first, length):
     """The view of `PositionWeights` of `length` positions, packed into an array from `first` on."""
     middle = first + length
@@ -98,7 +98,7 @@ def scaled_position_weights(task: Task, k: int) -> PositionWeights:
     return PositionWeights(next_known, list_ends)
 
 
-@jit
+@inner
 def score_fixed_size(order, labels, target, constraints, rule):
     """ICML eq. 9-10 over all tie orders, for training sets of one fixed size; O(depth * cost of a vote).
 
@@ -169,7 +169,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     return score
 
 
-@jit
+@inner
 def group_rate(size, k, p_skip, p_take):
     """The rate at which a group is thinned. Every rate is correct; this one keeps numbers within range.
 
@@ -181,7 +181,7 @@ def group_rate(size, k, p_skip, p_take):
     return 1 - rate, rate
 
 
-@jit
+@inner
 def _weigh_marks(marks, next_known, start, size, k, p_skip, p_take):
     """``marks[h]`` = P(the (K+1)-th is within the group, h of the K come from it), over the rows' weights.
 
@@ -207,7 +207,7 @@ def _weigh_marks(marks, next_known, start, size, k, p_skip, p_take):
     return any_weight
 
 
-@jit
+@inner
 def mark_group(marked, c, rows, members, size, k, p_skip, p_take):
     """Row c of `marked`: the distribution of the class's votes, marked by how many come from the group.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from ..kernel import jit
+from ..kernel import inner, jit
 from ..sampling import multiply_into
 
 LARGE_GROUP = 64
@@ -33,7 +33,7 @@ def _is_rounded_compiled(unit):  # noqa: ARG001
     return lambda unit: True  # noqa: ARG005
 
 
-@jit
+@inner
 def has_mixed_group(order, labels):
     """Return True if samples of different classes tie; O(depth)."""
     classes, items, group_end = labels.classes, order.items, order.group_end
@@ -53,7 +53,7 @@ def is_mixed(items, classes, start, end):
     return not same
 
 
-@jit
+@inner
 def passed_together(items, classes, start, end, one_class):
     """The end of the samples that are passed at once, of a tied group from `start` to `end`.
 
@@ -65,7 +65,7 @@ def passed_together(items, classes, start, end, one_class):
     return end, one_class
 
 
-@jit
+@inner
 def fill_earlier(probabilities, time, unit, rare):
     """``probabilities[j]`` = P(j of t samples have an earlier time), up to a factor; t + 1 zeros at first.
 
@@ -91,7 +91,7 @@ def fill_earlier(probabilities, time, unit, rare):
     return first, last, total
 
 
-@jit
+@inner
 def mix_over_times(row, at_item, after, time, left, n_train, rare):
     """Add a class's distribution at a time, and that given a sample of the class at exactly this time.
 
@@ -115,7 +115,7 @@ def mix_over_times(row, at_item, after, time, left, n_train, rare):
                     at_item[level, b] += now * after[j, level, b - 1] * more
 
 
-@jit
+@inner
 def last_time(rows, seen_classes, members, after, first, tested, unit):
     """A time by which the K-th nearest training sample has come, except with probability `NEGLIGIBLE`.
 
@@ -135,7 +135,7 @@ def last_time(rows, seen_classes, members, after, first, tested, unit):
     return end
 
 
-@jit
+@inner
 def _share_later(time, rows, seen_classes, members, after, first, unit):
     """P(fewer than K training samples have come by a time), times the weight of the rows."""
     k = rows.shape[2] - 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import tie_times
 from ._group_times import (
     LARGE_GROUP,
@@ -29,7 +29,7 @@ class Strata(NamedTuple):
     unit: Any
 
 
-@jit
+@inner
 def score_stratified(order, labels, target, constraints, rule):
     """ICML §2.5 over all tie orders, for any `VotingRule`; O(depth * cost of a vote) without mixed groups.
 
@@ -98,7 +98,7 @@ def score_stratified(order, labels, target, constraints, rule):
     return score / tested
 
 
-@jit
+@inner
 def _add_class(c, distributions, n_seen, n_flagged, constraints):
     """Add the class c as the next one seen: its row and its mark, and the weights of all marks."""
     max_marks, marks, unit = distributions.max_marks, distributions.marks, constraints.unit
@@ -126,7 +126,7 @@ def _add_class(c, distributions, n_seen, n_flagged, constraints):
     return n_seen + 1
 
 
-@jit
+@inner
 def _law_at_item(distributions, strata, c):
     """Fill the last row: this sample of class c is in T, with b - 1 of its class before it.
 
@@ -147,7 +147,7 @@ def _law_at_item(distributions, strata, c):
     return possible
 
 
-@jit
+@inner
 def _advance_class(distributions, strata, c, passed):
     """Pass one more sample of class c, in T or not."""
     rows = distributions.rows
@@ -162,7 +162,7 @@ def _advance_class(distributions, strata, c, passed):
         rows[c, level, 0] = rows[c, level, 0] * (max(left - drawn, 0) * share)
 
 
-@jit
+@inner
 def _mixed_group(distributions, strata, members, tested_without, own_class, k, rule):
     """Expected score where the K-th nearest training sample is in the group; then the group is passed.
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .._typing import Array
-from ..kernel import ZERO, jit
+from ..kernel import ZERO, inner, jit
 from ..sampling import tie_times
 
 PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
@@ -90,7 +90,7 @@ def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     return score
 
 
-@jit
+@inner
 def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
     """P(`winner` wins a vote of K), weighted as the rows and marks are.
 
@@ -180,7 +180,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
     return total * marks[0] if max_mark == 0 else total
 
 
-@jit
+@inner
 def _multiply(distributions, row, span, limit, last_factor, squares):
     """Multiply ``product`` by a row cut at `limit` votes, whose last coefficients get a factor.
 
@@ -209,7 +209,7 @@ def _multiply(distributions, row, span, limit, last_factor, squares):
                 product[squares + h, d] = squared
 
 
-@jit
+@inner
 def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):
     """The weight of `votes` votes of the row's class and `degree` votes of the others.
 
@@ -224,7 +224,7 @@ def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):
     return total
 
 
-@jit
+@inner
 def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
     """P(some vote is correct), the share of correct votes, or the Brier score of the shares.
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Task, jit, read_as
+from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.sampling import fixed_tail
 from knnccv.voting import has_mixed_group, position_weights
 
@@ -74,7 +74,7 @@ def _fill_contested(table, k, p_skip, p_take, weights):
                     table[row, x] = _outvoting(table, x, t + 1, n, k - t)
 
 
-@jit
+@inner
 def _outvoting(table, x, least, n, votes):
     """The weight of that many votes among n samples, `least` or more of them among x of one class."""
     total = 0.0
@@ -199,7 +199,7 @@ def contested_votes(order, labels, target, constraints):
     return score if lost <= LOST_PER_PRODUCT * k * (k + 1) else NOT_SERVED
 
 
-@jit
+@inner
 def _multiply_cut(product, grown, degree, table, x, limit, top):
     """Multiply `product` of this degree by ``table[x, : limit + 1]``, up to degree `top`; its new degree.
 

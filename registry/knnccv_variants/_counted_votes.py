@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from knnccv.kernel import NOT_SERVED, ZERO, Task, jit, read_as
+from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.sampling import step_by_thinning
 from knnccv.voting import has_mixed_group, position_weights_at
 
@@ -68,7 +68,7 @@ def counted_votes(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def _empty_rows(n_classes, k, like):
     """The rows of no samples; three are for the counts of one sample less."""
     rows = np.zeros((n_classes + 6 + k // 2, k + 1), like.dtype)
@@ -77,7 +77,7 @@ def _empty_rows(n_classes, k, like):
     return rows
 
 
-@jit
+@inner
 def _count_sample(rows, c, own_class, n_own, k):
     """Let a sample of class c join the rows; `n_own` samples are of the tested class, it included."""
     half = k // 2
@@ -95,7 +95,7 @@ def _count_sample(rows, c, own_class, n_own, k):
     step_by_thinning(rows, n_classes + 1, k - 1, 1, 1)
 
 
-@jit
+@inner
 def _n_correct(rows, n_classes, own_row, others_row, n_own, k):
     """The number of K-subsets that vote correctly, with these rows of the tested class and the others."""
     half = k // 2
@@ -107,7 +107,7 @@ def _n_correct(rows, n_classes, own_row, others_row, n_own, k):
     return right
 
 
-@jit
+@inner
 def _start_tight(rows, n_classes, own_class, votes, k):
     """Fill the product over the other classes of their rows, each cut before it beats `votes`."""
     tight_row = n_classes + 2 + votes
@@ -124,7 +124,7 @@ def _start_tight(rows, n_classes, own_class, votes, k):
             rows[tight_row, d] = total
 
 
-@jit
+@inner
 def _extend_tight(rows, tight_row, c, limit, quotient_row, top):
     """Let a sample join class c, whose row (1 + z)^g is cut at `limit`.
 
@@ -224,7 +224,7 @@ def counted_votes_without_each(order, labels, target, constraints, out):
     return base if n_listed <= left else 0.0
 
 
-@jit
+@inner
 def _less_one(row, fewer):
     """From the numbers of b-subsets of n samples to those of n - 1."""
     fewer[0] = 1
@@ -232,7 +232,7 @@ def _less_one(row, fewer):
         fewer[b] = row[b] - fewer[b - 1]
 
 
-@jit
+@inner
 def _without_another(rows, c, wins_ties, n_own, k):
     """The number of correct K-subsets without one sample of another class c; O(K^2 * K).
 

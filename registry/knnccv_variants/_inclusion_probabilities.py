@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import Task, jit
+from knnccv.kernel import Task, inner
 from knnccv.sampling import Inclusion, inclusion_law
 
 
@@ -14,14 +14,14 @@ def inclusion_weights(task: Task, k: int) -> Array:
     return np.concatenate(inclusion_law(task.n_available, task.train_size, k, task.number))
 
 
-@jit
+@inner
 def inclusion_of(constraints):
     """The views of `inclusion_weights`."""
     middle = len(constraints.weights) // 2
     return Inclusion(constraints.weights[:middle], constraints.weights[middle:])
 
 
-@jit
+@inner
 def mean_inclusion(inclusion, start, end, unit):
     """The mean probabilities of a tied group over its orders.
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import as_reals
-from knnccv.kernel import jit
+from knnccv.kernel import inner
 
 LARGEST = 1e300  # so that no sum of losses overflows
 
 
-@jit
+@inner
 def score_of(losses, own_class, predicted, unit):
     """The loss of predicting `predicted` for class `own_class`; without losses, 1 for the same class."""
     if len(losses) == 0:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import ZERO, jit, read_as
+from knnccv.kernel import ZERO, inner, jit, read_as
 
 from ._weights import (
     MAX_EXPONENT,
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
     gaps: Array
 
 
-@jit
+@inner
 def new_rule(fields, constraints, cells, scores, factors, own, gaps):
     """The `Rule` for these cells."""
     form, k, n_cells = fields.form, fields.n_votes, len(cells.kind)
@@ -108,7 +108,7 @@ def _whole(numbers):
     return n_whole == len(numbers)
 
 
-@jit
+@inner
 def fill_reach(cells, rule, start):
     """Fill ``rule.reach`` from the cell `start` on."""
     reach, n_cells = rule.reach, len(cells.kind)
@@ -141,7 +141,7 @@ def outcome_of(kind, distance, path, used, e, rule):
     )
 
 
-@jit
+@inner
 def fill_near(distance, path, used, e, by_pair, pair_weights, form, scale, ranks, weights, distances):
     """Fill the weights of the nearest samples on the path; return how many they are."""
     n = 0
@@ -159,7 +159,7 @@ def fill_near(distance, path, used, e, by_pair, pair_weights, form, scale, ranks
     return n
 
 
-@jit
+@inner
 def score_near(kind, path, used, e, weights, factors, votes, scores, random):
     """The score of the votes of the nearest samples on the path."""
     for c in range(len(votes)):
@@ -192,7 +192,7 @@ def squared_error(kind, path, used, e, n, weights, gaps):
     return error
 
 
-@jit
+@inner
 def vote_outcome(votes, scores, random):
     """The score of the class with most votes; of the first of several, or their mean if `random`."""
     most = votes[0]
@@ -209,7 +209,7 @@ def vote_outcome(votes, scores, random):
     return total / n_winners
 
 
-@jit
+@inner
 def settled_votes(
     kind, path, taken, e, j, k, by_pair, pair_weights, ranks, factors, votes, following, reach, n_votes,
     own, random, margin,
@@ -247,7 +247,7 @@ def settled_votes(
     return LOST if only_own else leader
 
 
-@jit
+@inner
 def settled_order(kind, path, taken, e, j, k, factors, votes, following, n_votes, own, random):
     """The same for all weights that fall with the distance.
 

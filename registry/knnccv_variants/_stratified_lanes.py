@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, jit
+from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, inner, jit
 from knnccv.kernel.simd import (
     LANES,
     add_product,
@@ -139,7 +139,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
         tails[kind] = min(rows[cut + 1, kind], 1.0)
 
 
-@jit
+@inner
 def _move_up(others, n_others, m, is_new):
     """Let the class of slot m have one more sample; its new place among the sizes."""
     by_size, sizes = others.by_size, others.sizes
@@ -159,7 +159,7 @@ def _move_up(others, n_others, m, is_new):
     return place
 
 
-@jit
+@inner
 def _add_wins(score, rows, others, n_others, n_own, last_slot, k):
     """Add the probabilities that the tested class wins with t votes, over all t."""
     by_size, sizes, wins, degrees, known = others
@@ -200,7 +200,7 @@ def _add_wins(score, rows, others, n_others, n_own, last_slot, k):
     return score
 
 
-@jit
+@inner
 def multiply_votes(rows, to, of, degree, first, limit, top, lowest):
     """Multiply the votes at `of`, of this degree, by those of a class at `first`, up to `limit` of it.
 
@@ -231,7 +231,7 @@ def multiply_votes(rows, to, of, degree, first, limit, top, lowest):
     return reached
 
 
-@jit
+@inner
 def pass_sample(laws, first, g, k, left, n_train):
     """Advance the votes of a class, g of whose samples have been passed and `left` are left."""
     unit = everywhere(1.0)

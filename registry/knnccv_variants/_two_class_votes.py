@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, Task, jit, read_as
+from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
 from knnccv.sampling import fill_hypergeometric, fixed_tail
 from knnccv.voting import position_weights
 
@@ -51,7 +51,7 @@ def two_class_votes(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def votes_of_group(score, table, row, room, same, n_own, n_others, beyond):
     """Add the terms of `two_class_votes` of a tied group, with `same` nearer samples of the tested class.
 
@@ -111,7 +111,7 @@ def two_class_strata(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def strata_of_group(score, table, rows, column, n_zeros, n_ones):
     """Add the terms of `two_class_strata` of a tied group, from these rows and this column on."""
     size = n_zeros + n_ones

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import jit
+from knnccv.kernel import inner
 from knnccv.sampling import fill_hypergeometric
 
 from ._outcomes import (
@@ -52,7 +52,7 @@ class Cells(NamedTuple):
     distance: Array
 
 
-@jit
+@inner
 def cells_by_class(order, distances, kinds, n_kinds, stratified):
     """One cell for every class of a tied group; `kinds` (depth,) are the classes of the listed samples."""
     depth = len(kinds)
@@ -81,7 +81,7 @@ def cells_by_class(order, distances, kinds, n_kinds, stratified):
     return Cells(kind[:n], size[:n], first[:n], end[:n], stratum[:n], before[:n], distance[:n])
 
 
-@jit
+@inner
 def cells_of_samples(order, distances):
     """One cell for every sample."""
     depth = len(order.items)
@@ -93,7 +93,7 @@ def cells_of_samples(order, distances):
     return Cells(places, ones, first, order.group_end, zeros, places, distance)
 
 
-@jit
+@inner
 def _weigh_again(cells, rule, base):
     """Make the weights of the cells from `base` on relative to this cell."""
     for j in range(base, len(cells.kind)):
@@ -118,7 +118,7 @@ class Walk(NamedTuple):
     used: Array
 
 
-@jit
+@inner
 def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     """The expected outcome over all training sets; NaN if it would take more than `max_steps`.
 
@@ -254,7 +254,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
         j += 1
 
 
-@jit
+@inner
 def _others_have_no_weight(pair_weights, nearest, j):
     """Return True if no sample from cell j on has a weight; `nearest` is the first cell on the path."""
     return pair_weights[nearest] > 0 and (
@@ -262,7 +262,7 @@ def _others_have_no_weight(pair_weights, nearest, j):
     )
 
 
-@jit
+@inner
 def _fill_law(laws, start, count, n_train, available, limit):
     """P(b of the cell's `count` samples are in T), from ``laws[start]`` on; the least and the largest b.
 
@@ -283,7 +283,7 @@ def _fill_law(laws, start, count, n_train, available, limit):
     return least, most
 
 
-@jit
+@inner
 def _mean_outcome(cells, walk, j, rule, max_steps):
     """The mean outcome over the orders of the last tied group, and the number of steps that it took.
 
@@ -334,7 +334,7 @@ def _mean_outcome(cells, walk, j, rule, max_steps):
     return total / _choose(marked, wanted), steps
 
 
-@jit
+@inner
 def _choose(n, k):
     """The binomial coefficient as a float."""
     product = 1.0

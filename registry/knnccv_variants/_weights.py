@@ -12,7 +12,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import as_reals, check_integer, check_real
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel import Tables, Task, Variant, inner, jit
 
 from ._loss import loss_table
 
@@ -66,13 +66,13 @@ class WeightNumbers(NamedTuple):
     scale: float  # the temperature or the bandwidth; 0 for none
 
 
-@jit
+@inner
 def are_unknown(fields, distances):
     """Return True if the weights are a Python function of the distances, or have no meaning for them."""
     return fields.form == FUNCTION or (distances[0] < 0 and fields.signed == 0)
 
 
-@jit
+@inner
 def kernel_value(form, u):
     """The kernel at u >= 0, relative to its value at 0 (Hechenbichler & Schliep 2004, section 3)."""
     if form == GAUSSIAN:
@@ -91,7 +91,7 @@ def kernel_value(form, u):
     return rest * rest * rest
 
 
-@jit
+@inner
 def base_of(form, distances, n):
     """The distance that has the weight 1 in `pair_weight`, for the `n` first of ascending distances."""
     if form != INVERSE:
@@ -102,7 +102,7 @@ def base_of(form, distances, n):
     return 1.0
 
 
-@jit
+@inner
 def pair_weight(form, distance, base, scale):
     """The weight of a sample where it depends on its own distance alone, up to a common factor.
 
@@ -118,13 +118,13 @@ def pair_weight(form, distance, base, scale):
     return kernel_value(form, distance / scale)
 
 
-@jit
+@inner
 def depends_on_pair(form, scale):
     """Return True if a sample's weight depends on its own distance alone."""
     return form in (UNIFORM, INVERSE, SOFTMAX) or (form >= GAUSSIAN and scale > 0)
 
 
-@jit
+@inner
 def fill_weights(form, distances, n, scale, ranks, weights):
     """Fill the weights of the `n` nearest samples; `distances` are ascending.
 

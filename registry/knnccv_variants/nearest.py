@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from knnccv.kernel import NOT_SERVED, Link, Tables, Task, Variant, jit
+from knnccv.kernel import NOT_SERVED, Link, Tables, Task, Variant, inner, jit
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
@@ -96,7 +96,7 @@ def nn_strata(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def _tied_group(items, labels, own_class, left, constraints):
     """Expected score if the nearest training sample is in the group, and P(it is not).
 

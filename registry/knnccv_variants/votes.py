@@ -11,7 +11,7 @@ import numpy as np
 
 from knnccv._typing import Kernel
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, jit, read_as, read_rest
+from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, inner, jit, read_as, read_rest
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
@@ -135,7 +135,7 @@ def knn_stratified_untied(order, labels, target, constraints):
     return score
 
 
-@jit
+@inner
 def _plurality(constraints, losses):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)

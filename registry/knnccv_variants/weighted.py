@@ -9,7 +9,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice
-from knnccv.kernel import FALSE, TRUE, Task, jit, read_as, read_rest
+from knnccv.kernel import FALSE, TRUE, Task, inner, jit, read_as, read_rest
 
 from ._loss import check_loss, largest_loss, score_of
 from ._outcomes import new_rule, vote_outcome
@@ -76,7 +76,7 @@ def _score(order, distances, labels, target, constraints, stratified):
     return tree_score(cells, available, n_train, rule, constraints.n_nearest, fields.max_steps)
 
 
-@jit
+@inner
 def _classes_of(items, labels, own_class, n_classes):
     """The places of the samples' classes among those of the list; these, ascending; the own one or -1."""
     places = np.full(n_classes, -1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_bool
-from knnccv.kernel import Task, jit, read_as
+from knnccv.kernel import Task, inner, jit, read_as
 
 from ._outcomes import new_rule
 from ._weighted_tree import cells_of_samples, tree_score
@@ -77,7 +77,7 @@ def _chain(order, distances, labels, target, constraints, gaps):
     return chain_error(gaps, order.group_end, weights, start, constraints)
 
 
-@jit
+@inner
 def chain_error(values, group_end, rank_weights, start, constraints):
     """E|start + S|^2 over all training sets of one size; O(depth * K * outputs).
 
@@ -128,7 +128,7 @@ def chain_error(values, group_end, rank_weights, start, constraints):
     return max(squares[k_all], 0.0)
 
 
-@jit
+@inner
 def _pass_on(law, sums, mixed, squares, k, share, stay, weight):
     """Move the share of state k that takes one more sample, at this weight, to the state k + 1."""
     p, one = law[k, P] * share, law[k, IN_GROUP] * share

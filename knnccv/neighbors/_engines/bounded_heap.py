@@ -7,18 +7,18 @@ heaps with the largest pair in front.
 
 from __future__ import annotations
 
-from ...kernel import jit
+from ...kernel import inner
 
 SHORT = 128
 
 
-@jit
+@inner
 def place_of_largest(width):
     """Position of the largest pair in a row of this width."""
     return width - 1 if width <= SHORT else 0
 
 
-@jit
+@inner
 def replace_largest(values, items, row, value, item):
     """Replace a row's largest pair by this one, which must be smaller."""
     width = values.shape[1]
@@ -36,7 +36,7 @@ def replace_largest(values, items, row, value, item):
     items[row, at] = item
 
 
-@jit
+@inner
 def _sift_down(values, items, row, width, value, item):
     """Put a pair into the empty top of a heap."""
     at = 0
@@ -59,7 +59,7 @@ def _sift_down(values, items, row, width, value, item):
     items[row, at] = item
 
 
-@jit
+@inner
 def sort_row(values, items, row):
     """Sort a row in ascending order."""
     width = values.shape[1]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._typing import Array
-from ...kernel import jit
+from ...kernel import inner, jit
 from .._lists import NeighborLists
 from .engine import Engine
 
@@ -25,7 +25,7 @@ SIGN = np.int64(-(2**63))
 LARGEST = np.int64(2**63 - 1)
 
 
-@jit
+@inner
 def _as_integer(pattern):
     """The bits of a double as an integer in the order of the doubles."""
     pattern = np.int64(0) if pattern == SIGN else pattern  # -0.0 ties 0.0
@@ -44,7 +44,7 @@ def _fill_keys(bits, rows, low, keys):
         keys[r, rows[r]] = LARGEST
 
 
-@jit
+@inner
 def _sort_run(values, run):
     """Sort a run of samples, given in ascending order, by (value, index).
 
@@ -71,7 +71,7 @@ def _sort_run(values, run):
         gap //= 3
 
 
-@jit
+@inner
 def _sort_equal_keys(row, values, low, items, ranked, scratch):
     """Sort runs of keys that agree in their upper bits by value."""
     depth = len(items)
@@ -91,7 +91,7 @@ def _sort_equal_keys(row, values, low, items, ranked, scratch):
         start = end
 
 
-@jit
+@inner
 def _sort_last_run(row, values, tested, low, items, ranked, scratch):
     """Sort the last run, which continues beyond the depth; return whether its cut end is a tie."""
     bits = values.view(np.int64)

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from ..._typing import Array
-from ...kernel import ZERO, jit
+from ...kernel import ZERO, inner, jit
 from ...kernel.simd import (
     LANES,
     add,
@@ -68,7 +68,7 @@ class Tree(NamedTuple):
     leaves: Array
 
 
-@jit
+@inner
 def _halve(data, order, start, end, middle, feature):
     """Permute ``order[start:end]``: no value from `middle` on is below an earlier one (quickselect)."""
     while end - start > 1:
@@ -171,7 +171,7 @@ def _to_box(low, high, node, others_low, others_high, kind):
     return total
 
 
-@jit
+@inner
 def _off_center(low, high, node, others_low, others_high):
     """Distance of the centers of two boxes, times 2, which decides between boxes that overlap."""
     total = 0.0

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..._parallel import for_each
 from ..._typing import Array
-from ...kernel import ZERO, jit
+from ...kernel import ZERO, inner, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
 from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
@@ -173,7 +173,7 @@ def _width(depth: int, n_items: int) -> int:
     return min(depth + SPARE, n_items - 1)
 
 
-@jit
+@inner
 def _offer(values, items, row, value, item):
     """Put a pair into a row if it is smaller than the largest; return the row's largest value."""
     last = place_of_largest(values.shape[1])

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._typing import Array
 from ..._validation import as_reals
-from ...kernel import jit
+from ...kernel import inner, jit
 from .._lists import NeighborLists
 from .._measures import NO_ZERO, shifted
 from .engine import Engine
@@ -217,7 +217,7 @@ def _sum_rows(starts, values, absolute, sums):
             sums[r] += abs(values[a]) if absolute else values[a] * values[a]
 
 
-@jit
+@inner
 def _share(table, absolute, x, shared):
     """Fill in the overlap of sample x with every sample: ``x.y``, or sums of ``|x| + |y| - |x - y|``."""
     starts, columns, values, column_starts, rows, column_values = table
@@ -235,7 +235,7 @@ def _share(table, absolute, x, shared):
                 shared[rows[b]] += value * column_values[b]
 
 
-@jit
+@inner
 def _total_gap(starts, columns, values, absolute, x, y):
     """Sum of the differences of two samples, or of their squares, in the order of the columns."""
     a, b = starts[x], starts[y]
@@ -256,7 +256,7 @@ def _total_gap(starts, columns, values, absolute, x, y):
     return total
 
 
-@jit
+@inner
 def _proposed(kind, both, shared):
     """A distance, from the sum `both` of two samples' sums and their overlap."""
     if kind == ABSOLUTE:
