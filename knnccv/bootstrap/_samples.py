@@ -218,7 +218,8 @@ def resubstitution(problem: ScoringProblem, near: Neighbors, weights: Array, n_j
     pseudo = np.concatenate([codes, np.arange(len(problem.labels.classes))])
     if problem.variant.target == "values":
         values = np.concatenate([values, weights[None] @ values])
-    work = Resubstitution(near, problem, Labels(pseudo, values), known_set_part(problem, near.n_items))
+    part = known_set_part(problem, problem.known_training_set_task(near.n_items))
+    work = Resubstitution(near, problem, Labels(pseudo, values), part)
     return _every_sample(problem, work, problem.variant.n_nearest(**problem.parameters), n_jobs)
 
 

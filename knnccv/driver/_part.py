@@ -171,9 +171,16 @@ def part_of(problem: ScoringProblem, task: Task, at: int = 0, *, joint: bool = T
     return Part(slice(at, at + 1), steps_of(problem, task, [*first, *rest]))
 
 
-def known_set_part(problem: ScoringProblem, n_train: int) -> Part:
-    """The chain for one known training set of this size, compiled."""
-    part = part_of(problem, problem.known_training_set_task(n_train))
+def known_set_part(problem: ScoringProblem, task: Task) -> Part:
+    """The chain for one known training set, whose samples are listed without distances; compiled.
+
+    Raises
+    ------
+    ValueError
+        If the rule needs distances.
+    """
+    problem.variant.kernel_for(task)
+    part = part_of(problem, task)
     part.compile()
     return part
 

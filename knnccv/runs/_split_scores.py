@@ -11,7 +11,7 @@ from numba import types
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import Scored, ScoringProblem, Step, part_of, unserved, usable_lengths
+from ..driver import Scored, ScoringProblem, Step, known_set_part, unserved, usable_lengths
 from ..kernel import (
     CONSTRAINTS,
     KERNEL,
@@ -92,7 +92,7 @@ def alone_scores(
     for kind in problem.training_sets:
         task = known_task(problem, kind)
         usable = np.array(kind.n_train) > 0 if kind.stratified else np.ones(len(known), bool)
-        for step in part_of(problem, task).steps:
+        for step in known_set_part(problem, task).steps:
             step.compiled()
             _score_lists(lists, step, usable & ~known, labels, scores, n_jobs)
             if not len(unserved(scores)):

@@ -21,7 +21,7 @@ from ..driver import (
     deepen,
     first_depth,
     hardest,
-    part_of,
+    known_set_part,
     unserved,
 )
 from ..kernel import (
@@ -206,7 +206,7 @@ def trial_scorer(
     plan = TrialScorer(
         neighbors,
         question.kernel_labels(),
-        tuple(part_of(question, task) for task in tasks),
+        tuple(known_set_part(question, task) for task in tasks),
         tuple(min(n_nearest, task.train_size) for task in tasks),
         shares,
         fold_of,

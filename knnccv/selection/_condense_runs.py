@@ -173,7 +173,7 @@ def score_known_set(
     problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
 ) -> Array:
     """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
-    part = known_set_part(problem, len(train))
+    part = known_set_part(problem, problem.known_training_set_task(len(train)))
     k = min(problem.variant.n_nearest(**problem.parameters), len(train))
     trained = labels_of(labels, train).codes
     scores, average_ties = np.empty(len(test)), problem.ties == "random"

@@ -319,6 +319,10 @@ def test_bad_arguments(monkeypatch):
     tied = complete_cv(np.round(X), y, "nn", KFold(5), ties="random")
     with pytest.raises(ValueError, match="samples have ties that matter"):
         tied.split_std("exact")
+    for n_neighbors in (1, 3):
+        weighted = complete_cv(X, y, "weighted", KFold(5), n_neighbors=n_neighbors)
+        with pytest.raises(ValueError, match="the distances, which are not known here"):
+            weighted.split_std()
     bias = complete_cv(X, X[:, 0], "regression", KFold(5), part="variance")
     with pytest.raises(ValueError, match="a mean over runs"):
         bias.split_std()
