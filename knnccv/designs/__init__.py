@@ -3,7 +3,7 @@
 A *design* turns class counts into one or more kinds of equally likely training sets (`TrainingSets`).
 Designs know nothing about distances or rules. A new design belongs here.
 
-- `_base` defines `Design`, with what others ask about a design, and `TrainingSets`.
+- `_base` defines `Design`, with what others ask about a design, `TrainingSets`, and the `Allotment` of a run.
 - `_registry` has the list of all designs, `DESIGNS`, and `as_design`.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
   `StratifiedKFold` and `LeaveOut`.
@@ -14,7 +14,7 @@ Designs know nothing about distances or rules. A new design belongs here.
 
 from __future__ import annotations
 
-from ._base import Design, TrainingSets
+from ._base import Allotment, Design, TrainingSets
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
 from ._half_sizes import SMALL_SHARE, n_train_in_half
 from ._rebalanced import RebalancedLeaveOneOut
@@ -31,6 +31,7 @@ from ._splits import (
 __all__ = [
     "DESIGNS",
     "SMALL_SHARE",
+    "Allotment",
     "Design",
     "GroupTrainingSets",
     "KFold",

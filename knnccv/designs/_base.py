@@ -91,6 +91,40 @@ class TrainingSets:
         return shares if self.stratified else shares * n_classes
 
 
+@dataclass(frozen=True, eq=False)
+class Allotment:
+    """How one run allots samples, or whole groups of them, to folds: all ways with these sizes, equally likely.
+
+    Attributes
+    ----------
+    sizes : int64 ndarray of shape (n_strata, n_codes)
+        The number of units of every stratum that get each code.
+    strata : int64 ndarray of shape (n_units,)
+        The stratum of every unit.
+    kinds : int64 ndarray of shape (n_folds,)
+        For every fold, the index of its kind in `Design.training_sets`.
+    folded : bool
+        True: the code of a sample is the fold that tests it; in all other folds it trains. False: there is one
+        split; 0 trains, 1 is tested, 2 does neither.
+    units : int64 ndarray of shape (n_items,), or None
+        The unit (group) of every sample; None if every sample is one.
+    """
+
+    sizes: Array
+    strata: Array
+    kinds: Array
+    folded: bool
+    units: Array | None = None
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """Return the codes of all samples in one run, int32 (n_items,)."""
+        code = np.empty(len(self.strata), np.int32)
+        for stratum, sizes in enumerate(self.sizes):
+            codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+            code[self.strata == stratum] = rng.permutation(codes)
+        return code if self.units is None else code[self.units]
+
+
 class Design(ABC):
     """A random split of the samples into training and test sets; see the subclasses.
 
@@ -117,7 +151,7 @@ class Design(ABC):
     Notes
     -----
     A subclass of another design inherits neither `depends_on` nor `one_run` nor `every_split`, since it may
-    change what is true of that design.
+    change what is true of that design; nor `allotment`, if it defines `draw`.
     """
 
     leaves_groups: ClassVar[bool] = False
@@ -131,6 +165,8 @@ class Design(ABC):
         for name in ("depends_on", "one_run", "every_split"):
             if name not in vars(cls):
                 setattr(cls, name, getattr(Design, name))
+        if "draw" in vars(cls) and "allotment" not in vars(cls):
+            cls.allotment = Design.allotment  # type: ignore[method-assign]
 
     @abstractmethod
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
@@ -142,9 +178,12 @@ class Design(ABC):
             If the data cannot be split in this way.
         """
 
-    @abstractmethod
+    def allotment(self, labels: EncodedLabels) -> Allotment | None:  # noqa: ARG002
+        """Return the sizes of the folds of a run, if all ways to fill them are equally likely; else None."""
+        return None
+
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one random run of the design.
+        """Return one random run of the design; a subclass without `allotment` defines it.
 
         Returns
         -------
@@ -152,7 +191,18 @@ class Design(ABC):
             The fold in which the sample is tested, -1 if it never is.
         kind : ndarray of shape (n_folds,)
             For every fold, the index of its kind in `training_sets`.
+
+        Raises
+        ------
+        NotImplementedError
+            If the design defines neither.
         """
+        allotment = self.allotment(labels)
+        if allotment is None:
+            msg = f"define draw() or allotment() in {type(self).__name__}, so that runs can be drawn"
+            raise NotImplementedError(msg)
+        code = allotment.draw(rng)
+        return code if allotment.folded else np.where(code == 1, 0, -1).astype(np.int32), allotment.kinds
 
     def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:  # noqa: ARG002
         """Return the weights of samples in the score, if the training sets do not determine them.
@@ -213,14 +263,13 @@ class Design(ABC):
 class OneKind(Design):
     """A design of one kind of training sets of single samples."""
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one training set, drawn without replacement from every stratum."""
+    def allotment(self, labels: EncodedLabels) -> Allotment:
+        """Return the sizes of the training set and the test set in every stratum."""
         (kind,) = self.training_sets(labels)
-        fold = np.zeros(len(labels.codes), np.int32)
-        for stratum, n_train in enumerate(kind.n_train):
-            members = np.flatnonzero(labels.codes == stratum) if kind.stratified else len(labels.codes)
-            fold[rng.choice(members, n_train, replace=False)] = -1
-        return fold, np.zeros(1, np.int64)
+        n_train, counts = np.array([kind.n_train, kind.counts], dtype=np.int64)
+        strata = labels.codes if kind.stratified else np.zeros_like(labels.codes)
+        sizes = np.column_stack([n_train, counts - n_train])
+        return Allotment(sizes, strata, np.zeros(1, np.int64), folded=False)
 
 
 def each_alone(n_items: int) -> tuple[Array, Array]:

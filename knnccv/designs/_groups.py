@@ -11,7 +11,7 @@ import numpy as np
 from .._labels import EncodedLabels, is_missing
 from .._typing import Array
 from .._validation import check_integer
-from ._base import Design, TrainingSets
+from ._base import Allotment, Design, TrainingSets
 from ._half_sizes import n_train_in_half
 
 
@@ -156,11 +156,12 @@ class LeaveGroupsOut(Design):
         n_groups = len(sizes)
         return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes=sizes),)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """One test set of p groups."""
+    def allotment(self, labels: EncodedLabels) -> Allotment:
+        """Return the numbers of groups that train and that are tested."""
         (kind,) = self.training_sets(labels)
-        tested = rng.choice(kind.counts[0], self.p, replace=False)
-        return np.where(np.isin(self.codes, tested), 0, -1).astype(np.int32), np.zeros(1, np.int64)
+        sizes = np.array([[*kind.n_train, self.p]])
+        strata = np.zeros(kind.counts[0], np.int64)
+        return Allotment(sizes, strata, np.zeros(1, np.int64), folded=False, units=self.codes)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:  # noqa: ARG002
         """Return the design of the half's groups, with the same share of tested groups."""

@@ -15,7 +15,7 @@ import numpy as np
 from .._labels import EncodedLabels, labels_of
 from .._typing import Array
 from .._validation import check_integer
-from ._base import Design, OneKind, TrainingSets, each_alone, plural
+from ._base import Allotment, Design, OneKind, TrainingSets, each_alone, plural
 from ._half_sizes import n_train_in_half
 
 
@@ -261,17 +261,14 @@ class _ShuffledFolds(Design):
         n_trains = [tuple(row) for row in (counts - tested).tolist()]
         return merge_folds(tuple(counts.tolist()), n_trains, self.stratifies)
 
-    def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return one partition into folds."""
-        tested, codes = self._tested(labels), labels.codes
-        strata = codes if self.stratifies else np.zeros_like(codes)
-        fold = np.empty(len(codes), np.int32)
-        for stratum, sizes in enumerate(tested.T):
-            folds = np.repeat(np.arange(self.n_splits, dtype=np.int32), sizes)
-            fold[strata == stratum] = rng.permutation(folds)
+    def allotment(self, labels: EncodedLabels) -> Allotment:
+        """Return the sizes of the folds in every stratum."""
+        tested = self._tested(labels)
         kinds = [kind.n_train for kind in self.training_sets(labels)]
         n_trains = (tested.sum(axis=0) - tested).tolist()
-        return fold, np.array([kinds.index(tuple(n_train)) for n_train in n_trains])
+        kind_of = np.array([kinds.index(tuple(n_train)) for n_train in n_trains])
+        strata = labels.codes if self.stratifies else np.zeros_like(labels.codes)
+        return Allotment(np.ascontiguousarray(tested.T), strata, kind_of, folded=True)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,29 @@
 
 from __future__ import annotations
 
+from ._counts import Ballot, RunTables, ballot_of, count_runs
+from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
 from ._trials import item_shares, score_runs, trial_scorer
+from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
 __all__ = [
+    "ANY",
+    "CONFUSION",
+    "RIGHT",
+    "VOTES",
+    "Ballot",
+    "Planes",
+    "RunTables",
+    "Runs",
+    "ballot_of",
+    "count_runs",
+    "draw_planes",
+    "draw_runs",
+    "given_runs",
+    "pack",
+    "unpack",
     "RandomSplits",
     "SplitSpread",
     "item_shares",

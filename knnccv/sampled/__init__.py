@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 from ._decoupled import DrawnScores, sampled_scores
+from ._draws import scramble
 
 __all__ = [
     "DrawnScores",
     "sampled_scores",
+    "scramble",
 ]

@@ -1,0 +1,176 @@
+"""The engine of random runs: uniform draws, and every count against a plain loop over the runs."""
+
+from collections import Counter
+from itertools import combinations
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    Neighbors,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+)
+from knnccv._labels import encode_labels
+from knnccv.designs import Allotment, Design
+from knnccv.driver import validate_problem
+from knnccv.runs import (
+    ANY,
+    CONFUSION,
+    RIGHT,
+    VOTES,
+    count_runs,
+    draw_planes,
+    draw_runs,
+    given_runs,
+    pack,
+    unpack,
+)
+
+
+def allotment(sizes, folded):
+    """An allotment of strata with these sizes, whose samples are mixed."""
+    sizes = np.array(sizes)
+    strata = np.repeat(np.arange(len(sizes)), sizes.sum(axis=1))
+    strata = np.random.default_rng(len(strata)).permutation(strata)
+    return Allotment(sizes, strata, np.zeros(sizes.shape[1], np.int64), folded)
+
+
+def n_ways(sizes):
+    """The number of ways to fill the folds."""
+    ways = 1
+    for row in sizes:
+        ways *= factorial(sum(row))
+        for size in row:
+            ways //= factorial(size)
+    return ways
+
+
+FOLDS = [
+    [[2, 2]],
+    [[3, 3]],
+    [[3, 2]],
+    [[2, 2, 2]],
+    [[2, 1, 1]],
+    [[1, 1, 1, 1]],
+    [[2, 1, 1, 1]],
+    [[1, 1, 1, 1, 1]],
+    [[2, 1], [1, 2]],
+    [[1, 1, 0], [1, 1, 2]],
+    [[2, 2], [1, 0], [1, 1]],
+]
+SETS = [[[4, 2]], [[5, 1]], [[1, 5]], [[3, 2, 1]], [[2, 2], [3, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "folded"), [(s, True) for s in FOLDS] + [(s, False) for s in SETS], ids=str
+)
+def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
+    asked, ways = allotment(sizes, folded), n_ways(sizes)
+    found = Counter()
+    n_blocks = 8 + ways // 20
+    for block in range(n_blocks):
+        found.update(map(bytes, unpack(draw_planes(asked, 7, block)).astype(np.int8)))
+    n_runs = 512 * n_blocks
+    assert len(found) == ways
+    statistic = sum((number - n_runs / ways) ** 2 for number in found.values()) / (n_runs / ways)
+    assert chi2.sf(statistic, ways - 1) > 1e-4
+
+
+@pytest.mark.parametrize("sizes", [[[40, 40, 40, 39]], [[30, 70], [300, 20]], [[9] * 5, [50] * 5]])
+def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
+    """Many samples, digits and repair: sizes are exact, pairs of one stratum meet with the right probability."""
+    asked = allotment(sizes, folded=True)
+    codes = np.concatenate([unpack(draw_planes(asked, 3, block)) for block in range(20)])
+    for s, row in enumerate(sizes):
+        members = np.flatnonzero(asked.strata == s)
+        for code, size in enumerate(row):
+            assert ((codes[:, members] == code).sum(axis=1) == size).all()
+        together = sum(comb(size, 2) for size in row) / comb(sum(row), 2)
+        for one, other in list(combinations(members[:8], 2)):
+            seen = (codes[:, one] == codes[:, other]).mean()
+            assert abs(seen - together) < 5 * np.sqrt(together * (1 - together) / len(codes))
+        first = (codes[:, members[:, None]] == np.arange(len(row))).mean(axis=0)
+        expected = np.array(row) / sum(row)
+        assert (np.abs(first - expected) < 6 * np.sqrt(expected * (1 - expected) / len(codes))).all()
+
+
+def test_planes_are_packed_and_unpacked():
+    codes = np.random.default_rng(0).integers(0, 6, (100, 33)).astype(np.int32)
+    np.testing.assert_array_equal(unpack(pack(codes, True))[:100], codes)
+
+
+def problem_of(seed):
+    """A random problem: X, y, the design, and the parameters of the rule."""
+    rng = np.random.default_rng(seed)
+    n_items, n_classes = int(rng.integers(12, 60)), int(rng.choice([2, 2, 3, 5, 12]))
+    y = rng.permutation(np.arange(n_items) % n_classes)
+    X = rng.normal(size=(n_items, 2)) + 0.5 * y[:, None]
+    if seed % 3 == 0:
+        X = X.round()
+    groups = rng.integers(0, max(4, n_items // 4), n_items)
+    designs = [KFold(3), KFold(n_items // 2), Subsample(0.6), LeaveGroupsOut(groups, 2)]
+    if n_items // n_classes > 2:
+        designs += [StratifiedKFold(2), StratifiedSubsample(0.5), StratifiedKFold(3)]
+    return X, y, designs[seed % len(designs)], int(rng.choice([1, 2, 3, 5, 6, 40]))
+
+
+def plain_counts(order, y, folds, k):
+    """Confusion and votes of one run by fold, from the neighbor order of every sample, in a plain loop."""
+    n_folds, n_classes = folds.max() + 1, y.max() + 1
+    confusion = np.zeros((n_folds, n_classes, n_classes), int)
+    votes = np.zeros((n_folds, n_classes, n_classes, k + 1), int)
+    right = np.zeros((n_folds, n_classes), int)
+    for x in np.flatnonzero(folds >= 0):
+        near = [j for j in order[x] if folds[j] != folds[x]][:k]
+        counts = np.bincount(y[near], minlength=n_classes)
+        confusion[folds[x], y[x], counts.argmax()] += 1
+        right[folds[x], y[x]] += counts[y[x]] > 0
+        for c in range(n_classes):
+            votes[folds[x], y[x], c, counts[c]] += 1
+    return confusion, votes, right
+
+
+def count(problem, neighbors, runs, what):
+    """The counts of all runs, by fold."""
+    found = {}
+    count_runs(problem, neighbors, runs, what, np.arange(runs.n_folds), found.__setitem__)
+    assert all(not tables.unknown.any() for tables in found.values())
+    return np.concatenate([found[block].counts for block in range(len(found))])
+
+
+@pytest.mark.parametrize(
+    "chunk", [0, *(pytest.param(c, marks=pytest.mark.slow) for c in range(1, 10))], ids="from {}".format
+)
+def test_every_count_of_every_run_equals_a_plain_loop(chunk):
+    compared = 0
+    for seed in range(20 * chunk, 20 * chunk + 20):
+        X, y, design, k = problem_of(seed)
+        neighbors = Neighbors.from_data(X)
+        smallest = min(kind.least_train for kind in design.training_sets(encode_labels(y)))
+        k = min(k, smallest)
+        asked = {"ties": "index", "average": "pooled"}
+        problem = validate_problem(y, len(y), "knn", design, *asked.values(), {"n_neighbors": k})
+        rank = validate_problem(y, len(y), "rank", design, *asked.values(), {"rank": k})
+        runs = draw_runs(problem, 30, np.random.default_rng(seed))
+        folds = runs.folds()
+        D = ((X[:, None] - X) ** 2).sum(axis=2)
+        np.fill_diagonal(D, np.inf)
+        order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+        tables = [count(problem, neighbors, runs, what) for what in (CONFUSION, VOTES, RIGHT)]
+        tables.append(count(rank, neighbors, runs, ANY))
+        for run in range(30):
+            confusion, votes, right = plain_counts(order, y, folds[run], k)
+            where = f"seed {seed}, run {run}"
+            np.testing.assert_array_equal(tables[0][run], confusion, where)
+            np.testing.assert_array_equal(tables[1][run], votes, where)
+            np.testing.assert_array_equal(tables[2][run], np.diagonal(confusion, axis1=1, axis2=2), where)
+            np.testing.assert_array_equal(tables[3][run], right, where)
+            compared += 1
+    assert compared == 600
