@@ -13,10 +13,10 @@ from .._formatting import _listed, error_line, uncertified
 from .._parallel import ExecutorLike, check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ..driver import validate_problem
+from ..driver import Jobs, validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_label_leakage
-from ..runs import score_runs, trial_scorer
+from ..runs import draw_runs, score_runs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,9 +166,8 @@ def monte_carlo_cv(
     neighbors = as_neighbors(X, metric, metric_params)
     question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
     warn_label_leakage(neighbors, question.smallest_train)
-    runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
-    plan = trial_scorer(question, neighbors, runs)
-    sums, missed = score_runs(plan, question, n_jobs, executor, progress)
+    runs = draw_runs(question, n_repeats, rng)
+    sums, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
     result = MonteCarloCV(
         scores=sums,
         error_bound=missed,

@@ -62,9 +62,9 @@ class RandomSplits:
         Parameters
         ----------
         method : {"auto", "exact", "sampled"}, default "auto"
-            "exact" covers all runs by formulas, up to 5e9 steps of the computation (stratified: 2e9). They
-            need a rule that one nearest training sample decides ("nn", K or R of 1), no ties that matter
-            unless ``ties="index"``, and a design that has `Design.one_run`, such as `Subsample` or `KFold`.
+            "exact" covers all runs by formulas, up to 5e9 steps of the computation. They need a rule that
+            one nearest training sample decides ("nn", K or R of 1), no ties that matter unless
+            ``ties="index"``, and a design without strata that has `Design.one_run`, such as `Subsample`.
             Every rule is served where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
             ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws 5,000 random runs.
             "auto" is "exact" where that is offered, otherwise "sampled".

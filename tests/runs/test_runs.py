@@ -25,7 +25,7 @@ from knnccv.runs import (
     CONFUSION,
     RIGHT,
     VOTES,
-    count_runs,
+    RunCounter,
     draw_planes,
     draw_runs,
     given_runs,
@@ -140,7 +140,7 @@ def plain_counts(order, y, folds, k):
 def count(problem, neighbors, runs, what):
     """The counts of all runs, by fold."""
     found = {}
-    count_runs(problem, neighbors, runs, what, np.arange(runs.n_folds), found.__setitem__)
+    RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds)).count(found.__setitem__)
     assert all(not tables.unknown.any() for tables in found.values())
     return np.concatenate([found[block].counts for block in range(len(found))])
 
@@ -159,7 +159,7 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
         problem = validate_problem(y, len(y), "knn", design, *asked.values(), {"n_neighbors": k})
         rank = validate_problem(y, len(y), "rank", design, *asked.values(), {"rank": k})
         runs = draw_runs(problem, 30, np.random.default_rng(seed))
-        folds = runs.folds()
+        folds = runs.all_folds()
         D = ((X[:, None] - X) ** 2).sum(axis=2)
         np.fill_diagonal(D, np.inf)
         order = np.argsort(D, axis=1, kind="stable")[:, :-1]
