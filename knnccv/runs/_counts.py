@@ -26,8 +26,8 @@ FEW_OPEN = 0.01
 class Ballot(NamedTuple):
     """A rule by which the K nearest training samples vote, all alike.
 
-    ``random_ties``: a tied vote is drawn; otherwise the smallest label wins. ``any_of``: no vote, a sample is
-    correct if one of the K has its class. ``plain``: the score is the share of correct predictions.
+    ``random_ties``: a tied vote is drawn; otherwise the smallest label wins. ``any_of``: no vote, a sample
+    is correct if one of the K has its class. ``plain``: the score is the share of correct predictions.
     """
 
     n_nearest: int
@@ -40,9 +40,9 @@ def ballot_of(problem: ScoringProblem) -> Ballot | None:
     """How the rule of a problem votes, whatever its losses; None if it does not vote."""
     parameters, variant = problem.parameters, problem.variant
     random_ties = parameters.get("vote_ties") == "random"
-    plain = {**parameters, **{"vote_ties": "smallest" for _ in range(random_ties)}}
     has_loss = parameters.get("loss") is not None
-    profile = profile_of(variant, {**plain, **{"loss": None for _ in range(has_loss)}})
+    usual = {"vote_ties": "smallest", "loss": None}
+    profile = profile_of(variant, {name: usual.get(name, value) for name, value in parameters.items()})
     if profile not in ("votes", "rank") or variant.n_nearest(**parameters) > problem.smallest_train:
         return None
     return Ballot(variant.n_nearest(**parameters), random_ties, profile == "rank", not has_loss)
@@ -103,13 +103,15 @@ class RunCounter:
         near = self.neighbors
         lists = all_lists(near, first_depth(self.problem, near, TOLERANCE), n_jobs)
 
-        def one(block: int) -> float:
-            tables, share = self._block(block, lists)
+        shares = np.zeros(self.runs.n_blocks)
+
+        def one(block: int) -> None:
+            tables, shares[block] = self._block(block, lists)
             take(block, tables)
-            return share
 
         depth = lists.items.shape[1]
-        if one(0) > FEW_OPEN and self.runs.n_blocks > 1:
+        one(0)
+        if shares[0] > FEW_OPEN and self.runs.n_blocks > 1:
             lists = all_lists(near, min(4 * depth, near.max_depth), n_jobs)
         for_each(one, range(1, self.runs.n_blocks), n_jobs)
 
@@ -144,9 +146,9 @@ class RunCounter:
         """Count the votes of some samples; return why they are left out, or 0."""
         average = self.problem.ties == "random"
         plan = Plan(
-            planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare, self.cells,
-            self.n_cells, self.problem.labels.codes, self.n_classes, self.ballot.n_nearest, self.draws_ties,
-            self.ballot.random_ties, (self.runs.seed + block) % 2**62,
+            planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
+            self.cells, self.n_cells, self.problem.labels.codes, self.n_classes, self.ballot.n_nearest,
+            self.draws_ties, self.ballot.random_ties, (self.runs.seed + block) % 2**62,
         )  # fmt: skip
         lengths = usable_lengths(lists, self.neighbors, average)
         left_out = np.zeros(len(rows), np.int64)
@@ -166,7 +168,7 @@ def _spread(counters: Array, shape: tuple[int, ...], n_levels: int) -> Array:
 
 
 def _complete_votes(counts: Array) -> None:
-    """Fill in the votes that the walk does not count: of the first of two classes, of classes not listed."""
+    """Fill in the votes that are not counted: of the first of two classes, of classes not listed."""
     n_classes = counts.shape[2]
     if n_classes == 2:
         counts[:, :, :, 0] = counts[:, :, :, 1, ::-1]

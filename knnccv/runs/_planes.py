@@ -1,10 +1,10 @@
 """Random runs, 64 in a machine word: which fold tests which sample, in *bit planes*.
 
-The code of a sample in a run, usually the fold that tests it, is written in binary; a plane has one digit of
-all samples in 512 runs. Every sample gets random digits, independently of the others; then, as long as a run
-has folds that are too full, a random one of their samples moves to a fold with room. Both steps treat the
-samples of a stratum alike. So the outcome is exchangeable with fixed sizes: it is uniform over all ways to
-fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
+The code of a sample in a run, usually the fold that tests it, is written in binary; a plane has one digit
+of all samples in 512 runs. Every sample gets random digits, independently of the others; then, as long as a
+run has folds that are too full, a random one of their samples moves to a fold with room. Both steps treat
+the samples of a stratum alike. So the outcome is exchangeable with fixed sizes: it is uniform over all ways
+to fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
 
 A block of 512 runs has its own stream of random numbers: blocks can be drawn in any order.
 """
@@ -49,9 +49,9 @@ SHARE_BITS = 12
 class Planes(NamedTuple):
     """The codes of all samples in 512 runs.
 
-    ``bits`` uint64 (n_items, n_digits, 8): bit ``r % 64`` of word ``r // 64`` belongs to run r. If ``folded``,
-    the code is the fold that tests the sample, and it trains in the others; otherwise 0 trains, 1 is tested,
-    and 2 does neither.
+    ``bits`` uint64 (n_items, n_digits, 8): bit ``r % 64`` of word ``r // 64`` belongs to run r. If
+    ``folded``, the code is the fold that tests the sample, and it trains in the others; otherwise 0 trains,
+    1 is tested, and 2 does neither.
     """
 
     bits: Array
@@ -150,7 +150,7 @@ def repair(bits, members, n_digits, sizes, counts, state):
     The digits of 64 runs are copied, so that those of a unit are together.
     """
     column = np.empty((len(members), n_digits), np.uint64)
-    excess = np.empty(len(sizes), np.int64)
+    excess, found = np.empty(len(sizes), np.int64), np.int64(0)
     for w in range(WORDS):
         for i in range(len(members)):
             for d in range(n_digits):
@@ -162,7 +162,7 @@ def repair(bits, members, n_digits, sizes, counts, state):
             for code in range(len(sizes)):
                 while excess[code] > 0:
                     i = random_below(state, len(members))
-                    found = 0
+                    found = np.int64(0)
                     for d in range(n_digits):
                         found |= np.int64((column[i, d] >> np.uint64(b)) & np.uint64(1)) << d
                     if found != code:

@@ -33,8 +33,9 @@ ROUNDED = 1e-14
 class Alone:
     """The lists of all samples, and the score of each if one sample of its list decides, less a mean.
 
-    ``scores`` (n_items, depth) are multiplied by the class weights where these differ; ``largest`` bounds their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied
-    samples that hardly matter.
+    ``scores`` (n_items, depth) are multiplied by the class weights where these differ; ``largest`` bounds
+    their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied samples that hardly
+    matter.
     """
 
     lists: NeighborLists

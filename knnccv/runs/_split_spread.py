@@ -13,9 +13,9 @@ from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
 from ..driver import Jobs, Scored, ScoringProblem
 from ..neighbors import Neighbors
+from ._planes import draw_runs
 from ._split_exact import NotExactError, exact_variance, why_not_exact
 from ._split_result import SplitSpread
-from ._planes import draw_runs
 from ._trials import item_shares, score_runs
 
 METHODS = ("auto", "exact", "sampled")

@@ -251,14 +251,14 @@ def score_runs(
 ) -> tuple[Array, float]:
     """The score of every run, and the mean share that lists leave unknown times the largest score.
 
-    Plain votes are counted 512 runs at a time. What this leaves, samples with ties that matter, and all other
-    rules go through the kernels of the rule run by run.
+    Plain votes are counted 512 runs at a time. What this leaves, samples with ties that matter, and all
+    other rules go through the kernels of the rule run by run.
     """
     every = np.arange(neighbors.n_items)
     ballot = ballot_of(problem)
     if ballot is None or not ballot.plain or ballot.random_ties or jobs.executor is not None:
         scores, unknown = np.zeros((2, runs.n_runs))
-        left = {block: every for block in range(runs.n_blocks)}
+        left = dict.fromkeys(range(runs.n_blocks), every)
     else:
         scores, unknown, left = _count_votes(problem, neighbors, runs, ballot, jobs.n_jobs)
     missed = 0.0

@@ -1,9 +1,10 @@
 """Votes of the nearest training samples in 512 runs at once, from bit planes; compiled.
 
-For a tested sample, a walk along its neighbor list finds in which runs each neighbor trains: the bits in which
-the codes of both differ. Votes are counted in vertical counters, and a run is done when it has K of them. Then
-the class with the most votes is found by comparing counters, and the bits of the runs in which it wins are
-added to the vertical counters of the table: one addition counts for 512 runs. About 2 ns a sample and run.
+For a tested sample, a walk along its neighbor list finds in which runs each neighbor trains: the bits in
+which the codes of both differ. Votes are counted in vertical counters, and a run is done when it has K of
+them. Then the class with the most votes is found by comparing counters, and the bits of the runs in which
+it wins are added to the vertical counters of the table: one addition counts for 512 runs. About 2 ns a
+sample and run.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from ..sampled import scramble
 from ._planes import equals, random_below
 
 RIGHT, ANY, CONFUSION, VOTES = 0, 1, 2, 3
-"""What is counted by cell and true class: correct votes; runs with a correct neighbor; predictions by class;
-numbers of votes by class."""
+"""What is counted by cell and true class: correct votes; a correct neighbor; predictions by class; numbers
+of votes by class."""
 OPEN, TIED = 1, 2
 """Why a row is left out: its list is too short, or it matters in which order tied samples are."""
 
@@ -43,9 +44,10 @@ OPEN, TIED = 1, 2
 class Plan(NamedTuple):
     """What runs draw and how they vote.
 
-    ``bits`` (n_items * n_digits, 8) are the digits of the codes. ``cells`` (n_folds,) say in which part of the
-    table a fold is counted. A code of `spare` is never tested. ``draws_ties``: which of tied samples vote, where
-    it matters, is drawn; otherwise such a row is left out. ``draws_votes``: tied votes are drawn.
+    ``bits`` (n_items * n_digits, 8) are the digits of the codes. ``cells`` (n_folds,) say in which part of
+    the table a fold is counted. A code of `spare` is never tested. ``draws_ties``: which of tied samples
+    vote, where it matters, is drawn; otherwise such a row is left out. ``draws_votes``: tied votes are
+    drawn.
     """
 
     bits: Array
@@ -161,7 +163,7 @@ def draw_tied(plan, own, items, start, end, total, n_total, room, votes, slots, 
 
 
 @inner
-def draw_winners(plan, wins, votes, slots, n_slots, tied, n_digits, state):
+def draw_winners(wins, votes, n_slots, tied, n_digits, state):
     """Draw the winner among the classes of most votes, in the runs of the row `tied` of `wins`."""
     for run in range(BITS):
         if not bit_at(wins, tied, run):
@@ -206,12 +208,12 @@ def find_winners(plan, votes, slots, seen, n_seen, n_digits, wins, best, state):
         tied = either(but_not(tied, greater), equal)
     if plan.draws_votes and any_bit(tied):
         store(wins, n_seen, tied)
-        draw_winners(plan, wins, votes, slots, n_seen, n_seen, n_digits, state)
+        draw_winners(wins, votes, n_seen, n_seen, n_digits, state)
 
 
 @inner
 def count_in_cells(plan, at, size, bits, masks, counters, n_levels):
-    """Count the runs of the bits at a place of the table, in the cells of the folds that test the sample."""
+    """Count the runs of the bits at a place of the table, in the cell of the fold that tests the sample."""
     for cell in range(plan.n_cells):
         add_bits(counters, (cell * size + at) * n_levels, n_levels, both(bits, load(masks, cell)))
 
@@ -271,9 +273,9 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
     """Count the votes of a block of tested samples in the vertical counters of a table.
 
     The place of a sample in the table is (fold's cell, true class), then the predicted class, or class and
-    number of votes. A row is `left_out` as `OPEN`, and not counted, if its list ends before all runs are done;
-    if it is `final`, the runs that are not done are counted in `unknown`, by cell and true class. Or it is left
-    out as `TIED`.
+    number of votes. A row is `left_out` as `OPEN`, and not counted, if its list ends before all runs are
+    done; if it is `final`, the runs that are not done are counted in `unknown`, by cell and true class. Or
+    it is left out as `TIED`.
     """
     k, n_classes, codes = plan.n_nearest, plan.n_classes, plan.codes
     n_total, n_digits = 0, 1

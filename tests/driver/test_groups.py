@@ -12,7 +12,6 @@ from problems import SETTINGS, plain, problem
 
 import knnccv.neighbors
 from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant, monte_carlo_cv
-from knnccv._labels import encode_labels
 from knnccv.driver import AVERAGES, validate_problem
 from knnccv.runs import draw_runs
 

@@ -49,7 +49,7 @@ def check(found, expected, where):
 
 
 def check_sampled(found, expected, where):
-    """The spread of 5,000 runs is within its error of the rational variance; the fourth moment may be rough."""
+    """The spread of 5,000 runs is within its error of the rational variance; its error may be rough."""
     std = math.sqrt(expected)
     assert not found.exact, where
     assert abs(found.std - std) <= 5 * found.error + 0.002 * std + 1e-12, where

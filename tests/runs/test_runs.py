@@ -15,10 +15,9 @@ from knnccv import (
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
-    complete_cv,
 )
 from knnccv._labels import encode_labels
-from knnccv.designs import Allotment, Design
+from knnccv.designs import Allotment
 from knnccv.driver import validate_problem
 from knnccv.runs import (
     ANY,
@@ -28,7 +27,6 @@ from knnccv.runs import (
     RunCounter,
     draw_planes,
     draw_runs,
-    given_runs,
     pack,
     unpack,
 )
@@ -85,7 +83,7 @@ def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
 
 @pytest.mark.parametrize("sizes", [[[40, 40, 40, 39]], [[30, 70], [300, 20]], [[9] * 5, [50] * 5]])
 def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
-    """Many samples, digits and repair: sizes are exact, pairs of one stratum meet with the right probability."""
+    """Many samples, digits and repair: sizes are exact, pairs of a stratum meet as often as they should."""
     asked = allotment(sizes, folded=True)
     codes = np.concatenate([unpack(draw_planes(asked, 3, block)) for block in range(20)])
     for s, row in enumerate(sizes):

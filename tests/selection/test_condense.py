@@ -6,8 +6,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from problems import drawn_folds
 from naive import expected_over_ties, mean, neighbor_order
+from problems import drawn_folds
 
 from knnccv import (
     KFold,

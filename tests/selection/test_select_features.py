@@ -8,8 +8,8 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from problems import drawn_folds
 import scipy.sparse as sp
+from problems import drawn_folds
 from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
