@@ -11,51 +11,11 @@ import numpy as np
 
 from .._formatting import _listed, error_line, uncertified
 from .._parallel import ExecutorLike, check_pool
-from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import Jobs, validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_label_leakage
-from ..runs import draw_runs, score_runs
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RandomRuns:
-    """Scores of random runs, with their mean and its standard error.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_repeats,)
-        The score of every run.
-    """
-
-    scores: Array
-
-    @property
-    def score(self) -> float:
-        """Mean of the runs."""
-        return float(self.scores.mean())
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of one run."""
-        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
-
-    @property
-    def standard_error(self) -> float:
-        """Standard deviation of the mean."""
-        return self.std / float(np.sqrt(len(self.scores)))
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def _spread(self) -> str:
-        if len(self.scores) == 1:
-            return ""
-        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+from ..runs import RandomRuns, draw_runs, score_runs
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,6 +3,7 @@
 - `_planes` draws runs: the fold of every sample, in bit planes.
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
+- `_random_runs` has what single runs would have said, `CompleteCV.runs`.
 - `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
   formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from ._counts import Ballot, RunCounter, RunTables, ballot_of
 from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
+from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
 from ._trials import item_shares, score_runs
@@ -23,10 +25,12 @@ __all__ = [
     "VOTES",
     "Ballot",
     "Planes",
+    "RandomRuns",
     "RandomSplits",
     "RunCounter",
     "RunTables",
     "Runs",
+    "ScoredRuns",
     "SplitSpread",
     "ballot_of",
     "draw_planes",
@@ -34,6 +38,7 @@ __all__ = [
     "given_runs",
     "item_shares",
     "pack",
+    "random_runs",
     "score_runs",
     "split_spread",
     "unpack",
