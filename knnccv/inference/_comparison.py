@@ -179,7 +179,7 @@ class Comparison:
             If a result has no runs, or the comparison was pickled or copied.
         """
         if self._results is None or not all(hasattr(result, "runs") for result in self._results):
-            msg = "misranked() needs a comparison of two results of complete_cv that was not pickled or copied"
+            msg = "misranked() needs results of complete_cv, in a comparison that was not pickled or copied"
             raise ValueError(msg)
         seed = fixed_seed(random_state)
         a, b = (result.runs(n_runs, seed).scores for result in self._results)

@@ -23,8 +23,7 @@ from .._validation import as_reals, check_finite, check_integer, check_random_st
 from ..driver import validate_problem
 from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
-from ..runs import draw_runs, given_runs, item_shares
-from ._monte_carlo import RandomRuns
+from ..runs import RandomRuns, draw_runs, given_runs, item_shares
 
 _MUST = "select must return column indices or a mask"
 

@@ -2,6 +2,7 @@
 
 - `_planes` draws runs: the fold of every sample, in bit planes.
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
+- `_nearest` lists the nearest training samples run by run.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`.
 - `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 from ._counts import Ballot, RunCounter, RunTables, ballot_of
+from ._nearest import nearest_in_runs
 from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
 from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._split_result import RandomSplits, SplitSpread
@@ -37,6 +39,7 @@ __all__ = [
     "draw_runs",
     "given_runs",
     "item_shares",
+    "nearest_in_runs",
     "pack",
     "random_runs",
     "score_runs",

@@ -1,4 +1,4 @@
-"""What single runs of a design would have said: `CompleteCV.runs`, and the base of results of random runs."""
+"""What single runs of a design would have said: `CompleteCV.runs`, and a base of results of runs."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
-from ..montecarlo import MonteCarloCV, RandomRuns, screened_cv
+from ..montecarlo import MonteCarloCV, screened_cv
 from ..neighbors import ranking
-from ..runs import draw_runs, item_shares
+from ..runs import RandomRuns, draw_runs, item_shares
 
 N_REPEATS = 10
 """Random runs of an honest score."""

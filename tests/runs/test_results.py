@@ -89,7 +89,7 @@ def test_comparisons_tell_how_often_one_run_is_wrong():
     assert found.misranked(3000, random_state=2) == pytest.approx(expected)
     assert compare(five, one).misranked(3000, random_state=2) == pytest.approx(expected)
     assert 0 < expected < 0.5
-    with pytest.raises(ValueError, match="not pickled or copied"):
+    with pytest.raises(ValueError, match="was not pickled or copied"):
         pickle.loads(pickle.dumps(found)).misranked()
 
 

@@ -27,6 +27,7 @@ from knnccv.runs import (
     RunCounter,
     draw_planes,
     draw_runs,
+    nearest_in_runs,
     pack,
     unpack,
 )
@@ -172,3 +173,24 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
             np.testing.assert_array_equal(tables[3][run], right, where)
             compared += 1
     assert compared == 600
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_nearest_training_samples_of_every_run(seed):
+    X, y, design, _ = problem_of(seed)
+    neighbors, k = Neighbors.from_data(X), 2
+    problem = validate_problem(y, len(y), "nn", design, "index", "pooled", {})
+    folds = draw_runs(problem, 40, np.random.default_rng(seed)).all_folds()
+    folds[::2, seed] = np.where(folds[::2, seed] < 0, -2, folds[::2, seed])
+    items, distances = nearest_in_runs(neighbors, folds, k, "index", 3)
+    _, drawn = nearest_in_runs(neighbors, folds, k, "random", 3)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+    for run, fold in enumerate(folds):
+        for x in range(len(y)):
+            near = [j for j in order[x] if fold[j] not in (fold[x], -2)][:k]
+            assert items[run, x].tolist() == (near if fold[x] >= 0 else [-1] * k)
+            if fold[x] >= 0:
+                np.testing.assert_allclose(distances[run, x], np.sqrt(D[x, near]), rtol=1e-12)
+                np.testing.assert_allclose(drawn[run, x], np.sqrt(D[x, near]), rtol=1e-12)
