@@ -41,11 +41,12 @@ def fill_nearest(rows, fold_of, k, seed, items, values, is_open):
                 end, left = group_end[i], 0
                 for j in range(i, end):
                     other = fold_of[rows.items[r, j], run]
-                    left += other != fold and other != NEITHER
+                    left += np.int64(other != fold and other != NEITHER)
                 missing = min(left, k - found)
                 for j in range(i, end):
                     other = fold_of[rows.items[r, j], run]
-                    if missing == 0 or other in (fold, NEITHER):
+                    trains = other != fold and other != NEITHER
+                    if not trains or missing == 0:
                         continue
                     if missing == left or random_below(state, left) < missing:
                         items[run, own, found] = rows.items[r, j]
