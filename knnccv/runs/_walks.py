@@ -37,6 +37,7 @@ from ._planes import equals, random_below
 RIGHT, ANY, CONFUSION, VOTES = 0, 1, 2, 3
 """What is counted by cell and true class: correct votes; a correct neighbor; predictions by class; numbers
 of votes by class."""
+TESTED = np.int64(1)
 OPEN, TIED = 1, 2
 """Why a row is left out: its list is too short, or it matters in which order tied samples are."""
 
@@ -94,7 +95,7 @@ def is_tested(plan, own, masks):
     n_digits, n_cells = plan.n_digits, plan.n_cells
     first = own * n_digits
     if not plan.folded:
-        tested = equals(plan.bits, first, n_digits, 1)
+        tested = equals(plan.bits, first, n_digits, TESTED)
         store(masks, ZERO, tested)
         return tested
     tested = all_bits()
@@ -301,7 +302,7 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
             fill_group_ends(rows.values[r], length, group_end)
         for d in range(n_total):
             store(total, d, all_bits() if (((1 << n_total) - k) >> d) & 1 else no_bits())
-        left, n_seen, i, skipped = tested, 0, 0, 0
+        left, n_seen, i, skipped = tested, ZERO, ZERO, ZERO
         while i < length and any_bit(left):
             end = group_end[i]
             n_seen = list_classes(codes, items, i, end, slots, seen, n_seen, votes, n_digits)
