@@ -38,7 +38,6 @@ from ._scalers import EPS, ColumnScaling, as_folds, train_sizes
 
 LANES = 64
 """Runs that are walked at once."""
-UNROLLED = 4
 FEW = 0.01
 """Share of tested samples whose lists may end too early, before the lists are made longer."""
 LIST_BYTES = 2**30
@@ -71,46 +70,28 @@ class Lanes(NamedTuple):
 
 
 @inner
-def measure(listed, i, j, weights, n_active, gaps, sums):
-    """Powers of the distance of two samples under the weights of all active runs; O(columns) for each."""
-    n_columns = len(gaps)
-    for f in range(n_columns):
+def measure(listed, i, j, weights, sums):
+    """Fill in the powers of the distance of two samples under all weights; O(columns) for each."""
+    sums[:] = 0.0
+    for f in range(len(weights)):
         gap = abs(listed.table[i, f] - listed.table[j, f]) * listed.unit[f]
-        gaps[f] = gap * gap if listed.p == 2.0 else gap if listed.p == 1.0 else gap**listed.p
-    for a in range(n_active):
-        sums[a] = 0.0
-    for f in range(0, n_columns, UNROLLED):
-        for a in range(n_active):
-            sums[a] = (
-                sums[a]
-                + weights[f, a] * gaps[f]
-                + weights[f + 1, a] * gaps[f + 1]
-                + weights[f + 2, a] * gaps[f + 2]
-                + weights[f + 3, a] * gaps[f + 3]
-            )
+        gap = gap * gap if listed.p == 2.0 else gap if listed.p == 1.0 else gap**listed.p
+        for a in range(len(sums)):
+            sums[a] += weights[f, a] * gap
 
 
 @inner
-def offer(value, item, a, n_found, farthest, found, values):
-    """Insert a sample into the list of an active run, by (value, sample)."""
-    k = found.shape[1]
-    at = n_found[a]
-    if at == k:
-        if value == farthest[a] and item > found[a, k - 1]:
+def insert(value, item, n_found, found, values):
+    """Insert a sample into an ascending list of (value, sample), unless it is full of lower ones."""
+    at = n_found
+    if at == len(found):
+        at -= 1
+        if value == values[at] and item > found[at]:
             return
+    while at > 0 and (values[at - 1] > value or (values[at - 1] == value and found[at - 1] > item)):
+        values[at], found[at] = values[at - 1], found[at - 1]
         at -= 1
-    else:
-        n_found[a] += 1
-    while at > 0 and (
-        values[a, at - 1] > value or (values[a, at - 1] == value and found[a, at - 1] > item)
-    ):
-        values[a, at] = values[a, at - 1]
-        found[a, at] = found[a, at - 1]
-        at -= 1
-    values[a, at] = value
-    found[a, at] = item
-    if n_found[a] == k:
-        farthest[a] = values[a, k - 1]
+    values[at], found[at] = value, item
 
 
 @jit
@@ -120,64 +101,49 @@ def walk(listed, lanes, nearest, powers):
     Filled in: the nearest training samples (n_runs, n_items, K) of tested samples, and the p-th powers of
     their distances.
     """
-    n_items, n_columns = listed.table.shape
-    depth, n_folds, k = listed.items.shape[1], len(lanes.least), nearest.shape[2]
-    weights = np.empty((n_columns, LANES))
-    gaps, sums, farthest, least = np.empty(n_columns), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    runs, own, n_found = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    found, values = np.empty((LANES, k), np.int64), np.empty((LANES, k))
-    n_searched = 0
+    n_items, depth, k, n_searched = len(listed.table), listed.items.shape[1], nearest.shape[2], 0
+    room, sums, farthest = np.empty((listed.table.shape[1], LANES)), np.empty(LANES), np.empty(LANES)
+    runs, kept, n_found = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     for i in range(n_items):
-        n_active = 0
-        for r in range(lanes.folds.shape[1]):
-            fold = lanes.folds[i, r]
-            if 0 <= fold < n_folds:
-                runs[n_active], own[n_active] = r, fold
-                least[n_active] = lanes.least[fold, r]
-                farthest[n_active], n_found[n_active] = np.inf, 0
-                n_active += 1
-        for f in range(n_columns):
-            for a in range(n_active):
-                weights[f, a] = lanes.weights[f, own[a], runs[a]]
+        own, n_active, n_weighed = lanes.folds[i], 0, 0
+        for r in range(len(own)):
+            farthest[r], n_found[r], runs[n_active] = np.inf, 0, r
+            n_active += 0 <= own[r] < len(lanes.least)
         at, end, is_list = 0, min(k + 1 + k // 4, depth), True
         while n_active > 0:
-            while at < end:
-                j = np.int64(listed.items[i, at]) if is_list else at
-                at += 1
+            weights = room[:, :n_active]
+            if n_active != n_weighed:
+                for f in range(len(weights)):
+                    for a in range(n_active):
+                        weights[f, a] = lanes.weights[f, own[runs[a]], runs[a]]
+                n_weighed = n_active
+            for place in range(at, end):
+                j = np.int64(listed.items[i, place]) if is_list else place
                 if j == i:
                     continue
-                measure(listed, i, j, weights, n_active, gaps, sums)
+                measure(listed, i, j, weights, sums[:n_active])
                 for a in range(n_active):
-                    fold = lanes.folds[j, runs[a]]
-                    if sums[a] <= farthest[a] and fold >= 0 and fold != own[a]:
-                        offer(sums[a], j, a, n_found, farthest, found, values)
-            is_all = not is_list or depth == n_items - 1 == end
-            bound = listed.bounds[i, min(end, depth - 1)]
+                    r = runs[a]
+                    if sums[a] <= farthest[r] and 0 <= lanes.folds[j, r] != own[r]:
+                        insert(sums[a], j, n_found[r], nearest[r, i], powers[r, i])
+                        n_found[r] = min(n_found[r] + 1, k)
+                        if n_found[r] == k:
+                            farthest[r] = powers[r, i, k - 1]
+            if end >= n_items - 1:
+                break
             n_open = 0
             for a in range(n_active):
-                n_open += not is_all and farthest[a] >= least[a] * bound
-            is_over = is_list and not is_all and end == depth
-            if is_over or 2 * n_open <= n_active:
-                n_kept = 0
-                for a in range(n_active):
-                    if not is_all and farthest[a] >= least[a] * bound:
-                        runs[n_kept], own[n_kept] = runs[a], own[a]
-                        least[n_kept], farthest[n_kept], n_found[n_kept] = least[a], farthest[a], n_found[a]
-                        for f in range(n_columns):
-                            weights[f, n_kept] = weights[f, a]
-                        for m in range(n_found[a]):
-                            found[n_kept, m], values[n_kept, m] = found[a, m], values[a, m]
-                        n_kept += 1
-                    else:
-                        for m in range(k):
-                            nearest[runs[a], i, m], powers[runs[a], i, m] = found[a, m], values[a, m]
-                n_active = n_kept
-            end = min(end + 2 + at // 8, depth)
-            if is_over:
+                kept[n_open] = runs[a]
+                bound = lanes.least[own[runs[a]], runs[a]] * listed.bounds[i, min(end, depth - 1)]
+                n_open += farthest[runs[a]] >= bound
+            if end == depth or 2 * n_open <= n_active:
+                runs, kept, n_active = kept, runs, n_open
+            at, end, is_list = end, min(end + 2 + end // 8, depth), end < depth
+            if not is_list:
                 n_searched += n_active
-                at, end, is_list = 0, n_items, False
+                at, end = 0, n_items
                 for a in range(n_active):
-                    farthest[a], n_found[a] = np.inf, 0
+                    farthest[runs[a]], n_found[runs[a]] = np.inf, 0
     return n_searched
 
 
@@ -216,33 +182,27 @@ class RescaledSearch:
         if not 1 <= self.p < np.inf:
             msg = f"p must be at least 1 and finite, got {p}"
             raise ValueError(msg)
-        self._scaling, table = scaling, scaling.table
-        everywhere = scaling.weights(np.zeros((1, len(table)), np.int32), False)[0, 0]
-        factors = np.ones(table.shape[1]) if importance is None else np.asarray(importance, float)
-        self._kept = np.flatnonzero((table.max(axis=0) > table.min(axis=0)) & (factors > 0))
-        self._everywhere = everywhere[self._kept]
-        unit = self._everywhere * factors[self._kept] ** (1 / self.p)
-        table = table[:, self._kept]
-        scaled = (table - table.mean(axis=0)) * unit if len(unit) else np.zeros((len(table), 1))
+        table, self._scaling = scaling.table, scaling
+        importance = np.ones(table.shape[1]) if importance is None else np.asarray(importance, dtype=float)
+        self._everywhere = scaling.weights(np.zeros((1, len(table)), np.int32), False)[0, 0]
+        self._unit = self._everywhere * importance ** (1 / self.p)
+        self._matters = (table.max(axis=0) > table.min(axis=0)) & (importance > 0)
+        scaled = (table - table.mean(axis=0)) * self._unit
+        self._rounding = 4 * EPS * float((np.abs(scaled).max(axis=0) ** self.p).sum() ** (1 / self.p))
         name = {1.0: "manhattan", 2.0: "euclidean"}.get(self.p, "minkowski")
         params = {"p": self.p} if name == "minkowski" else None
         self._neighbors = Neighbors.from_data(scaled, name, metric_params=params)
-        self._rounding = 4 * EPS * float((np.abs(scaled).max(axis=0) ** self.p).sum() ** (1 / self.p))
-        blank = -len(unit) % UNROLLED
-        self._table = np.pad(table, ((0, 0), (0, blank)))
-        self._unit = np.pad(unit, (0, blank))
         self._listed: Listed | None = None
 
     def _list(self, depth: int, n_jobs: int | None) -> Listed:
         """Lists of at least this depth, if it is within reach."""
-        most = min(self._neighbors.max_depth, max(LIST_BYTES // (12 * len(self._table)), 1))
-        depth = min(depth, most)
+        table, most = self._scaling.table, self._neighbors.max_depth
+        depth = min(depth, most, max(LIST_BYTES // (12 * len(table)), 1))
         if self._listed is None or self._listed.items.shape[1] < depth:
             items, distances = self._neighbors.kneighbors(depth, n_jobs=n_jobs)
-            slack = (4 * len(self._unit) + 64 + 8 * self.p) * EPS
-            distances *= 1 - 64 * EPS
-            bounds = np.maximum(distances - self._rounding, 0.0) ** self.p * (1 - slack)
-            self._listed = Listed(self._table, self._unit, self.p, items, bounds)
+            slack = (4 * table.shape[1] + 64 + 8 * self.p) * EPS
+            bounds = np.maximum(distances * (1 - slack) - self._rounding, 0.0) ** self.p * (1 - slack)
+            self._listed = Listed(table, self._unit, self.p, items, bounds)
         return self._listed
 
     def nearest(
@@ -303,9 +263,6 @@ class RescaledSearch:
         return items, distances
 
     def _lanes(self, folds: Array, n_folds: int) -> Lanes:
-        weights = self._scaling.weights(folds, True, n_folds)[:, :, self._kept] / self._everywhere
-        weights **= self.p
-        least = weights.min(axis=2, initial=np.inf)
-        blank = np.zeros((*least.shape, len(self._unit) - len(self._kept)))
-        weights = np.concatenate([weights, blank], axis=2)
+        weights = (self._scaling.weights(folds, True, n_folds) / self._everywhere) ** self.p
+        least = weights[:, :, self._matters].min(axis=2, initial=np.inf)
         return Lanes(*(np.ascontiguousarray(part.T) for part in (folds, weights, least)))
