@@ -40,7 +40,8 @@ LANES = 64
 """Runs that are walked at once."""
 FEW = 0.01
 """Share of tested samples whose lists may end too early, before the lists are made longer."""
-LIST_BYTES = 2**30
+LIST_BYTES = 2**23, 2**30
+"""Memory that lists may take at first, however few neighbors are asked for, and at most."""
 
 
 class Listed(NamedTuple):
@@ -60,8 +61,8 @@ class Listed(NamedTuple):
 class Lanes(NamedTuple):
     """At most 64 runs.
 
-    ``folds`` (n_items, n_runs) test the samples. ``weights`` (n_columns, n_folds, n_runs) are p-th powers of
-    the weights, relative to those of all samples, and ``least`` (n_folds, n_runs) the smallest of them.
+    ``folds`` (n_items, n_runs) test the samples. ``weights`` (n_columns, n_folds, n_runs) are p-th powers
+    of weights, relative to those of all samples, and ``least`` (n_folds, n_runs) the smallest of them.
     """
 
     folds: Array
@@ -70,28 +71,37 @@ class Lanes(NamedTuple):
 
 
 @inner
-def measure(listed, i, j, weights, sums):
-    """Fill in the powers of the distance of two samples under all weights; O(columns) for each."""
-    sums[:] = 0.0
-    for f in range(len(weights)):
+def measure(listed, i, j, gaps, weights, sums):
+    """Fill in the powers of the distance of two samples under all weights; O(columns) for each.
+
+    The last rows of `gaps` and `weights` are 0: four columns at once save a third of the time.
+    """
+    n_columns = listed.table.shape[1]
+    for f in range(n_columns):
         gap = abs(listed.table[i, f] - listed.table[j, f]) * listed.unit[f]
-        gap = gap * gap if listed.p == 2.0 else gap if listed.p == 1.0 else gap**listed.p
+        gaps[f] = gap * gap if listed.p == 2.0 else gap if listed.p == 1.0 else gap**listed.p
+    sums[:] = 0.0
+    for f in range(0, n_columns, 4):
+        one, two, three, four = gaps[f], gaps[f + 1], gaps[f + 2], gaps[f + 3]
         for a in range(len(sums)):
-            sums[a] += weights[f, a] * gap
+            pair = weights[f, a] * one + weights[f + 1, a] * two
+            sums[a] += pair + (weights[f + 2, a] * three + weights[f + 3, a] * four)
 
 
 @inner
-def insert(value, item, n_found, found, values):
-    """Insert a sample into an ascending list of (value, sample), unless it is full of lower ones."""
-    at = n_found
-    if at == len(found):
+def insert(value, item, r, n_found, found, values):
+    """Insert a sample into the ascending list r of (value, sample), unless it is full of lower ones."""
+    at, row = n_found[r], values[r]
+    if at == found.shape[1]:
         at -= 1
-        if value == values[at] and item > found[at]:
+        if value == row[at] and item > found[r, at]:
             return
-    while at > 0 and (values[at - 1] > value or (values[at - 1] == value and found[at - 1] > item)):
-        values[at], found[at] = values[at - 1], found[at - 1]
+    else:
+        n_found[r] += 1
+    while at > 0 and (row[at - 1] > value or (row[at - 1] == value and found[r, at - 1] > item)):
+        row[at], found[r, at] = row[at - 1], found[r, at - 1]
         at -= 1
-    values[at], found[at] = value, item
+    row[at], found[r, at] = value, item
 
 
 @jit
@@ -102,8 +112,10 @@ def walk(listed, lanes, nearest, powers):
     their distances.
     """
     n_items, depth, k, n_searched = len(listed.table), listed.items.shape[1], nearest.shape[2], 0
-    room, sums, farthest = np.empty((listed.table.shape[1], LANES)), np.empty(LANES), np.empty(LANES)
+    n_columns, sums, farthest = listed.table.shape[1], np.empty(LANES), np.empty(LANES)
+    gaps, weights = np.zeros(n_columns + 3), np.zeros((n_columns + 3, LANES))
     runs, kept, n_found = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    found, values = np.empty((LANES, k), np.int64), np.empty((LANES, k))
     for i in range(n_items):
         own, n_active, n_weighed = lanes.folds[i], 0, 0
         for r in range(len(own)):
@@ -111,9 +123,8 @@ def walk(listed, lanes, nearest, powers):
             n_active += 0 <= own[r] < len(lanes.least)
         at, end, is_list = 0, min(k + 1 + k // 4, depth), True
         while n_active > 0:
-            weights = room[:, :n_active]
             if n_active != n_weighed:
-                for f in range(len(weights)):
+                for f in range(n_columns):
                     for a in range(n_active):
                         weights[f, a] = lanes.weights[f, own[runs[a]], runs[a]]
                 n_weighed = n_active
@@ -121,14 +132,13 @@ def walk(listed, lanes, nearest, powers):
                 j = np.int64(listed.items[i, place]) if is_list else place
                 if j == i:
                     continue
-                measure(listed, i, j, weights, sums[:n_active])
+                measure(listed, i, j, gaps, weights, sums[:n_active])
                 for a in range(n_active):
                     r = runs[a]
                     if sums[a] <= farthest[r] and 0 <= lanes.folds[j, r] != own[r]:
-                        insert(sums[a], j, n_found[r], nearest[r, i], powers[r, i])
-                        n_found[r] = min(n_found[r] + 1, k)
+                        insert(sums[a], j, r, n_found, found, values)
                         if n_found[r] == k:
-                            farthest[r] = powers[r, i, k - 1]
+                            farthest[r] = values[r, k - 1]
             if end >= n_items - 1:
                 break
             n_open = 0
@@ -144,6 +154,9 @@ def walk(listed, lanes, nearest, powers):
                 at, end = 0, n_items
                 for a in range(n_active):
                     farthest[runs[a]], n_found[runs[a]] = np.inf, 0
+        for r in range(len(own)):
+            for m in range(n_found[r]):
+                nearest[r, i, m], powers[r, i, m] = found[r, m], values[r, m]
     return n_searched
 
 
@@ -197,7 +210,8 @@ class RescaledSearch:
     def _list(self, depth: int, n_jobs: int | None) -> Listed:
         """Lists of at least this depth, if it is within reach."""
         table, most = self._scaling.table, self._neighbors.max_depth
-        depth = min(depth, most, max(LIST_BYTES // (12 * len(table)), 1))
+        first, last = (max(n_bytes // (12 * len(table)), 1) for n_bytes in LIST_BYTES)
+        depth = min(max(depth, first), most, last)
         if self._listed is None or self._listed.items.shape[1] < depth:
             items, distances = self._neighbors.kneighbors(depth, n_jobs=n_jobs)
             slack = (4 * table.shape[1] + 64 + 8 * self.p) * EPS
@@ -259,7 +273,7 @@ class RescaledSearch:
             for_each(search, some, n_jobs)
             runs = slice(some.start, some.stop)
             if n_searched[runs].sum() > FEW * (items[runs, :, 0] >= 0).sum():
-                listed = self._list(4 * listed.items.shape[1], n_jobs)
+                listed = self._list(8 * listed.items.shape[1], n_jobs)
         return items, distances
 
     def _lanes(self, folds: Array, n_folds: int) -> Lanes:

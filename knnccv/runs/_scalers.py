@@ -60,90 +60,83 @@ def train_sizes(folds: Array, n_folds: int) -> Array:
     return sizes
 
 
-@inner
-def moments_of(table, column, fold_of, fold, n_train):
-    """Mean and variance of a training set's column, by two passes."""
-    mean, total, squares = 0.0, 0.0, 0.0
-    for i in range(len(table)):
-        if fold_of[i] >= 0 and fold_of[i] != fold:
-            mean += table[i, column]
-    mean /= n_train
-    for i in range(len(table)):
-        if fold_of[i] >= 0 and fold_of[i] != fold:
-            total += table[i, column] - mean
-            squares += (table[i, column] - mean) ** 2
-    return mean, (squares - total * total / n_train) / n_train
-
-
 @jit
-def fill_moments(table, center, folds, sizes, means, variances):
-    """Means and variances (n_runs, n_folds, n_columns) of training sets, from the sums of every fold.
-
-    The folds before and after the tested one are added up separately: nothing is subtracted but the mean.
-    """
-    n_columns, n_folds = table.shape[1], sizes.shape[1]
+def fill_sums(table, folds, sums):
+    """Sums and sums of squares of the columns in every fold: (n_runs, n_folds + 1, 2, n_columns)."""
     for r in range(len(folds)):
-        sums = np.zeros((2, n_folds + 2, n_columns))
         for i in range(len(table)):
-            fold = min(folds[r, i], n_folds)
+            fold = min(folds[r, i], sums.shape[1] - 1)
             if fold >= 0:
-                for f in range(n_columns):
-                    x = table[i, f] - center[f]
-                    sums[0, fold, f] += x
-                    sums[1, fold, f] += x * x
-        after = np.zeros((2, n_folds + 2, n_columns))
-        for fold in range(n_folds, -1, -1):
-            for f in range(n_columns):
-                after[0, fold, f] = after[0, fold + 1, f] + sums[0, fold, f]
-                after[1, fold, f] = after[1, fold + 1, f] + sums[1, fold, f]
-        for f in range(n_columns):
-            total, squares = 0.0, 0.0
-            for fold in range(n_folds):
-                n = max(sizes[r, fold], 1)
-                mean = (total + after[0, fold + 1, f]) / n
-                square = (squares + after[1, fold + 1, f]) / n
-                means[r, fold, f] = mean + center[f]
-                variances[r, fold, f] = square - mean * mean
-                if variances[r, fold, f] <= CANCELED * square:
-                    means[r, fold, f], variances[r, fold, f] = moments_of(table, f, folds[r], fold, n)
-                total += sums[0, fold, f]
-                squares += sums[1, fold, f]
-
-
-@inner
-def quantile_of(values, order, fold_of, fold, n_train, level):
-    """Quantile of a training set's column, interpolated as `numpy.quantile` does by default."""
-    at = (n_train - 1) * level
-    rank = np.int64(np.floor(at))
-    from_end = rank > n_train // 2
-    step = -1 if from_end else 1
-    place = len(order) if from_end else -1
-    for _ in range(n_train - rank if from_end else rank + 1):
-        place += step
-        while fold_of[order[place]] < 0 or fold_of[order[place]] == fold:
-            place += step
-    below, part = values[place], at - rank
-    if part == 0.0:
-        return below
-    place += 1
-    while fold_of[order[place]] < 0 or fold_of[order[place]] == fold:
-        place += 1
-    gap = values[place] - below
-    return values[place] - gap * (1 - part) if part >= 0.5 else below + gap * part
+                for f in range(table.shape[1]):
+                    sums[r, fold, 0, f] += table[i, f]
+                    sums[r, fold, 1, f] += table[i, f] * table[i, f]
 
 
 @jit
-def fill_quantiles(values, orders, columns, folds, sizes, level, quantiles):
-    """Quantiles (n_runs, n_folds, n_columns) of training sets, from sorted columns and their orders."""
-    for r in range(len(folds)):
-        for fold in range(sizes.shape[1]):
-            for c in range(len(columns)):
-                f = columns[c]
-                n_train = sizes[r, fold]
-                if n_train > 0:
-                    quantiles[r, fold, c] = quantile_of(
-                        values[f], orders[f], folds[r], fold, n_train, level
-                    )
+def refine(table, folds, places, means, variances):
+    """Compute the moments of some (run, fold, column) again, by two passes."""
+    for at in range(len(places)):
+        r, fold, f = places[at]
+        n, mean, total, squares = 0, 0.0, 0.0, 0.0
+        for i in range(len(table)):
+            if 0 <= folds[r, i] != fold:
+                n += 1
+                mean += table[i, f]
+        if n > 0:
+            mean /= n
+            for i in range(len(table)):
+                if 0 <= folds[r, i] != fold:
+                    total += table[i, f] - mean
+                    squares += (table[i, f] - mean) ** 2
+            means[r, fold, f], variances[r, fold, f] = mean, (squares - total * total / n) / n
+
+
+def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
+    """Means and variances (n_runs, n_folds, n_columns) of training sets: those of all without a fold."""
+    center, n = table.mean(axis=0), np.maximum(sizes, 1)[:, :, None]
+    sums = np.zeros((len(folds), sizes.shape[1] + 1, 2, table.shape[1]))
+    fill_sums(table - center, folds, sums)
+    total = sums.sum(axis=1, keepdims=True)
+    left = total - sums[:, :-1]
+    means, squares = left[:, :, 0] / n, left[:, :, 1] / n
+    variances = squares - means**2
+    canceled = np.argwhere(variances <= CANCELED * total[:, :, 1] / n)
+    means += center
+    refine(table, folds, canceled, means, variances)
+    return means, variances
+
+
+@inner
+def next_place(place, step, order, fold_of, fold):
+    """The next place of a training sample."""
+    place += step
+    while fold_of[order[place]] < 0 or fold_of[order[place]] == fold:
+        place += step
+    return place
+
+
+@jit
+def fill_quantiles(values, orders, folds, sizes, level, quantiles):
+    """Quantiles (n_runs, n_folds, n_columns) of training sets, from sorted columns and their orders.
+
+    They are interpolated as `numpy.quantile` does by default.
+    """
+    for r, fold, f in np.ndindex(quantiles.shape):
+        n = sizes[r, fold]
+        if n == 0:
+            continue
+        rank = np.int64((n - 1) * level)
+        part = (n - 1) * level - rank
+        count, step, place = rank + 1, 1, -1
+        if rank > n // 2:
+            count, step, place = n - rank, -1, orders.shape[1]
+        for _ in range(count):
+            place = next_place(place, step, orders[f], folds[r], fold)
+        low = high = values[f, place]
+        if part > 0.0:
+            high = values[f, next_place(place, 1, orders[f], folds[r], fold)]
+        gap = high - low
+        quantiles[r, fold, f] = high - gap * (1 - part) if part >= 0.5 else low + gap * part
 
 
 @dataclass(frozen=True)
@@ -211,16 +204,12 @@ class ColumnScaling:
     ) -> tuple[Array, Array]:
         """The spreads of columns times their weights, and which of them scikit-learn takes for constant."""
         if stage.spread == "deviation":
-            part = np.ascontiguousarray(self.table[:, columns])
-            mean, variance = np.zeros_like(weight), np.zeros_like(weight)
-            fill_moments(part, part.mean(axis=0), folds, sizes, mean, variance)
+            mean, variance = moments(np.ascontiguousarray(self.table[:, columns]), folds, sizes)
             mean, variance, n = mean * weight, variance * weight**2, sizes[:, :, None]
-            return np.sqrt(np.maximum(variance, 0.0)), variance <= n * EPS * variance + (
-                n * mean * EPS
-            ) ** 2
+            return np.sqrt(variance), variance <= n * EPS * variance + (n * mean * EPS) ** 2
         low, high = np.zeros_like(weight), np.zeros_like(weight)
         for level, quantiles in ((stage.low, low), (stage.high, high)):
-            fill_quantiles(*self._sorted, columns, folds, sizes, level, quantiles)
+            fill_quantiles(*(part[columns] for part in self._sorted), folds, sizes, level, quantiles)
         largest = np.maximum(np.abs(low), np.abs(high))
         spread = weight * (largest if stage.spread == "largest" else high - low)
         return spread, spread < 10 * EPS
@@ -245,17 +234,20 @@ def scaling_of(steps: Sequence[Any], X: Any) -> ColumnScaling | None:
     if not (hasattr(X, "iloc") or isinstance(X, np.ndarray)) or len(X.shape) != 2:
         return None
     found = _chained(steps, X)
-    if found is None or not found:
+    if not found:
         return None
-    columns = [column for column, _ in found]
-    part = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
-    kinds = list(part.dtypes) if hasattr(X, "iloc") else [part.dtype]
+    part = _take(X, [column for column, _ in found])
+    kinds = list(part.dtypes) if hasattr(part, "iloc") else [part.dtype]
     if not all(
         isinstance(kind, np.dtype) and (kind.kind in "biu" or kind.name == "float64") for kind in kinds
     ):
         return None
     table = np.array(part, dtype=float, order="C")
     return ColumnScaling(table, tuple(chain for _, chain in found)) if np.isfinite(table).all() else None
+
+
+def _take(X: Any, columns: Any) -> Any:
+    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
 
 
 Read = list[tuple[int, Chain]] | None
@@ -290,27 +282,26 @@ def _read(step: Any, X: Any) -> Read:
 
 
 def _read_column_transformer(step: Any, X: Any) -> Read:
-    """Columns are found by column numbers, which pass a transformer with the same columns and no steps."""
+    """Columns are traced by their numbers, which pass a transformer of the same columns without scalers."""
     from sklearn.compose import ColumnTransformer
 
-    if step.transformer_weights or not isinstance(step.remainder, str):
+    if step.transformer_weights:
         return None
-    empty = [(name, "drop" if one == "drop" else "passthrough", at) for name, one, at in step.transformers]
-    probe = ColumnTransformer(empty, remainder=step.remainder, verbose_feature_names_out=True).fit(X)
+    bare = [(name, "drop" if one == "drop" else "passthrough", at) for name, one, at in step.transformers]
+    rest = "drop" if step.remainder == "drop" else "passthrough"
+    probe = ColumnTransformer(bare, remainder=rest).fit(X)
     numbers: Any = np.arange(X.shape[1])[None]
     if hasattr(X, "iloc"):
         numbers = type(X)(numbers, columns=X.columns)
     sources = np.asarray(probe.transform(numbers))[0].astype(int)
-    found: list[tuple[int, Chain]] = [(int(f), ()) for f in sources]
-    for name, one, _ in step.transformers:
-        columns = sources[probe.output_indices_[name]]
-        if isinstance(one, str) or not len(columns):
-            continue
-        inside = _read(one, X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns])
-        if inside is None or [f for f, _ in inside] != list(range(len(columns))):
+    scalers = {"remainder": step.remainder} | {name: one for name, one, _ in step.transformers}
+    found: list[tuple[int, Chain]] = []
+    for name, place in probe.output_indices_.items():
+        columns = sources[place]
+        inside = _read(scalers[name], _take(X, columns)) if len(columns) else []
+        if inside is None:
             return None
-        start = probe.output_indices_[name].start
-        found[start : start + len(columns)] = [(int(columns[f]), chain) for f, chain in inside]
+        found += [(int(columns[f]), chain) for f, chain in inside]
     return found
 
 

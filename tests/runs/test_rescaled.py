@@ -193,7 +193,7 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
     parts = [again.nearest(codes[at : at + 11], True, 5, n_jobs=2) for at in range(0, 150, 11)]
     np.testing.assert_array_equal(np.concatenate([part[0] for part in parts]), items)
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), distances)
-    monkeypatch.setattr(rescaled, "LIST_BYTES", 12 * 70 * 6)  # nearly every list ends too early
+    monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 12 * 70 * 6))  # nearly every list ends too early
     short = RescaledSearch(scaling, p)
     found = short.nearest(codes, True, 5, n_jobs=2)
     assert short._listed.items.shape[1] == 6
@@ -201,13 +201,14 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
     np.testing.assert_array_equal(found[1], distances)
 
 
-def test_lists_are_made_longer_if_they_end_too_early():
+def test_lists_are_made_longer_if_they_end_too_early(monkeypatch):
+    monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 10**6))
     X = np.random.default_rng(0).normal(size=(450, 5))
     X[3, 2] = 100.0  # the fold that tests this sample shrinks the column, or else the others do
     search = RescaledSearch(scaling_of([MinMaxScaler()], X))
     folds = folds_of(450, 5, 10)
     first = search.nearest(folds, True, 5)
-    assert search._listed.items.shape[1] == 4 * (3 * 5 * 5 // 4 + 32)
+    assert search._listed.items.shape[1] == 10**6 // 12 // 450
     second = search.nearest(folds, True, 5)
     np.testing.assert_array_equal(first[0], second[0])
     np.testing.assert_array_equal(first[1], second[1])
