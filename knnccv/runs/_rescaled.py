@@ -112,14 +112,14 @@ def walk(listed, lanes, nearest, powers):
     their distances.
     """
     n_items, depth, k, n_searched = len(listed.table), listed.items.shape[1], nearest.shape[2], 0
-    n_columns, sums, farthest = listed.table.shape[1], np.empty(LANES), np.empty(LANES)
+    n_columns, sums = listed.table.shape[1], np.empty(LANES)
     gaps, weights = np.zeros(n_columns + 3), np.zeros((n_columns + 3, LANES))
     runs, kept, n_found = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     found, values = np.empty((LANES, k), np.int64), np.empty((LANES, k))
     for i in range(n_items):
         own, n_active, n_weighed = lanes.folds[i], 0, 0
         for r in range(len(own)):
-            farthest[r], n_found[r], runs[n_active] = np.inf, 0, r
+            values[r, :], n_found[r], runs[n_active] = np.inf, 0, r
             n_active += 0 <= own[r] < len(lanes.least)
         at, end, is_list = 0, min(k + 1 + k // 4, depth), True
         while n_active > 0:
@@ -135,17 +135,15 @@ def walk(listed, lanes, nearest, powers):
                 measure(listed, i, j, gaps, weights, sums[:n_active])
                 for a in range(n_active):
                     r = runs[a]
-                    if sums[a] <= farthest[r] and 0 <= lanes.folds[j, r] != own[r]:
+                    if sums[a] <= values[r, k - 1] and 0 <= lanes.folds[j, r] != own[r]:
                         insert(sums[a], j, r, n_found, found, values)
-                        if n_found[r] == k:
-                            farthest[r] = values[r, k - 1]
             if end >= n_items - 1:
                 break
             n_open = 0
             for a in range(n_active):
                 kept[n_open] = runs[a]
                 bound = lanes.least[own[runs[a]], runs[a]] * listed.bounds[i, min(end, depth - 1)]
-                n_open += farthest[runs[a]] >= bound
+                n_open += not values[runs[a], k - 1] < bound
             if end == depth or 2 * n_open <= n_active:
                 runs, kept, n_active = kept, runs, n_open
             at, end, is_list = end, min(end + 2 + end // 8, depth), end < depth
@@ -153,7 +151,7 @@ def walk(listed, lanes, nearest, powers):
                 n_searched += n_active
                 at, end = 0, n_items
                 for a in range(n_active):
-                    farthest[runs[a]], n_found[runs[a]] = np.inf, 0
+                    values[runs[a], :], n_found[runs[a]] = np.inf, 0
         for r in range(len(own)):
             for m in range(n_found[r]):
                 nearest[r, i, m], powers[r, i, m] = found[r, m], values[r, m]
@@ -202,9 +200,10 @@ class RescaledSearch:
         self._matters = (table.max(axis=0) > table.min(axis=0)) & (importance > 0)
         scaled = (table - table.mean(axis=0)) * self._unit
         self._rounding = 4 * EPS * float((np.abs(scaled).max(axis=0) ** self.p).sum() ** (1 / self.p))
-        name = {1.0: "manhattan", 2.0: "euclidean"}.get(self.p, "minkowski")
-        params = {"p": self.p} if name == "minkowski" else None
-        self._neighbors = Neighbors.from_data(scaled, name, metric_params=params)
+        metric, params = {1.0: ("manhattan", {}), 2.0: ("euclidean", {})}.get(
+            p, ("minkowski", {"p": self.p})
+        )
+        self._neighbors = Neighbors.from_data(scaled, metric, metric_params=params)
         self._listed: Listed | None = None
 
     def _list(self, depth: int, n_jobs: int | None) -> Listed:
@@ -253,8 +252,6 @@ class RescaledSearch:
         k = check_integer("n_neighbors", n_neighbors, 1, smallest)
         items = np.full((*folds.shape, k), -1, np.int32)
         distances = np.full((*folds.shape, k), np.nan)
-        if not len(folds):
-            return items, distances
         listed = self._list(3 * k * folds.shape[1] // smallest + 32, n_jobs)
 
         n_searched = np.zeros(len(folds), np.int64)

@@ -77,18 +77,11 @@ def refine(table, folds, places, means, variances):
     """Compute the moments of some (run, fold, column) again, by two passes."""
     for at in range(len(places)):
         r, fold, f = places[at]
-        n, mean, total, squares = 0, 0.0, 0.0, 0.0
-        for i in range(len(table)):
-            if 0 <= folds[r, i] != fold:
-                n += 1
-                mean += table[i, f]
-        if n > 0:
-            mean /= n
-            for i in range(len(table)):
-                if 0 <= folds[r, i] != fold:
-                    total += table[i, f] - mean
-                    squares += (table[i, f] - mean) ** 2
-            means[r, fold, f], variances[r, fold, f] = mean, (squares - total * total / n) / n
+        column = table[:, f][(folds[r] >= 0) & (folds[r] != fold)]
+        n = max(len(column), 1)
+        mean = column.sum() / n
+        column -= mean
+        means[r, fold, f], variances[r, fold, f] = mean, ((column**2).sum() - column.sum() ** 2 / n) / n
 
 
 def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
@@ -207,7 +200,7 @@ class ColumnScaling:
             mean, variance = moments(np.ascontiguousarray(self.table[:, columns]), folds, sizes)
             mean, variance, n = mean * weight, variance * weight**2, sizes[:, :, None]
             return np.sqrt(variance), variance <= n * EPS * variance + (n * mean * EPS) ** 2
-        low, high = np.zeros_like(weight), np.zeros_like(weight)
+        low, high = np.zeros((2, *weight.shape))
         for level, quantiles in ((stage.low, low), (stage.high, high)):
             fill_quantiles(*(part[columns] for part in self._sorted), folds, sizes, level, quantiles)
         largest = np.maximum(np.abs(low), np.abs(high))
@@ -290,9 +283,8 @@ def _read_column_transformer(step: Any, X: Any) -> Read:
     bare = [(name, "drop" if one == "drop" else "passthrough", at) for name, one, at in step.transformers]
     rest = "drop" if step.remainder == "drop" else "passthrough"
     probe = ColumnTransformer(bare, remainder=rest).fit(X)
-    numbers: Any = np.arange(X.shape[1])[None]
-    if hasattr(X, "iloc"):
-        numbers = type(X)(numbers, columns=X.columns)
+    every = np.arange(X.shape[1])[None]
+    numbers = type(X)(every, columns=X.columns) if hasattr(X, "iloc") else every
     sources = np.asarray(probe.transform(numbers))[0].astype(int)
     scalers = {"remainder": step.remainder} | {name: one for name, one, _ in step.transformers}
     found: list[tuple[int, Chain]] = []

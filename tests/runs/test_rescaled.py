@@ -214,6 +214,18 @@ def test_lists_are_made_longer_if_they_end_too_early(monkeypatch):
     np.testing.assert_array_equal(first[1], second[1])
 
 
+def test_nothing_differs_and_no_run():
+    """Without a column that varies, all distances are 0, and the first training samples are the nearest."""
+    search = RescaledSearch(scaling_of([StandardScaler()], np.full((300, 2), 0.1)))
+    codes = folds_of(300, 3, 2)
+    items, distances = search.nearest(codes, True, 4)
+    for r in range(2):
+        for i in range(300):
+            np.testing.assert_array_equal(items[r, i], np.flatnonzero(codes[r] != codes[r, i])[:4])
+    assert (distances == 0).all()
+    assert search.nearest(codes[:0], True, 4)[0].shape == (0, 300, 4)
+
+
 def test_codes_that_are_no_folds():
     X, _ = table_of("normal")
     rng = np.random.default_rng(5)
