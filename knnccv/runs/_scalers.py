@@ -199,7 +199,7 @@ class ColumnScaling:
         if stage.spread == "deviation":
             mean, variance = moments(np.ascontiguousarray(self.table[:, columns]), folds, sizes)
             mean, variance, n = mean * weight, variance * weight**2, sizes[:, :, None]
-            return np.sqrt(variance), variance <= n * EPS * variance + (n * mean * EPS) ** 2
+            return np.sqrt(np.abs(variance)), variance <= n * EPS * variance + (n * mean * EPS) ** 2
         low, high = np.zeros((2, *weight.shape))
         for level, quantiles in ((stage.low, low), (stage.high, high)):
             fill_quantiles(*(part[columns] for part in self._sorted), folds, sizes, level, quantiles)
