@@ -44,6 +44,9 @@ def table_of(name, seed=0):
         X = rng.standard_t(1, size=(90, 5))
     elif name == "offset":
         X = X * 10.0 ** np.arange(-3, 2) + 10.0 ** np.arange(5)
+    elif name == "outliers":
+        X[5] = 10.0 ** np.arange(4, 9)  # without it, a mean square is mostly the squared mean
+        X[:, 2] = np.where(np.arange(90) == 8, 7.0, 0.1)
     elif name == "tiny":
         X = X[:7]
     return X, rng.integers(3, size=len(X))
@@ -71,7 +74,7 @@ def check_run(steps, X, fold, near, distances, n_folds, **metric):
 
 
 @pytest.mark.parametrize("name", SCALERS)
-@pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "tiny"])
+@pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "outliers", "tiny"])
 def test_weights_are_those_of_scikit_learn(name, data):
     X, _ = table_of(data)
     scaling = scaling_of([SCALERS[name]], X)
