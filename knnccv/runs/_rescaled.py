@@ -275,5 +275,5 @@ class RescaledSearch:
 
     def _lanes(self, folds: Array, n_folds: int) -> Lanes:
         weights = (self._scaling.weights(folds, True, n_folds) / self._everywhere) ** self.p
-        least = weights[:, :, self._matters].min(axis=2, initial=np.inf)
+        least = weights[:, :, self._matters].min(axis=2, initial=np.finfo(float).max)
         return Lanes(*(np.ascontiguousarray(part.T) for part in (folds, weights, least)))

@@ -164,9 +164,9 @@ def test_predictions(name):
 @pytest.mark.parametrize("data", ["wine", "cancer", "normal"])
 def test_predictions_of_many_runs(name, data):
     X, y = table_of(data)
-    for k, n_runs in ((1, 10), (2, 10), (5, 100), (15, 10)):
+    for k, n_runs in ((1, 4), (2, 4), (5, 100), (15, 4)):
         check_predictions([SCALERS[name]], X, y, k, n_runs)
-    check_predictions([SCALERS[name]], X, y, 5, 10, p=1)
+    check_predictions([SCALERS[name]], X, y, 5, 4, p=1)
     check_predictions([SCALERS[name]], X, y, 5, 4, p=3, n_folds=10)
 
 
