@@ -5,6 +5,8 @@
 - `_nearest` lists the nearest training samples run by run.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`.
+- `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
+  samples under them.
 - `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
   formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`.
 """
@@ -15,6 +17,8 @@ from ._counts import Ballot, RunCounter, RunTables, ballot_of
 from ._nearest import nearest_in_runs
 from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
 from ._random_runs import RandomRuns, ScoredRuns, random_runs
+from ._rescaled import RescaledSearch
+from ._scalers import ColumnScaling, scaling_of
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
 from ._trials import item_shares, score_runs
@@ -26,9 +30,11 @@ __all__ = [
     "RIGHT",
     "VOTES",
     "Ballot",
+    "ColumnScaling",
     "Planes",
     "RandomRuns",
     "RandomSplits",
+    "RescaledSearch",
     "RunCounter",
     "RunTables",
     "Runs",
@@ -42,6 +48,7 @@ __all__ = [
     "nearest_in_runs",
     "pack",
     "random_runs",
+    "scaling_of",
     "score_runs",
     "split_spread",
     "unpack",

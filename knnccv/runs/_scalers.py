@@ -1,0 +1,320 @@
+"""Scalers that are fitted within the folds: the weights of the columns under every training set.
+
+`StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` and `RobustScaler` shift and multiply columns. Shifts
+change no difference between samples, so a training set only changes the factor of every column, its
+*weight*. `scaling_of` recognizes such steps of a pipeline; `ColumnScaling.weights` has the weights of many
+training sets at once, as scikit-learn computes them, except for rounding.
+
+A chain of scalers needs statistics of the raw columns only: spreads are multiplied by the weights of the
+earlier steps. `MaxAbsScaler` depends on shifts, so it is recognized as the first step of a chain only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..kernel import inner, jit
+
+EPS = np.finfo(float).eps
+CANCELED = 1e-4
+"""Share of the mean square below which a variance is computed again, from deviations from its own mean."""
+
+
+class Stage(NamedTuple):
+    """One scaler: it divides a column by its spread, and multiplies it by `factor`.
+
+    The spread is the standard deviation (``"deviation"``), the range between the quantiles `low` and `high`
+    (``"range"``), or the largest magnitude (``"largest"``).
+    """
+
+    spread: str
+    factor: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
+
+
+Chain = tuple[Stage, ...]
+
+
+def as_folds(codes: Array, folded: bool, spare: int = -1) -> tuple[Array, int]:
+    """Codes of runs (see `Planes`) as the fold that tests every sample, and the number of folds.
+
+    A sample of code -1 never trains; one whose code is at least the number of folds trains in all.
+    """
+    if folded:
+        folds = np.ascontiguousarray(codes, dtype=np.int32)
+        return folds, spare if spare >= 0 else int(folds.max(initial=0)) + 1
+    return np.array([1, 0, -1], np.int32)[codes], 1
+
+
+def train_sizes(folds: Array, n_folds: int) -> Array:
+    """Size of the training set of every fold, int64 (n_runs, n_folds)."""
+    tested = [np.bincount(row[(row >= 0) & (row < n_folds)], minlength=n_folds) for row in folds]
+    sizes: Array = (folds >= 0).sum(axis=1)[:, None] - np.array(tested)
+    return sizes
+
+
+@jit
+def fill_sums(table, folds, sums):
+    """Sums and sums of squares of the columns in every fold: (n_runs, n_folds + 1, 2, n_columns)."""
+    for r in range(len(folds)):
+        for i in range(len(table)):
+            fold = min(folds[r, i], sums.shape[1] - 1)
+            if fold >= 0:
+                for f in range(table.shape[1]):
+                    sums[r, fold, 0, f] += table[i, f]
+                    sums[r, fold, 1, f] += table[i, f] * table[i, f]
+
+
+@jit
+def refine(table, folds, places, means, variances):
+    """Compute the moments of some (run, fold, column) again, by two passes."""
+    for at in range(len(places)):
+        r, fold, f = places[at]
+        column = table[:, f][(folds[r] >= 0) & (folds[r] != fold)]
+        n = max(len(column), 1)
+        mean = column.sum() / n
+        column -= mean
+        means[r, fold, f], variances[r, fold, f] = mean, ((column**2).sum() - column.sum() ** 2 / n) / n
+
+
+def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
+    """Means and variances (n_runs, n_folds, n_columns) of training sets: those of all without a fold."""
+    center, n = table.mean(axis=0), np.maximum(sizes, 1)[:, :, None]
+    sums = np.zeros((len(folds), sizes.shape[1] + 1, 2, table.shape[1]))
+    fill_sums(table - center, folds, sums)
+    total = sums.sum(axis=1, keepdims=True)
+    left = total - sums[:, :-1]
+    means, squares = left[:, :, 0] / n, left[:, :, 1] / n
+    variances = squares - means**2
+    canceled = np.argwhere(variances <= CANCELED * total[:, :, 1] / n)
+    means += center
+    refine(table, folds, canceled, means, variances)
+    return means, variances
+
+
+@inner
+def next_place(place, step, order, fold_of, fold):
+    """The next place of a training sample."""
+    place += step
+    while fold_of[order[place]] < 0 or fold_of[order[place]] == fold:
+        place += step
+    return place
+
+
+@jit
+def fill_quantiles(values, orders, folds, sizes, level, quantiles):
+    """Quantiles (n_runs, n_folds, n_columns) of training sets, from sorted columns and their orders.
+
+    They are interpolated as `numpy.quantile` does by default.
+    """
+    for r, fold, f in np.ndindex(quantiles.shape):
+        n = sizes[r, fold]
+        if n == 0:
+            continue
+        rank = np.int64((n - 1) * level)
+        part = (n - 1) * level - rank
+        count, step, place = rank + 1, 1, -1
+        if rank > n // 2:
+            count, step, place = n - rank, -1, orders.shape[1]
+        for _ in range(count):
+            place = next_place(place, step, orders[f], folds[r], fold)
+        low = high = values[f, place]
+        if part > 0.0:
+            high = values[f, next_place(place, 1, orders[f], folds[r], fold)]
+        gap = high - low
+        quantiles[r, fold, f] = high - gap * (1 - part) if part >= 0.5 else low + gap * part
+
+
+@dataclass(frozen=True)
+class ColumnScaling:
+    """What a distance sees of samples whose columns are scaled within the folds.
+
+    Attributes
+    ----------
+    table : float64 ndarray of shape (n_items, n_columns)
+        The columns that the distance compares, not scaled.
+    chains : tuple of tuples of Stage
+        The scalers of every column, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> from knnccv.runs import scaling_of
+    >>> scaling = scaling_of([MinMaxScaler()], np.array([[0.0], [1.0], [2.0], [4.0]]))
+    >>> scaling.weights(np.array([[0, 1, 1, 0]]), True)  # training sets {1, 2} and {0, 3}
+    array([[[1.  ],
+            [0.25]]])
+    """
+
+    table: Array
+    chains: tuple[Chain, ...]
+
+    @cached_property
+    def _sorted(self) -> tuple[Array, Array]:
+        """The sorted columns as rows, and the samples in this order."""
+        orders = np.ascontiguousarray(np.argsort(self.table, axis=0, kind="stable").T)
+        return np.take_along_axis(np.ascontiguousarray(self.table.T), orders, axis=1), orders
+
+    def weights(self, codes: Array, folded: bool, spare: int = -1) -> Array:
+        """The weights of the columns under every training set.
+
+        Parameters
+        ----------
+        codes : int ndarray of shape (n_runs, n_items)
+            If `folded`, the fold that tests a sample, which trains in all others; otherwise 0 if it trains,
+            1 if it is tested, 2 if neither. For masks of training sets: ``np.where(mask, 0, 1), False``.
+        folded : bool
+        spare : int, default -1
+            With folds: the code of samples that are never tested; it is above all others.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_runs, n_folds, n_columns)
+            With one fold if not `folded`. Finite and positive, also for empty training sets.
+        """
+        folds, n_folds = as_folds(codes, folded, spare)
+        sizes = train_sizes(folds, n_folds)
+        weights = np.ones((*sizes.shape, len(self.chains)))
+        for chain in dict.fromkeys(self.chains):
+            columns = np.array([f for f, other in enumerate(self.chains) if other == chain])
+            weight = np.ones((*sizes.shape, len(columns)))
+            for stage in chain:
+                spread, is_constant = self._spread(stage, columns, folds, sizes, weight)
+                weight *= stage.factor / np.where(is_constant, 1.0, spread)
+            weights[:, :, columns] = weight
+        return weights
+
+    def _spread(
+        self, stage: Stage, columns: Array, folds: Array, sizes: Array, weight: Array
+    ) -> tuple[Array, Array]:
+        """The spreads of columns times their weights, and which of them scikit-learn takes for constant."""
+        if stage.spread == "deviation":
+            mean, variance = moments(np.ascontiguousarray(self.table[:, columns]), folds, sizes)
+            mean, variance, n = mean * weight, variance * weight**2, sizes[:, :, None]
+            return np.sqrt(np.abs(variance)), variance <= n * EPS * variance + (n * mean * EPS) ** 2
+        low, high = np.zeros((2, *weight.shape))
+        for level, quantiles in ((stage.low, low), (stage.high, high)):
+            fill_quantiles(*(part[columns] for part in self._sorted), folds, sizes, level, quantiles)
+        largest = np.maximum(np.abs(low), np.abs(high))
+        spread = weight * (largest if stage.spread == "largest" else high - low)
+        return spread, spread < 10 * EPS
+
+
+def scaling_of(steps: Sequence[Any], X: Any) -> ColumnScaling | None:
+    """The scaling of columns by the steps of a pipeline before its last, if they do nothing else.
+
+    Parameters
+    ----------
+    steps : sequence
+        Transformers, or ``"passthrough"``: scikit-learn's scalers that shift and multiply, one after
+        another, also in a `Pipeline` or in a `ColumnTransformer`. Clipping is more than that.
+    X : array or DataFrame of shape (n_items, n_features)
+        The columns that are compared must be integers, booleans or doubles, without missing values.
+
+    Returns
+    -------
+    ColumnScaling or None
+        None if a step or the data are not as above; scikit-learn itself must then run.
+    """
+    if not (hasattr(X, "iloc") or isinstance(X, np.ndarray)) or len(X.shape) != 2:
+        return None
+    found = _chained(steps, X)
+    if not found:
+        return None
+    part = _take(X, [column for column, _ in found])
+    kinds = list(part.dtypes) if hasattr(part, "iloc") else [part.dtype]
+    if not all(
+        isinstance(kind, np.dtype) and (kind.kind in "biu" or kind.name == "float64") for kind in kinds
+    ):
+        return None
+    table = np.array(part, dtype=float, order="C")
+    return ColumnScaling(table, tuple(chain for _, chain in found)) if np.isfinite(table).all() else None
+
+
+def _take(X: Any, columns: Any) -> Any:
+    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+
+
+Read = list[tuple[int, Chain]] | None
+"""Of every column of a step's output: the column of its input, and the scalers that it passes."""
+
+
+def _chained(steps: Sequence[Any], X: Any) -> Read:
+    from sklearn.base import clone
+
+    found: list[tuple[int, Chain]] = [(f, ()) for f in range(X.shape[1])]
+    for at, step in enumerate(steps):
+        columns = _read(step, X)
+        if columns is None:
+            return None
+        found = [(found[f][0], found[f][1] + chain) for f, chain in columns]
+        if at < len(steps) - 1 and not isinstance(step, str | None):
+            X = clone(step).fit_transform(X.copy())
+    late = any(stage.spread == "largest" for _, chain in found for stage in chain[1:])
+    return None if late else found
+
+
+def _read(step: Any, X: Any) -> Read:
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if type(step) is Pipeline:
+        return _chained([one for _, one in step.steps], X)
+    if type(step) is ColumnTransformer:
+        return _read_column_transformer(step, X)
+    stages = () if isinstance(step, str | None) else _stages_of(step)
+    return None if stages is None else [(f, stages) for f in range(X.shape[1])]
+
+
+def _read_column_transformer(step: Any, X: Any) -> Read:
+    """Columns are traced by their numbers, which pass a transformer of the same columns without scalers."""
+    from sklearn.compose import ColumnTransformer
+
+    if step.transformer_weights:
+        return None
+    bare = [(name, "drop" if one == "drop" else "passthrough", at) for name, one, at in step.transformers]
+    rest = "drop" if step.remainder == "drop" else "passthrough"
+    probe = ColumnTransformer(bare, remainder=rest).fit(X)
+    every = np.arange(X.shape[1])[None]
+    numbers = type(X)(every, columns=X.columns) if hasattr(X, "iloc") else every
+    sources = np.asarray(probe.transform(numbers))[0].astype(int)
+    scalers = {"remainder": step.remainder} | {name: one for name, one, _ in step.transformers}
+    found: list[tuple[int, Chain]] = []
+    for name, place in probe.output_indices_.items():
+        columns = sources[place]
+        inside = _read(scalers[name], _take(X, columns)) if len(columns) else []
+        if inside is None:
+            return None
+        found += [(int(columns[f]), chain) for f, chain in inside]
+    return found
+
+
+def _stages_of(scaler: Any) -> Chain | None:
+    """The stages of a scaler: one, or none if it only shifts."""
+    from scipy.stats import norm
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    if type(scaler) is StandardScaler:
+        return (Stage("deviation"),) if scaler.with_std else ()
+    if getattr(scaler, "clip", False):
+        return None
+    if type(scaler) is MaxAbsScaler:
+        return (Stage("largest"),)
+    if type(scaler) is MinMaxScaler:
+        low, high = scaler.feature_range
+        return (Stage("range", float(high - low)),) if low < high else None
+    if type(scaler) is not RobustScaler:
+        return None
+    low, high = (percent / 100 for percent in scaler.quantile_range)
+    factor = float(norm.ppf(high) - norm.ppf(low)) if scaler.unit_variance else 1.0
+    if not 0 <= low <= high <= 1 or not 0 < factor < np.inf:
+        return None
+    return (Stage("range", factor, low, high),) if scaler.with_scaling else ()

@@ -1,0 +1,348 @@
+"""Scalers within the folds: weights of columns and nearest samples, against scikit-learn's own fits."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.decomposition import PCA
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+
+from knnccv.runs import RescaledSearch, scaling_of
+from knnccv.runs import _rescaled as rescaled
+
+SCALERS = {
+    "standard": StandardScaler(),
+    "no mean": StandardScaler(with_mean=False),
+    "no std": StandardScaler(with_std=False),
+    "min max": MinMaxScaler(),
+    "range": MinMaxScaler(feature_range=(-3, 4)),
+    "max abs": MaxAbsScaler(),
+    "robust": RobustScaler(),
+    "robust unit": RobustScaler(quantile_range=(10.0, 83.0), unit_variance=True, with_centering=False),
+    "no scaling": RobustScaler(with_scaling=False),
+}
+
+
+def table_of(name, seed=0):
+    rng = np.random.default_rng(seed)
+    if name == "wine":
+        return load_wine(return_X_y=True)
+    if name == "cancer":
+        return load_breast_cancer(return_X_y=True)
+    X = rng.normal(size=(90, 5))
+    if name == "constant columns":
+        X[:, 1] = 0.1
+        X[:, 3] = 0.0
+        X[7, 3] = 3.0  # constant in the training sets that lack this sample
+    elif name == "heavy tails":
+        X = rng.standard_t(1, size=(90, 5))
+    elif name == "offset":
+        X = X * 10.0 ** np.arange(-3, 2) + 10.0 ** np.arange(5)
+    elif name == "outliers":
+        X[5] = 10.0 ** np.arange(4, 9)  # without it, a mean square is mostly the squared mean
+        X[:, 2] = np.where(np.arange(90) == 8, 7.0, 0.1)
+    elif name == "tiny":
+        X = X[:7]
+    return X, rng.integers(3, size=len(X))
+
+
+def folds_of(n_items, n_folds, n_runs, seed=1):
+    rng = np.random.default_rng(seed)
+    return np.array([rng.permutation(np.arange(n_items) % n_folds) for _ in range(n_runs)], dtype=np.int32)
+
+
+def check_run(steps, X, fold, near, distances, n_folds, **metric):
+    """The distances of a run are scikit-learn's, and its neighbors wherever nothing nearly ties."""
+    X, k = np.asarray(X, dtype=float), near.shape[1]
+    n_clear = 0
+    for g in range(n_folds):
+        train, test = np.flatnonzero(fold != g), np.flatnonzero(fold == g)
+        scaler = make_pipeline(*steps).fit(X[train])
+        brute = NearestNeighbors(n_neighbors=len(train), algorithm="brute", **metric)
+        far, order = brute.fit(scaler.transform(X[train])).kneighbors(scaler.transform(X[test]))
+        np.testing.assert_allclose(distances[test], far[:, :k], rtol=1e-6, atol=1e-7)
+        clear = (np.diff(far[:, : k + 1]) > 1e-6 * far[:, 1 : k + 1] + 1e-7).all(axis=1)
+        np.testing.assert_array_equal(near[test][clear], train[order[clear, :k]])
+        n_clear += clear.sum()
+    return n_clear
+
+
+@pytest.mark.parametrize("name", SCALERS)
+@pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "outliers", "tiny"])
+def test_weights_are_those_of_scikit_learn(name, data):
+    X, _ = table_of(data)
+    scaling = scaling_of([SCALERS[name]], X)
+    folds = folds_of(len(X), 3, 8)
+    found = scaling.weights(folds, True)
+    one = scaling.weights(np.where(folds == 1, 1, 0), False)
+    np.testing.assert_array_equal(one.shape, (8, 1, X.shape[1]))
+    some = scaling.weights(np.where(folds == 2, 2, folds == 1), False)
+    for r, fold in enumerate(folds):
+        for g in range(3):
+            expected = weights_of(SCALERS[name], X[fold != g])
+            np.testing.assert_allclose(found[r, g], expected, rtol=1e-10)
+            if g == 1:
+                np.testing.assert_allclose(one[r, 0], expected, rtol=1e-10)
+        np.testing.assert_allclose(some[r, 0], weights_of(SCALERS[name], X[fold == 0]), rtol=1e-10)
+
+
+def weights_of(scaler, X):
+    fitted = scaler.fit(X)
+    if fitted.scale_ is None:
+        return np.ones(X.shape[1])
+    return fitted.scale_ if isinstance(scaler, MinMaxScaler) else 1 / fitted.scale_
+
+
+@pytest.mark.parametrize("name", SCALERS)
+@pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "tiny"])
+def test_neighbors_are_those_of_scikit_learn(name, data):
+    X, _ = table_of(data)
+    steps, folds = [SCALERS[name]], folds_of(len(X), 3, 3)
+    search = RescaledSearch(scaling_of(steps, X))
+    n_clear = 0
+    for k in (1, 4) if data == "tiny" else (1, 5, 15):
+        items, distances = search.nearest(folds, True, k)
+        for r in range(3):
+            n_clear += check_run(steps, X, folds[r], items[r], distances[r], 3)
+    assert n_clear > 0.4 * 3 * 3 * len(X) * (2 / 3 if data == "tiny" else 1)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        {"p": 1},
+        {"p": 3},
+        {"p": 1.5},
+        {"p": 2, "metric_params": {"w": np.arange(5.0)}},
+        {"p": 3, "metric_params": {"w": np.array([1.0, 0.0, 1e-3, 4.0, 2.0])}},
+    ],
+    ids=str,
+)
+def test_metrics(metric):
+    for data in ("normal", "constant columns", "heavy tails"):
+        X, _ = table_of(data)
+        folds = folds_of(len(X), 4, 3)
+        search = RescaledSearch(
+            scaling_of([StandardScaler()], X), metric["p"], metric.get("metric_params", {}).get("w")
+        )
+        items, distances = search.nearest(folds, True, 4)
+        n_clear = sum(
+            check_run([StandardScaler()], X, folds[r], items[r], distances[r], 4, **metric)
+            for r in range(3)
+        )
+        assert n_clear > 200
+
+
+def check_predictions(steps, X, y, k, n_runs, n_folds=5, **metric):
+    """Predictions of whole runs equal those of cross_val_predict, where no K-th and next distance tie."""
+    folds = folds_of(len(X), n_folds, n_runs)
+    model = make_pipeline(*steps, KNeighborsClassifier(k, **metric))
+    near, distances = RescaledSearch(scaling_of(steps, X), metric.get("p", 2)).nearest(folds, True, k + 1)
+    votes = (y[near[:, :, :k, None]] == np.arange(y.max() + 1)).sum(axis=2)
+    clear = distances[:, :, k] - distances[:, :, k - 1] > 1e-9 * distances[:, :, k]
+    assert clear.mean() > 0.99
+    for r in range(n_runs):
+        expected = cross_val_predict(model, X, y, cv=PredefinedSplit(folds[r]))
+        np.testing.assert_array_equal(votes[r].argmax(axis=1)[clear[r]], expected[clear[r]])
+
+
+@pytest.mark.parametrize("name", ["standard", "min max", "max abs", "robust"])
+def test_predictions(name):
+    for data in ("wine", "cancer"):
+        X, y = table_of(data)
+        check_predictions([SCALERS[name]], X, y, 5, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["standard", "min max", "max abs", "robust"])
+@pytest.mark.parametrize("data", ["wine", "cancer", "normal"])
+def test_predictions_of_many_runs(name, data):
+    X, y = table_of(data)
+    for k, n_runs in ((1, 4), (2, 4), (5, 100), (15, 4)):
+        check_predictions([SCALERS[name]], X, y, k, n_runs)
+    check_predictions([SCALERS[name]], X, y, 5, 4, p=1)
+    check_predictions([SCALERS[name]], X, y, 5, 4, p=3, n_folds=10)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0])
+def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
+    """Small integers and copies tie; the order is (distance, sample) for any lists, blocks, threads."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(3, size=(70, 4)).astype(float)
+    X[40:50] = X[:10]
+    codes = folds_of(70, 4, 150)
+    scaling = scaling_of([StandardScaler()], X)
+    items, distances = RescaledSearch(scaling, p).nearest(codes, True, 5, n_jobs=1)
+    weights = scaling.weights(codes, True)
+    for r in (0, 63, 64, 149):
+        for i in range(70):
+            w = weights[r, codes[r, i]] / scaling.weights(np.zeros((1, 70), int), False)[0, 0]
+            unit = scaling.weights(np.zeros((1, 70), int), False)[0, 0]
+            far = np.zeros(70)
+            for f in range(4):
+                gap = abs(X[i, f] - X[:, f]) * unit[f]
+                far += w[f] ** p * (gap * gap if p == 2 else gap**p)
+            far[codes[r] == codes[r, i]] = np.inf
+            expected = np.lexsort((np.arange(70), far))[:5]
+            np.testing.assert_array_equal(items[r, i], expected)
+            np.testing.assert_allclose(distances[r, i], far[expected] ** (1 / p), rtol=1e-12)
+    again = RescaledSearch(scaling, p)
+    parts = [again.nearest(codes[at : at + 11], True, 5, n_jobs=2) for at in range(0, 150, 11)]
+    np.testing.assert_array_equal(np.concatenate([part[0] for part in parts]), items)
+    np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), distances)
+    monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 12 * 70 * 6))  # nearly every list ends too early
+    short = RescaledSearch(scaling, p)
+    found = short.nearest(codes, True, 5, n_jobs=2)
+    assert short._listed.items.shape[1] == 6
+    np.testing.assert_array_equal(found[0], items)
+    np.testing.assert_array_equal(found[1], distances)
+
+
+def test_lists_are_made_longer_if_they_end_too_early(monkeypatch):
+    monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 10**6))
+    X = np.random.default_rng(0).normal(size=(450, 5))
+    X[3, 2] = 100.0  # the fold that tests this sample shrinks the column, or else the others do
+    search = RescaledSearch(scaling_of([MinMaxScaler()], X))
+    folds = folds_of(450, 5, 10)
+    first = search.nearest(folds, True, 5)
+    assert search._listed.items.shape[1] == 10**6 // 12 // 450
+    second = search.nearest(folds, True, 5)
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+def test_nothing_differs_and_no_run():
+    """Without a column that varies, all distances are 0, and the first training samples are the nearest."""
+    search = RescaledSearch(scaling_of([StandardScaler()], np.full((300, 2), 0.1)))
+    codes = folds_of(300, 3, 2)
+    items, distances = search.nearest(codes, True, 4)
+    for r in range(2):
+        for i in range(300):
+            np.testing.assert_array_equal(items[r, i], np.flatnonzero(codes[r] != codes[r, i])[:4])
+    assert (distances == 0).all()
+    assert search.nearest(codes[:0], True, 4)[0].shape == (0, 300, 4)
+
+
+def test_codes_that_are_no_folds():
+    X, _ = table_of("normal")
+    rng = np.random.default_rng(5)
+    search = RescaledSearch(scaling_of([StandardScaler()], X))
+    codes = rng.integers(3, size=(4, 90))
+    items, distances = search.nearest(codes, False, 3)
+    for r in range(4):
+        train, test = codes[r] == 0, codes[r] == 1
+        assert (items[r][~test] == -1).all()
+        assert np.isnan(distances[r][~test]).all()
+        scaler = StandardScaler().fit(X[train])
+        near = NearestNeighbors(n_neighbors=3).fit(scaler.transform(X[train]))
+        far, order = near.kneighbors(scaler.transform(X[test]))
+        np.testing.assert_array_equal(items[r][test], np.flatnonzero(train)[order])
+        np.testing.assert_allclose(distances[r][test], far, rtol=1e-10)
+    spare = folds_of(90, 4, 4)  # fold 3 always trains
+    items, _ = search.nearest(spare, True, 3, spare=3)
+    full, _ = search.nearest(spare, True, 3)
+    for r in range(4):
+        assert (items[r][spare[r] == 3] == -1).all()
+        np.testing.assert_array_equal(items[r][spare[r] < 3], full[r][spare[r] < 3])
+
+
+def test_what_is_refused():
+    X, _ = table_of("normal")
+    scaling = scaling_of([StandardScaler()], X)
+    with pytest.raises(ValueError, match=r"p must be at least 1 and finite, got 0\.5"):
+        RescaledSearch(scaling, 0.5)
+    with pytest.raises(ValueError, match="n_neighbors must be between 1 and 60, got 61"):
+        RescaledSearch(scaling).nearest(folds_of(90, 3, 2), True, 61)
+
+
+def same(steps, X):
+    """The weights are those by which a fitted pipeline multiplies differences of the table."""
+    scaling, folds = scaling_of(steps, X), folds_of(len(X), 3, 3)
+    weights = scaling.weights(folds, True)
+    for r, fold in enumerate(folds):
+        for g in range(3):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fitted = make_pipeline(*steps).fit(X[fold != g])
+                seen = np.asarray(fitted.transform(X), dtype=float)
+            expected = np.diff(seen, axis=0)
+            np.testing.assert_allclose(np.diff(scaling.table, axis=0) * weights[r, g], expected, atol=1e-9)
+    return scaling
+
+
+def test_chains():
+    X, _ = table_of("offset")
+    same([StandardScaler(), MinMaxScaler()], X)
+    same([MaxAbsScaler(), "passthrough", RobustScaler(unit_variance=True), None, MinMaxScaler((2, 5))], X)
+    same([make_pipeline(MinMaxScaler((0, 9)), StandardScaler()), RobustScaler(with_scaling=False)], X)
+    assert (scaling_of([], X).weights(folds_of(90, 3, 1), True) == 1).all()
+    assert scaling_of([StandardScaler(), MaxAbsScaler()], X) is None
+
+
+@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+def test_column_transformers(remainder):
+    X, _ = table_of("offset")
+    table = ColumnTransformer(
+        [
+            ("a", StandardScaler(), [3, 0]),
+            ("b", make_pipeline(MinMaxScaler(), RobustScaler()), slice(1, 3)),
+            ("c", "passthrough", [0]),
+            ("d", MaxAbsScaler(), []),
+            ("e", "drop", [2]),
+        ],
+        remainder=remainder,
+    )
+    scaling = same([table, MinMaxScaler()], X)
+    assert scaling.table.shape == (90, 5 if remainder == "drop" else 6)
+    same([StandardScaler(), table], X)
+    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(number=np.arange(90) % 7, word="some")
+    table = ColumnTransformer(
+        [
+            ("a", StandardScaler(), ["x", "v"]),
+            ("b", RobustScaler(), make_column_selector(dtype_include=int)),
+            ("c", MinMaxScaler(), np.array([False, True] + 5 * [False])),
+            ("d", MaxAbsScaler(), make_column_selector(pattern="^z")),
+        ],
+        remainder="drop",
+    )
+    scaling = same([table], frame)
+    assert scaling.table.shape == (90, 5)
+    assert same([table.set_output(transform="pandas"), StandardScaler()], frame).table.shape == (90, 5)
+    kept = ColumnTransformer([("a", StandardScaler(), ["x"])], remainder="passthrough")
+    assert scaling_of([kept], frame) is None  # with words
+    assert same([kept], frame.drop(columns="word")) is not None
+
+
+def test_what_scikit_learn_itself_must_run():
+    X, _ = table_of("normal")
+    hole = X.copy()
+    hole[3, 2] = np.nan
+    assert scaling_of([StandardScaler()], hole) is None
+    assert scaling_of([StandardScaler()], X.astype(np.float32)) is None
+    assert scaling_of([StandardScaler()], X.astype(object)) is None
+    assert scaling_of([StandardScaler()], X.tolist()) is None
+    assert scaling_of([StandardScaler()], X[:, 0]) is None
+
+    class Own(StandardScaler):
+        pass
+
+    steps = [
+        Own(),
+        PCA(2),
+        Normalizer(),
+        MinMaxScaler(clip=True),
+        RobustScaler(quantile_range=(0, 100), unit_variance=True),
+    ]
+    for step in (*steps, *(ColumnTransformer([("a", one, [0, 1])]) for one in steps)):
+        assert scaling_of([step], X) is None
+    weighed = ColumnTransformer([("a", StandardScaler(), [0])], transformer_weights={"a": 2.0})
+    assert scaling_of([weighed], X) is None
+    before = X.copy()
+    scaling_of([StandardScaler(copy=False), MinMaxScaler(copy=False)], X)
+    np.testing.assert_array_equal(X, before)
