@@ -1,4 +1,8 @@
-"""Designs with the training sets of scikit-learn's splitters: `Folds` and `StratifiedShuffle`."""
+"""Designs with the training sets of scikit-learn's splitters: `Folds` and `StratifiedShuffle`.
+
+The score of a split may be a mean over its tested classes (balanced accuracy). It has a closed form for
+fixed numbers of tested samples of every class. Otherwise `by_class` goes through these numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 import numpy as np
@@ -17,11 +21,13 @@ from .._typing import Array
 from ..designs import Design, KFold, StratifiedKFold, TrainingSets, merge_folds, n_train_in_half
 from ..driver import InexactError
 
+MAX_COUNTS = 200
+"""The largest number of different class counts of test sets that are evaluated one by one."""
 MAX_PATTERNS = 1_000
 """The largest number of patterns of class counts that are evaluated one by one."""
 
 
-class _SplitterDesign(Design):
+class SplitterDesign(Design):
     """A design of one of scikit-learn's splitters, which draws its splits itself."""
 
     splitter: str
@@ -36,7 +42,7 @@ class _SplitterDesign(Design):
 
 
 @dataclass(frozen=True, repr=False)
-class Folds(_SplitterDesign):
+class Folds(SplitterDesign):
     """Training sets of given sizes, one or more for each fold.
 
     Attributes
@@ -50,17 +56,26 @@ class Folds(_SplitterDesign):
     balanced : bool
         Whether the score of a fold is the mean of the scores of its tested classes; for stratified folds
         only.
+    origin : Design, optional
+        The design whose training sets these are, for halves.
+    shares : tuple of Fraction
+        The probabilities of different `n_trains`; empty for equal ones.
     """
 
     splitter: str
     n_trains: tuple[tuple[int, ...], ...]
     stratified: bool
     balanced: bool = False
+    origin: Design | None = None
+    shares: tuple[Fraction, ...] = ()
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """Return one kind for each combination of sizes."""
-        counts = labels.counts if self.stratified else [len(labels.codes)]
-        return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
+        counts = as_ints(labels.counts) if self.stratified else (len(labels.codes),)
+        if not self.shares:
+            return merge_folds(counts, list(self.n_trains), self.stratified)
+        pairs = zip(self.shares, self.n_trains, strict=True)
+        return tuple(TrainingSets(share, n_train, counts, self.stratified) for share, n_train in pairs)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return as many folds, with the same shares of tested samples.
@@ -68,6 +83,12 @@ class Folds(_SplitterDesign):
         Folds that test every sample once are divided again, as scikit-learn divides the half.
         """
         within = labels_of(labels, rows)
+        if self.origin is not None:
+            half_design = self.origin.halved(labels, rows)
+            if n_class_counts(half_design, within) > MAX_COUNTS:
+                msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
+                raise ValueError(msg)
+            return by_class(self.splitter, half_design, within)
         counts, half = [len(labels.codes)], [len(rows)]
         if self.stratified:
             counts, half = labels.counts.tolist(), within.counts.tolist()
@@ -87,15 +108,57 @@ class Folds(_SplitterDesign):
             return None
         rows = []
         for kind in self.training_sets(labels):
-            tested = [count - n for count, n in zip(kind.counts, kind.n_train, strict=True)]
-            n_classes = sum(1 for n in tested if n)
-            rows.append(
-                tuple(
-                    kind.probability / n_classes / count if n else Fraction(0)
-                    for n, count in zip(tested, kind.counts, strict=True)
-                )
-            )
+            tested = [n < count for n, count in zip(kind.n_train, kind.counts, strict=True)]
+            shares = [kind.probability * test / sum(tested) for test in tested]
+            rows.append(_per_sample(shares, kind.counts))
         return tuple(rows)
+
+
+def by_class(splitter: str, design: Design, labels: EncodedLabels) -> Folds:
+    """Return the training sets of a design by their class counts, for means over the tested classes.
+
+    The counts are hypergeometric if the design is not stratified. It must test all samples outside the
+    training set.
+    """
+    counts = as_ints(labels.counts)
+    shares: dict[tuple[int, ...], Fraction] = {}
+    for kind in design.training_sets(labels):
+        if kind.stratified:
+            shares[kind.n_train] = kind.probability
+            continue
+        share_of_one = kind.probability / kind.number
+        for n_train in _compositions(sum(kind.n_train), counts):
+            share = share_of_one * math.prod(map(math.comb, counts, n_train))
+            shares[n_train] = shares.get(n_train, Fraction(0)) + share
+    return Folds(splitter, tuple(shares), True, True, design, tuple(shares.values()))
+
+
+def n_class_counts(design: Design, labels: EncodedLabels) -> int:
+    """The number of different class counts of the training sets of a design that is not stratified."""
+    total = 0
+    for kind in design.training_sets(labels):
+        size = sum(kind.n_train)
+        ways = [1] + [0] * size  # by the number of training samples
+        for count in labels.counts.tolist():
+            sums = list(accumulate(ways))
+            ways = sums[: count + 1] + [
+                more - less for more, less in zip(sums[count + 1 :], sums, strict=False)
+            ]
+        total += ways[size]
+    return total
+
+
+def _compositions(size: int, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All numbers of training samples of every class that sum to `size`."""
+    found: list[tuple[int, ...]] = [()]
+    for at, count in enumerate(counts):
+        rest = sum(counts[at + 1 :])
+        found = [
+            (*taken, n)
+            for taken in found
+            for n in range(max(size - sum(taken) - rest, 0), min(count, size - sum(taken)) + 1)
+        ]
+    return found
 
 
 @dataclass(frozen=True)
@@ -157,7 +220,7 @@ class Shares:
 
 
 @dataclass(frozen=True, repr=False)
-class StratifiedShuffle(_SplitterDesign):
+class StratifiedShuffle(SplitterDesign):
     """The training sets of scikit-learn's ``StratifiedShuffleSplit``.
 
     Attributes

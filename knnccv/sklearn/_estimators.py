@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +14,6 @@ from .._typing import Array
 from .._validation import check_integer
 from ..driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
-from ._weights import weights_of
 
 _KNOWN = set(NAMES) | set(ALIASES)
 # Without one of these parameters, scikit-learn estimates it from the compared samples.
@@ -28,6 +28,42 @@ def needs_sklearn() -> None:
     except ImportError as error:
         msg = "knnccv.sklearn needs scikit-learn: pip install 'knnccv[sklearn]'"
         raise ImportError(msg) from error
+
+
+@dataclass(frozen=True)
+class CheckedWeights:
+    """A function of an array of distances, shape (n, K), as scikit-learn calls it.
+
+    Raises
+    ------
+    ValueError
+        If all weights of a row are 0: scikit-learn then has no prediction either.
+    """
+
+    function: Callable[[Array], Any]
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    def __call__(self, distances: Array) -> Array:
+        """The weights, of the same shape; equal ones if the function returns None."""
+        weights = self.function(distances)
+        if weights is None:
+            return np.ones_like(distances)
+        weights = np.asarray(weights)
+        if weights.dtype.kind == "O":
+            weights = weights.astype(float)
+        if weights.dtype.kind not in "biuf" or weights.shape != distances.shape:
+            return weights  # the variant refuses them
+        weights = weights.astype(float)
+        if not weights.any(axis=1).all():
+            at = int(np.argmin(weights.any(axis=1)))
+            msg = (
+                f"weights={self.function!r} gives all neighbors of a sample the weight 0, at the distances "
+                f"{distances[at]} (scikit-learn's score would be nan)"
+            )
+            raise ValueError(msg)
+        return weights
 
 
 @dataclass(frozen=True)
@@ -60,18 +96,15 @@ class Rule:
         """The argument `weights` of the estimator."""
         return "weights='distance'" if self.weights == "inverse" else f"weights={self.weights!r}"
 
-    def check_size(self, n_train: int) -> None:
-        """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
-        if self.n_neighbors > n_train:
-            raise ValueError(too_many(self.n_neighbors, n_train))
 
-
-def too_many(n_neighbors: int, n_train: int) -> str:
-    """Return the message for a K that exceeds the size of a training set."""
-    return (
-        f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
-        f"got {n_neighbors} (scikit-learn's score would be nan)"
-    )
+def check_size(n_neighbors: int, n_train: int) -> None:
+    """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
+    if n_neighbors > n_train:
+        msg = (
+            f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
+            f"got {n_neighbors} (scikit-learn's score would be nan)"
+        )
+        raise ValueError(msg)
 
 
 def read_rule(estimator: Any, X: Any) -> Rule:
@@ -94,7 +127,14 @@ def read_rule(estimator: Any, X: Any) -> Rule:
         raise InexactError(msg)
     regression = type(estimator) is KNeighborsRegressor
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
-    weights = weights_of(estimator.weights)
+    weights = estimator.weights
+    if callable(weights):
+        weights = CheckedWeights(weights)
+    elif not (weights is None or (isinstance(weights, str) and weights in ("uniform", "distance"))):
+        msg = f"weights must be 'uniform', 'distance', None or a function, got {weights!r}"
+        raise ValueError(msg)
+    else:
+        weights = "inverse" if weights == "distance" else None
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
         weights = None
@@ -127,11 +167,8 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
         if params.get("w") is None:
             params.pop("w", None)
         names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-        return (
-            (names[params["p"]], {})
-            if [*params] == ["p"] and params["p"] in names
-            else ("minkowski", params)
-        )
+        known = list(params) == ["p"] and params["p"] in names
+        return (names[params["p"]], {}) if known else ("minkowski", params)
     return ("chebyshev" if metric == "infinity" else metric), params
 
 

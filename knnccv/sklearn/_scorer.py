@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any
 
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
-from ._draws import Draws
 from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
-from ._request import AVERAGES, ScoreRequest
+from ._request import AVERAGES, Request
 from ._scoring import is_costs, several
 from ._steps import prepare
 
@@ -139,33 +138,22 @@ class _CCVScorer:
 
     cv: Any
     scoring: Any
-    groups: Any
-    average: str
-    ties: str | None
-    tol: float
-    n_jobs: int | None
-    transductive: bool
+    groups: Any = None
+    average: str = "folds"
+    ties: str | None = None
+    tol: float = 1e-12
+    n_jobs: int | None = None
+    transductive: bool = False
     method: str = "exact"
     n_draws: int = 1000
     random_state: int = 0
 
     def __repr__(self) -> str:
-        defaults = {
-            "groups": None,
-            "average": "folds",
-            "ties": None,
-            "tol": 1e-12,
-            "n_jobs": None,
-            "transductive": False,
-            "method": "exact",
-            "n_draws": 1000,
-            "random_state": 0,
-        }
-        given = [f"cv={self.cv!r}", f"scoring={self.scoring!r}"]
-        for name, usual in defaults.items():
-            value = getattr(self, name)
-            if value is not usual and (usual is None or value != usual):
-                given.append(f"{name}={value!r}")
+        given = []
+        for field in fields(self):
+            value, usual = getattr(self, field.name), field.default
+            if value is not usual and (usual is None or field.name in ("cv", "scoring") or value != usual):
+                given.append(f"{field.name}={value!r}")
         return f"ccv_scorer({', '.join(given)})"
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -174,24 +162,13 @@ class _CCVScorer:
 
         target = as_target(estimator, X, y)
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
-        regression = is_regressor(estimator)
         cv = self.cv
         if isinstance(cv, int):
-            cv = KFold(cv) if regression else StratifiedKFold(cv)
-        request = ScoreRequest(
-            prepared,
-            X,
-            target,
-            cv,
-            self.groups,
-            self.scoring,
-            self.average,
-            self.tol,
-            self.n_jobs,
-            Draws(self.n_draws, self.random_state) if self.method == "auto" else None,
-        )
+            cv = KFold(cv) if is_regressor(estimator) else StratifiedKFold(cv)
+        n_draws = self.n_draws if self.method == "auto" else 0
+        options = (self.groups, self.average, self.tol, self.n_jobs, self.random_state, n_draws, self.ties)
         try:
-            score = exact_score(request, regression, self.ties).score
+            score = exact_score(Request(prepared, X, target, cv, *options), self.scoring).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
             raise ValueError(msg) from error

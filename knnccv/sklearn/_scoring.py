@@ -62,6 +62,11 @@ class Measure:
     costs: Array | None = None
     every_class: bool = False
 
+    @property
+    def changes(self) -> bool:
+        """Whether the score is another number than the mean."""
+        return (self.offset, self.factor) != (0.0, 1.0)
+
     def __call__(self, mean: float) -> float:
         """Convert the mean to the score."""
         return self.offset + self.factor * mean
@@ -172,10 +177,11 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
         return Measure("accuracy", "accuracy")
     if isinstance(scorer, str):
         scorer = metrics.get_scorer(scorer)
-    given, sign, options = _parts(scorer)
-    if given is None:
+    given = getattr(scorer, "_score_func", None)
+    if given is None:  # not by `make_scorer`
         msg = f"the function of the scorer {scoring!r} is unknown"
         raise InexactError(msg)
+    sign, options = float(scorer._sign), dict(scorer._kwargs)
     function = getattr(given, "__name__", "")
     name = scoring if isinstance(scoring, str) else function or repr(scoring)
     found = None
@@ -270,13 +276,6 @@ def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure
     if half == "auto":
         half = len(classes) < 3
     return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
-
-
-def _parts(scorer: Any) -> tuple[Any, float, dict[str, Any]]:
-    """Return function, sign and options of a scorer; without ``make_scorer`` the function is None."""
-    if not hasattr(scorer, "_score_func"):
-        return None, 1.0, {}
-    return scorer._score_func, float(scorer._sign), dict(scorer._kwargs)
 
 
 def _only(options: dict[str, Any], **harmless: Any) -> bool:

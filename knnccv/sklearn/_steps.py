@@ -1,9 +1,9 @@
-"""The earlier steps of a pipeline: those that can be applied in advance are applied, and none sees a label.
+"""The earlier steps of a pipeline: those that can be applied in advance are, and none of them sees a label.
 
-A step that needs no fit must transform every sample alone as among others. With ``transductive=True`` a step
-that needs one is replaced by a copy that is fitted to all samples without labels, and only the output of this
-copy is scored. So labels cannot leak, whatever the step does. A step that would do something else with
-labels is refused, since the score would not be that of the caller's pipeline.
+A step that needs no fit must transform every sample alone as among others. With ``transductive=True`` a
+step that needs one is replaced by a copy that is fitted to all samples without labels, and only the output
+of this copy is scored. So labels cannot leak, whatever the step does. A step that would do something else
+with labels is refused, since the score would not be that of the caller's pipeline.
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool)
         )
         warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
     # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
-    elif fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone):
+    elif (
+        fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone)
+    ):
         msg = (
             f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} samples that "
             f"are scored. {_HOW}"

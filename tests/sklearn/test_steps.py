@@ -193,7 +193,7 @@ def test_noise_is_never_above_chance(seed):
         )
     whispering = make_pipeline(Whispering(), KNeighborsClassifier())
     assert expected_score(whispering, X, y, cv=KFold(4, shuffle=True), transductive=True).score < most
-    with pytest.raises(ValueError, match="step 'whispering' .* was not fitted to"):
+    with pytest.raises(ValueError, match=r"step 'whispering' .* was not fitted to"):
         search(Whispering(), scorer, error_score="raise").fit(X, y)
     for step in (StandardScaler(), PCA(2, svd_solver="randomized"), Worldly()):
         assert search(step, scorer, error_score="raise").fit(X, y).best_score_ < most
