@@ -1,7 +1,7 @@
-"""Designs with the training sets of scikit-learn's splitters: `Folds` and `StratifiedShuffle`.
+"""Designs of scikit-learn's splitters that knnccv's own do not cover: `StratifiedShuffle` and `ByClass`.
 
 The score of a split may be a mean over its tested classes (balanced accuracy). It has a closed form for
-fixed numbers of tested samples of every class. Otherwise `by_class` goes through these numbers.
+fixed numbers of tested samples of every class; `ByClass` goes through these numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from .._labels import EncodedLabels, labels_of
 from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, KFold, StratifiedKFold, TrainingSets, merge_folds, n_train_in_half
+from ..designs import Design, TrainingSets, n_train_in_half
 from ..driver import InexactError
 
 MAX_COUNTS = 200
@@ -42,69 +42,43 @@ class SplitterDesign(Design):
 
 
 @dataclass(frozen=True, repr=False)
-class Folds(SplitterDesign):
-    """Training sets of given sizes, one or more for each fold.
+class ByClass(SplitterDesign):
+    """The splits of another design by their class counts, whose score is the mean over the tested classes.
+
+    Training sets of given class counts are those of a stratified design, and the mean over the tested
+    classes has a fixed denominator. If the other design is not stratified, the counts are hypergeometric.
 
     Attributes
     ----------
     splitter : str
         Text for messages.
-    n_trains : tuple of tuple of int
-        The number of training samples of every stratum in every fold.
-    stratified : bool
-        Whether the strata are the classes.
+    design : Design
+        A design that tests all samples outside the training set.
     balanced : bool
-        Whether the score of a fold is the mean of the scores of its tested classes; for stratified folds
-        only.
-    origin : Design, optional
-        The design whose training sets these are, for halves.
-    shares : tuple of Fraction
-        The probabilities of different `n_trains`; empty for equal ones.
+        True: the score is a mean over classes.
     """
 
     splitter: str
-    n_trains: tuple[tuple[int, ...], ...]
-    stratified: bool
-    balanced: bool = False
-    origin: Design | None = None
-    shares: tuple[Fraction, ...] = ()
+    design: Design
+    balanced: bool = True
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """Return one kind for each combination of sizes."""
-        counts = as_ints(labels.counts) if self.stratified else (len(labels.codes),)
-        if not self.shares:
-            return merge_folds(counts, list(self.n_trains), self.stratified)
-        pairs = zip(self.shares, self.n_trains, strict=True)
-        return tuple(TrainingSets(share, n_train, counts, self.stratified) for share, n_train in pairs)
-
-    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
-        """Return as many folds, with the same shares of tested samples.
-
-        Folds that test every sample once are divided again, as scikit-learn divides the half.
-        """
-        within = labels_of(labels, rows)
-        if self.origin is not None:
-            half_design = self.origin.halved(labels, rows)
-            if n_class_counts(half_design, within) > MAX_COUNTS:
-                msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
-                raise ValueError(msg)
-            return by_class(self.splitter, half_design, within)
-        counts, half = [len(labels.codes)], [len(rows)]
-        if self.stratified:
-            counts, half = labels.counts.tolist(), within.counts.tolist()
-        n_folds = len(self.n_trains)
-        once = [(n_folds - 1) * count for count in counts]
-        if [sum(column) for column in zip(*self.n_trains, strict=True)] != once:
-            return replace(self, n_trains=tuple(n_train_in_half(n, counts, half) for n in self.n_trains))
-        folds = (StratifiedKFold if self.stratified else KFold)(n_folds).halved(labels, rows)
-        kinds = folds.training_sets(within)
-        parts = math.lcm(*(kind.probability.denominator for kind in kinds))
-        n_trains = [kind.n_train for kind in kinds for _ in range(int(kind.probability * parts))]
-        return replace(self, n_trains=tuple(n_trains))
+        """Return one kind for each combination of class counts."""
+        counts = as_ints(labels.counts)
+        shares: dict[tuple[int, ...], Fraction] = {}
+        for kind in self.design.training_sets(labels):
+            if kind.stratified:
+                shares[kind.n_train] = kind.probability
+                continue
+            share_of_one = kind.probability / kind.number
+            for n_train in _compositions(sum(kind.n_train), counts):
+                share = share_of_one * math.prod(map(math.comb, counts, n_train))
+                shares[n_train] = shares.get(n_train, Fraction(0)) + share
+        return tuple(TrainingSets(share, n_train, counts, True) for n_train, share in shares.items())
 
     def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:
-        """Return the weights of the mean over classes within each fold, if `balanced`."""
-        if not self.balanced or average != "pooled":
+        """Return the weights of the mean over the tested classes of each split."""
+        if average != "pooled":
             return None
         rows = []
         for kind in self.training_sets(labels):
@@ -113,30 +87,28 @@ class Folds(SplitterDesign):
             rows.append(_per_sample(shares, kind.counts))
         return tuple(rows)
 
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the same for the other design's halves.
 
-def by_class(splitter: str, design: Design, labels: EncodedLabels) -> Folds:
-    """Return the training sets of a design by their class counts, for means over the tested classes.
-
-    The counts are hypergeometric if the design is not stratified. It must test all samples outside the
-    training set.
-    """
-    counts = as_ints(labels.counts)
-    shares: dict[tuple[int, ...], Fraction] = {}
-    for kind in design.training_sets(labels):
-        if kind.stratified:
-            shares[kind.n_train] = kind.probability
-            continue
-        share_of_one = kind.probability / kind.number
-        for n_train in _compositions(sum(kind.n_train), counts):
-            share = share_of_one * math.prod(map(math.comb, counts, n_train))
-            shares[n_train] = shares.get(n_train, Fraction(0)) + share
-    return Folds(splitter, tuple(shares), True, True, design, tuple(shares.values()))
+        Raises
+        ------
+        ValueError
+            If the half has too many combinations of class counts.
+        """
+        half = replace(self, design=self.design.halved(labels, rows))
+        if n_class_counts(half.design, labels_of(labels, rows)) > MAX_COUNTS:
+            msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
+            raise ValueError(msg)
+        return half
 
 
 def n_class_counts(design: Design, labels: EncodedLabels) -> int:
-    """The number of different class counts of the training sets of a design that is not stratified."""
+    """The number of different class counts of the training sets of a design."""
     total = 0
     for kind in design.training_sets(labels):
+        if kind.stratified:
+            total += 1
+            continue
         size = sum(kind.n_train)
         ways = [1] + [0] * size  # by the number of training samples
         for count in labels.counts.tolist():

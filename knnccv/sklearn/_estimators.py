@@ -16,7 +16,6 @@ from ..driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
 
 _KNOWN = set(NAMES) | set(ALIASES)
-# Without one of these parameters, scikit-learn estimates it from the compared samples.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
 _MAX_ITEMS = 20_000  # for which all distances are held in memory
 
@@ -51,9 +50,7 @@ class CheckedWeights:
         if weights is None:
             return np.ones_like(distances)
         weights = np.asarray(weights)
-        if weights.dtype.kind == "O":
-            weights = weights.astype(float)
-        if weights.dtype.kind not in "biuf" or weights.shape != distances.shape:
+        if weights.dtype.kind not in "biufO" or weights.shape != distances.shape:
             return weights  # the variant refuses them
         weights = weights.astype(float)
         if not weights.any(axis=1).all():
@@ -142,6 +139,8 @@ def read_rule(estimator: Any, X: Any) -> Rule:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
+    from sklearn.metrics import pairwise_distances
+
     metric, params = _metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
@@ -151,10 +150,23 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         return Neighbors.from_distances(X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return Neighbors.from_data(X, partial(metric, **params) if params else metric)
-    given = not _missing_parameters(name, params)
-    if name in _KNOWN and given and set(params) <= set(PARAMETERS.get(name, ())):
+    # Without them, scikit-learn estimates a parameter from the compared samples.
+    needed = _FITTED_METRICS.get(name, ())
+    missing = needed and not any(one in params for one in needed)
+    if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
         return Neighbors.from_data(X, name, metric_params=params)
-    return _measured(X, metric, params)
+    if missing:
+        msg = (
+            f"metric {metric!r} without {' or '.join(needed)} in metric_params estimates it from the "
+            "compared samples, so the distances would depend on the split"
+        )
+        raise InexactError(msg)
+    if len(X) > _MAX_ITEMS:
+        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
+        raise InexactError(msg)
+    if hasattr(metric, "pairwise"):
+        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
+    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
 
 
 def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
@@ -170,30 +182,6 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
         known = list(params) == ["p"] and params["p"] in names
         return (names[params["p"]], {}) if known else ("minkowski", params)
     return ("chebyshev" if metric == "infinity" else metric), params
-
-
-def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
-    """Check whether scikit-learn would estimate a parameter from the compared samples."""
-    needed = _FITTED_METRICS.get(name, ())
-    return bool(needed) and not any(one in params for one in needed)
-
-
-def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
-    """Create neighbors from all of scikit-learn's own distances."""
-    from sklearn.metrics import pairwise_distances
-
-    if isinstance(metric, str) and _missing_parameters(metric, params):
-        msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params estimates "
-            "it from the compared samples, so the distances would depend on the split"
-        )
-        raise InexactError(msg)
-    if len(X) > _MAX_ITEMS:
-        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
-        raise InexactError(msg)
-    if hasattr(metric, "pairwise"):
-        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
-    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
 
 
 def length_of(X: Any) -> int:

@@ -6,7 +6,7 @@ What has none raises InexactError with the reason. `expected_score` turns it int
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels, encode_labels
+from .._labels import EncodedLabels, encode_labels, single_class
 from .._training_set_count import magnitude
 from ..designs import Design, LeaveGroupsOut
 from ..driver import InexactError
 from ..results import CompleteCV, SampledCV, complete_cv
-from ._designs import MAX_COUNTS, SplitterDesign, StratifiedShuffle, by_class, n_class_counts
+from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import Rule, check_size
 from ._groups import score_splits
 from ._request import ExpectedScore, Request
@@ -90,9 +90,8 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
             design = law.balanced
         elif not law.single:
             design = _by_class_counts(request, measure, law)
-    if isinstance(design, SplitterDesign):
-        labels = encode_labels(np.zeros(len(request.y), int) if rule.regression else request.y)
-        check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
+    labels = single_class(len(request.y)) if rule.regression else encode_labels(request.y)
+    check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
     results = _complete(request, rule, measure, design, ties=law.ties, average=average)
     how = "" if results[0].variant.startswith("weighted") else ", in closed form"
     return _combined(request, measure, law, results, [1 / len(results)] * len(results), how)
@@ -105,7 +104,7 @@ def _by_class_counts(request: Request, measure: Measure, law: FoldLaw) -> Design
     if law.tests_rest:
         number = n_class_counts(law.design, labels)
         if number <= MAX_COUNTS:
-            return by_class(in_words(request.cv), law.design, labels)
+            return ByClass(in_words(request.cv), law.design)
         found = f"there are {number:,}"
     msg = (
         f"{measure.name} of a fold is exact only if the number of tested samples of every class "
@@ -137,10 +136,10 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     linear = measure.kind != "balanced" and not rule.regression
     if rule.n_neighbors > 1 or not linear or not (request.pooled or equal):
         msg = (
-            f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate one "
-            "by one; the closed form is for the nearest neighbor (n_neighbors=1) and accuracy or costs, with "
-            "average='pooled' (all classifications have equal weight) or groups of one size: the mean of "
-            "the scores of unequal folds is a mean of ratios"
+            f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
+            "one by one; the closed form is for the nearest neighbor (n_neighbors=1) and accuracy or "
+            "costs, with average='pooled' (all classifications have equal weight) or groups of one size: "
+            "the mean of the scores of unequal folds is a mean of ratios"
         )
         raise InexactError(msg)
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
@@ -155,61 +154,54 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
 def _complete(
     request: Request, rule: Rule, measure: Measure, design: Design, **options: Any
 ) -> list[CompleteCV]:
-    """Run `complete_cv` with the variant of the rule; once per column of y for a regression.
-
-    The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
-    """
-    near, y, k = rule.neighbors, request.y, rule.n_neighbors
-    options |= {"tol": request.tol, "n_jobs": request.n_jobs}
+    """Run `complete_cv` with the variant of the rule; once per column of y for a regression."""
+    y, k = request.y, rule.n_neighbors
+    columns = y.reshape(len(y), -1).T if rule.regression else [y]
+    options |= {"cv": design, "tol": request.tol, "n_jobs": request.n_jobs}
     if measure.costs is not None:
-        options |= {"loss": measure.costs}
-    if rule.weights is not None and not rule.by_distance:
-        return _weighted(request, rule, design, **options)
-    if rule.regression:
-        columns = y.reshape(len(y), -1).T
-        return [
-            complete_cv(near, column, "regression", design, n_neighbors=k, **options) for column in columns
-        ]
-    if measure.kind == "brier":
-        return [complete_cv(near, y, "confidence", design, n_neighbors=k, score="brier", **options)]
-    if k > 1 and not rule.by_distance:
-        return [complete_cv(near, y, "knn", design, n_neighbors=k, **options)]
+        options["loss"] = measure.costs
+    # The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
     # With ties="index", a tie of the nearest neighbor with the next would not be counted.
-    if k > 1 and complete_cv(near, y, "nn", design, **options | {"ties": "random"}).tied:
-        return _weighted(request, rule, design, **options)
-    return [complete_cv(near, y, "nn", design, **options)]
+    weighted = rule.weights is not None and (
+        not rule.by_distance or complete_cv(rule.neighbors, y, "nn", **options | {"ties": "random"}).tied
+    )
+    if weighted:
+        variant = "weighted_regression" if rule.regression else "weighted"
+        options |= {"n_neighbors": k, "weights": rule.weights}
+        scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
+        return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
+    variant = "nn"
+    if rule.regression:
+        variant, options = "regression", options | {"n_neighbors": k}
+    elif measure.kind == "brier":
+        variant, options = "confidence", options | {"n_neighbors": k, "score": "brier"}
+    elif k > 1 and not rule.by_distance:
+        variant, options = "knn", options | {"n_neighbors": k}
+    return [complete_cv(rule.neighbors, column, variant, **options) for column in columns]
 
 
-def _weighted(request: Request, rule: Rule, design: Design, **options: Any) -> list[CompleteCV]:
-    """Run `complete_cv` with the weights of the rule; once per column of y for a regression.
+def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int) -> CompleteCV:
+    """Return the score by weights, exact or drawn, of a column of y.
 
     Raises
     ------
     InexactError
         If there are too many training sets to enumerate, and none are to be drawn.
     """
-    variant = "weighted_regression" if rule.regression else "weighted"
-    columns = request.y.reshape(len(request.y), -1).T if rule.regression else [request.y]
-    options |= {"n_neighbors": rule.n_neighbors, "weights": rule.weights}
-    found = []
-    for number, column in enumerate(columns):
-        score = partial(complete_cv, rule.neighbors, column, variant, design, **options)
-        if request.n_draws:
-            found.append(score(n_draws=request.n_draws, random_state=request.seed + number))
-            continue
-        try:
-            found.append(score(method="exact"))
-        except InexactError as error:
-            score(method="sampled", n_draws=2)  # an error if these weights are not allowed
-            reason = (
-                "is a function, which the exact computation cannot call"
-                if callable(rule.weights)
-                else f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training "
-                "samples can be counted, but some samples have too many of them"
-            )
-            msg = f"{rule.weights_in_words} {reason}; method='auto' draws training sets for these samples"
-            raise InexactError(msg) from error
-    return found
+    if request.n_draws:
+        return score(n_draws=request.n_draws, random_state=request.seed + number)
+    try:
+        return score(method="exact")
+    except InexactError as error:
+        score(method="sampled", n_draws=2)  # an error if these weights are not allowed
+        reason = (
+            "is a function, which the exact computation cannot call"
+            if callable(rule.weights)
+            else f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training "
+            "samples can be counted, but some samples have too many of them"
+        )
+        msg = f"{rule.weights_in_words} {reason}; method='auto' draws training sets for these samples"
+        raise InexactError(msg) from error
 
 
 def _combined(
@@ -221,14 +213,11 @@ def _combined(
     how: str,
 ) -> ExpectedScore:
     """Return the sum of the scores of `results` times `shares` as a score of this measure."""
-    mean = sum(share * result.score for share, result in zip(shares, results, strict=True))
-    bound = sum(share * result.error_bound for share, result in zip(shares, results, strict=True))
+    pairs = list(zip(shares, results, strict=True))
+    mean = sum(share * result.score for share, result in pairs)
+    bound = sum(share * result.error_bound for share, result in pairs)
     fields: dict[str, Any] = {"result": results[0] if len(results) == 1 else tuple(results)}
-    sampled = [
-        (share, result)
-        for share, result in zip(shares, results, strict=True)
-        if isinstance(result, SampledCV)
-    ]
+    sampled = [(share, result) for share, result in pairs if isinstance(result, SampledCV)]
     if not sampled:
         fields |= {"_measure": measure, "_shares": tuple(shares)}
         return _answer(request, measure, law, mean, bound, how, **fields)
@@ -246,7 +235,7 @@ def _answer(
     mean: float,
     bound: float | None,
     how: str,
-    **fields: Any,
+    **more: Any,
 ) -> ExpectedScore:
     number = f" {magnitude(law.n_splits)}" if law.n_splits else ""
     which = "goes through" if law.every else "can make, whatever its seed"
@@ -256,5 +245,5 @@ def _answer(
         error_bound=None if bound is None else abs(measure.factor) * bound,
         deterministic=law.every,
         ties=law.ties,
-        **fields,
+        **more,
     )

@@ -108,7 +108,7 @@ def score_splits(
     """
     tables = _tables(rule, measure, y)
     n_items = len(y)
-    splits = law.group_splits()
+    splits = law.splits()
     members = np.zeros((len(law.sizes), len(tables.counts)), np.int64)  # of every class in every group
     np.add.at(members, (law.codes, tables.codes), 1)
     total, weight = 0.0, 0.0

@@ -70,7 +70,7 @@ class ExpectedScore(ScoredHalves):
     n_repeats: int = 0
     result: Any = None
     n_draws: int = 0
-    # In closed form, `score` is the affine function `_measure` of the sum of `_shares` of the results' scores.
+    # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
 
@@ -116,7 +116,7 @@ class ExpectedScore(ScoredHalves):
         return first._replace(
             labels=labels,
             weights=sum(share * each.weights for share, each in zip(shares, terms, strict=True)),
-            is_loss=first.is_loss != (weights[0] < 0),
+            is_loss=first.is_loss != (parts[0][0] < 0),
             error_bound=float(np.abs(weights) @ [each.error_bound for each in terms]),
         )
 

@@ -43,7 +43,11 @@ def run_listed(request: Request, scoring: Any, splits: Sequence[Split]) -> Expec
 
 def run_all(request: Request, scoring: Any, law: GroupLaw) -> ExpectedScore:
     """Run scikit-learn on all splits that a random splitter can make."""
-    probabilities, splits = zip(*law.splits(), strict=True)
+    probabilities, parts = zip(*law.splits(), strict=True)
+    splits = [
+        (np.flatnonzero(np.isin(law.codes, train)), np.flatnonzero(np.isin(law.codes, test)))
+        for train, test in parts
+    ]
     scores, sizes = _run(request, scoring, splits)
     weights = sizes * [float(probability) for probability in probabilities]
     how = f"scikit-learn's own scores of all {len(splits)} splits that {in_words(request.cv)} can make"

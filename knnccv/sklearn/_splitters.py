@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, islice
+from itertools import combinations
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -20,9 +21,9 @@ import numpy as np
 
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
-from ..designs import Design
+from ..designs import Design, KFold, LeaveOut, StratifiedKFold, Subsample
 from ..driver import InexactError
-from ._designs import Folds, Shares, StratifiedShuffle, as_ints, by_class
+from ._designs import ByClass, Shares, StratifiedShuffle
 from ._estimators import length_of
 
 Split = tuple[Array, Array]
@@ -143,7 +144,7 @@ class GroupLaw:
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
-    def group_splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
+    def splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
         """Yield all splits, as training groups and tested groups, with their probabilities."""
         n_groups = len(self.sizes)
         for probability, n_train, n_test in self.parts:
@@ -152,12 +153,6 @@ class GroupLaw:
                 rest = [group for group in range(n_groups) if group not in tested]
                 for trained in combinations(rest, n_train):
                     yield probability / number, (trained, tested)
-
-    def splits(self) -> Iterator[tuple[Fraction, Split]]:
-        """Yield all splits with their probabilities."""
-        for probability, parts in self.group_splits():
-            train, test = (np.flatnonzero(np.isin(self.codes, chosen)) for chosen in parts)
-            yield probability, (train, test)
 
 
 Law = FoldLaw | GroupLaw | tuple[Split, ...]
@@ -179,50 +174,39 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
         raise ValueError(msg)
     if isinstance(cv, Design):
-        labels = None if regression else encode_labels(y)
-        fixed = labels is not None and all(kind.stratified for kind in cv.training_sets(labels))
-        return FoldLaw(cv, "random", balanced=by_class(repr(cv), cv, labels) if fixed and labels else None)
+        fixed = not regression and all(kind.stratified for kind in cv.training_sets(encode_labels(y)))
+        return FoldLaw(cv, "random", balanced=ByClass(repr(cv), cv) if fixed else None)
     kind, n_items = type(cv), len(y)
     leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
     # With a fixed seed, to count the samples.
     splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(n_items), y, groups)
+    train, test = next(splits)
     if kind in (ms.KFold, ms.RepeatedKFold):
-        sizes = [(len(train), len(test)) for train, test in islice(splits, _n_folds(cv))]
-        design = Folds(in_words(cv), tuple((n_train,) for n_train, _ in sizes), False)
-        return FoldLaw(design, "index", single=all(n_test == 1 for _, n_test in sizes))
+        folds = KFold(_n_folds(cv))
+        return FoldLaw(folds, "index", single=folds.n_splits == n_items)
     if kind in (ms.StratifiedKFold, ms.RepeatedStratifiedKFold):
-        labels = _strata(y, regression)
-        trains = [train for train, _ in islice(splits, _n_folds(cv))]
-        counts = [np.bincount(labels.codes[train], minlength=len(labels.counts)) for train in trains]
-        design = Folds(in_words(cv), tuple(map(as_ints, counts)), True)
-        return FoldLaw(design, "index", balanced=replace(design, balanced=True))
-    if kind in (ms.LeaveOneOut, ms.LeavePOut, ms.ShuffleSplit):
-        train, test = next(splits)
-        design = Folds(in_words(cv), ((len(train),),), False)
-        if kind is ms.ShuffleSplit:
-            rest = len(train) + len(test) == n_items
-            return FoldLaw(design, "random", single=len(test) == 1, tests_rest=rest)
-        return FoldLaw(design, "index", single=len(test) == 1, n_splits=math.comb(n_items, len(test)))
+        _strata(y, regression)
+        strata = StratifiedKFold(_n_folds(cv))
+        return FoldLaw(strata, "index", balanced=ByClass(in_words(cv), strata))
+    if kind in (ms.LeaveOneOut, ms.LeavePOut):
+        p = len(test)
+        return FoldLaw(LeaveOut(p), "index", single=p == 1, n_splits=math.comb(n_items, p))
+    if kind is ms.ShuffleSplit:
+        rest = len(train) + len(test) == n_items
+        return FoldLaw(Subsample(len(train)), "random", single=len(test) == 1, tests_rest=rest)
     if kind is ms.StratifiedShuffleSplit:
-        train, test = next(splits)
-        labels = _strata(y, regression)
-        shuffle = StratifiedShuffle(in_words(cv), Shares.of(labels.counts, len(train)), len(test))
+        shares = Shares.of(_strata(y, regression).counts, len(train))
+        shuffle = StratifiedShuffle(in_words(cv), shares, len(test))
         return FoldLaw(shuffle, "random", "pooled", replace(shuffle, balanced=True))
-    if kind is ms.GroupKFold:
-        tests = [test for _, test in splits]
-        codes = _group_codes(groups)
-        n_tests = [len(np.unique(codes[test])) for test in tests]
-        n_groups = int(codes.max()) + 1
-        parts = ((Fraction(n_tests.count(n), len(n_tests)), n_groups - n, n) for n in sorted(set(n_tests)))
-        return GroupLaw(codes, tuple(parts), every=False)
-    if kind in (ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
-        split = next(splits)
-        codes = _group_codes(groups)
-        n_train, n_test = (len(np.unique(codes[part])) for part in split)
-        one = (Fraction(1), n_train, n_test)
-        return GroupLaw(codes, (one,), every=kind is not ms.GroupShuffleSplit)
+    if kind in (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
+        codes = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        chosen = [(train, test), *(splits if kind is ms.GroupKFold else ())]
+        sizes = [(len(np.unique(codes[train])), len(np.unique(codes[test]))) for train, test in chosen]
+        number = Counter(sorted(sizes, reverse=True))
+        parts = tuple((Fraction(n, len(sizes)), n_train, n_test) for (n_train, n_test), n in number.items())
+        return GroupLaw(codes, parts, every=kind in leaving)
     msg = f"the random splits of {in_words(cv)} have no closed form"
     raise InexactError(msg)
 
@@ -269,8 +253,3 @@ def _strata(y: Array, regression: bool) -> EncodedLabels:
         msg = f"stratified splits of {what} have no closed form"
         raise InexactError(msg)
     return encode_labels(y)
-
-
-def _group_codes(groups: Any) -> Array:
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    return codes.reshape(-1)

@@ -76,7 +76,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     learning = [name for name, step in steps if _tags(step).requires_fit]
     if fitted:
-        _check_number(last, X)
+        _check_items(last, X)
     precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
     if precomputed and len(estimator.steps) > 1 and not (fitted and transductive):
         reason = (
@@ -93,10 +93,6 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
             f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
         )
         return Prepared(estimator, X, reason=reason)
-    for name, step in steps:
-        tags = _tags(step)
-        if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
-            raise ValueError(_leak(name, step))
     seen = X
     for name, step in steps:
         if name in learning:
@@ -121,17 +117,17 @@ def _tags(step: Any) -> Any:
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
 
-def _leak(name: str, step: Any) -> str:
-    return (
-        "pass method='mc' without transductive, which runs the whole pipeline in every split: the step "
-        f"{name!r} ({type(step).__name__}) uses the labels, and fitted to all samples it would leak them "
-        f"into the score ({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
-    )
-
-
 def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool) -> Any:
     """Return the output of a copy of the step that is fitted to X without labels."""
-    with_labels = None
+    shown = f"the step {name!r} ({type(step).__name__})"
+    leak = (
+        f"pass method='mc' without transductive, which runs the whole pipeline in every split: {shown} "
+        "uses the labels, and fitted to all samples it would leak them into the score "
+        f"({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
+    )
+    tags, with_labels = _tags(step), None
+    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
+        raise ValueError(leak)
     with suppress(Exception):  # it may accept no labels, or not these
         with_labels = _output(step, X, y)
     try:
@@ -139,24 +135,21 @@ def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool)
     except (TypeError, ValueError, AttributeError):
         if with_labels is None:  # the error has another cause than missing labels
             raise
-        raise ValueError(_leak(name, step)) from None
+        raise ValueError(leak) from None
     if with_labels is not None and (y != y[:1]).any() and not agree(with_labels, alone):
         if agree(_output(step, X, y), with_labels):
-            raise ValueError(_leak(name, step))
+            raise ValueError(leak)
         msg = (
-            f"it is unknown whether the step {name!r} ({type(step).__name__}) uses the labels, since two "
-            "fits to the same data differ; the score is that of a fit without labels. Give it a "
-            "random_state, or cross-validate the whole pipeline: expected_score(..., method='mc')"
+            f"it is unknown whether {shown} uses the labels, since two fits to the same data differ; the "
+            "score is that of a fit without labels. Give it a random_state, or cross-validate the whole "
+            "pipeline: expected_score(..., method='mc')"
         )
         warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
     # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
     elif (
         fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone)
     ):
-        msg = (
-            f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} samples that "
-            f"are scored. {_HOW}"
-        )
+        msg = f"{shown} was not fitted to the {length_of(X)} samples that are scored. {_HOW}"
         raise ValueError(msg)
     return alone
 
@@ -207,25 +200,24 @@ def _transformed(name: str, step: Any, X: Any) -> Any:
     whole_step = clone(step).fit(X)
     whole = whole_step.transform(X)
     whole = whole.tocsr() if hasattr(whole, "tocsr") else np.asarray(whole)
-    same = whole.shape[:1] == (length_of(X),)
-    for rows in _parts(X) if same else ():
-        part_of_X = _safe_indexing(X, rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                # Some checks in `fit` refuse a single row; `transform` does not.
-                part_step = whole_step if len(rows) == 1 else clone(step).fit(part_of_X)
-                part = part_step.transform(part_of_X)
-            except Exception as error:
-                msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
-                raise InexactError(msg) from error
-        if not agree(part, whole[rows]):
-            same = False
-            break
-    if not same:
-        msg = f"the output of the step {name!r} for a sample depends on the other samples"
-        raise InexactError(msg)
-    return whole
+
+    def transform_part(rows: Array) -> Any:
+        part = _safe_indexing(X, rows)
+        try:
+            # Some checks in `fit` refuse a single row; `transform` does not.
+            return (whole_step if len(rows) == 1 else clone(step).fit(part)).transform(part)
+        except Exception as error:
+            msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
+            raise InexactError(msg) from error
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if whole.shape[:1] == (length_of(X),) and all(
+            agree(transform_part(rows), whole[rows]) for rows in _parts(X)
+        ):
+            return whole
+    msg = f"the output of the step {name!r} for a sample depends on the other samples"
+    raise InexactError(msg)
 
 
 def _parts(X: Any) -> Iterator[Array]:
@@ -262,32 +254,27 @@ def agree(one: Any, other: Any) -> bool:
     return bool(np.allclose(one, other, rtol=relative, atol=tolerance * largest, equal_nan=True))
 
 
-def _check_number(last: Any, X: Any) -> None:
-    """Raise ValueError if the estimator was fitted to another number of samples."""
-    n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
-    if n_fitted not in (None, n_items):
-        raise ValueError(_not_all(n_items, str(n_fitted)))
-
-
-def _not_all(n_items: int, fitted_to: str) -> str:
-    return (
-        f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples and an "
-        f"estimator fitted to {fitted_to}: within the folds of another cross-validation it would score "
-        f"parts of the data. {_HOW}"
-    )
-
-
-def _check_items(last: Any, X: Any, seen: Any) -> None:
+def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     """Raise ValueError if the estimator was fitted to other samples than `seen`, the transformed X.
 
-    The values of a column may be permuted, as in ``permutation_importance``.
+    The values of a column may be permuted, as in ``permutation_importance``. Without `seen`, only the
+    numbers of samples are compared.
     """
-    _check_number(last, X)
-    known = getattr(last, "_fit_X", None)
-    if known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr"):
-        return
-    seen = np.asarray(seen)
-    numbers = known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
-    if known.shape == seen.shape and numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):
-        hint = " (a successive halving by n_samples needs an integer random_state)"
-        raise ValueError(_not_all(length_of(X), "as many other samples") + hint)
+    n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
+    fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
+    known, hint = getattr(last, "_fit_X", None), ""
+    if not (
+        fitted_to or seen is None or known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr")
+    ):
+        seen = np.asarray(seen)
+        numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
+        if numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):
+            fitted_to = "as many other samples"
+            hint = " (a successive halving by n_samples needs an integer random_state)"
+    if fitted_to:
+        msg = (
+            f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples "
+            f"and an estimator fitted to {fitted_to}: within the folds of another cross-validation it "
+            f"would score parts of the data. {_HOW}{hint}"
+        )
+        raise ValueError(msg)
