@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -106,17 +106,13 @@ def n_class_counts(design: Design, labels: EncodedLabels) -> int:
     """The number of different class counts of the training sets of a design."""
     total = 0
     for kind in design.training_sets(labels):
-        if kind.stratified:
-            total += 1
-            continue
-        size = sum(kind.n_train)
-        ways = [1] + [0] * size  # by the number of training samples
+        ways = np.zeros(sum(kind.n_train) + 1, object)  # by the number of training samples
+        ways[0] = 1
         for count in labels.counts.tolist():
-            sums = list(accumulate(ways))
-            ways = sums[: count + 1] + [
-                more - less for more, less in zip(sums[count + 1 :], sums, strict=False)
-            ]
-        total += ways[size]
+            sums = np.cumsum(ways)
+            ways = sums.copy()
+            ways[count + 1 :] -= sums[: -count - 1]
+        total += 1 if kind.stratified else ways[-1]
     return total
 
 

@@ -83,9 +83,9 @@ def expected_score(
     random_state : int, numpy Generator or RandomState, or None
         Seed of the draws of "auto" and the runs of "mc".
     transductive : bool, default False
-        Fit the earlier steps of a pipeline once, to all samples, without labels. This is a different
-        experiment, in which the features of the tested samples are known in advance. Steps that use
-        labels are refused; fits with and without labels are compared to detect them.
+        Fit copies of the earlier steps of a pipeline once, to all samples, without labels, and with a fixed
+        seed unless they have an integer ``random_state``. This is a different experiment, in which the
+        features of the tested samples are known in advance. Steps that use labels are refused.
     average : {"folds", "pooled"}, default "folds"
         "folds": the mean of the scores of the folds. "pooled": all classifications of all splits have equal
         weight (for k-fold, the score of ``cross_val_predict``). They differ if the folds differ in size.

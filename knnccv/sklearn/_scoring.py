@@ -68,20 +68,9 @@ class Measure:
         return self.offset + self.factor * mean
 
 
-@dataclass(frozen=True, eq=False)
-class CostScorer:
-    """A scorer for scikit-learn: the mean cost of an estimator's predictions.
-
-    ``costs`` of shape (n_classes, n_classes) belongs to the sorted labels ``classes``.
-    """
-
-    costs: Array
-    classes: Array
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Compute the mean cost."""
-        true, predicted = (np.searchsorted(self.classes, labels) for labels in (y, estimator.predict(X)))
-        return float(self.costs[true, predicted].mean())
+def _mean_cost(true: Array, predicted: Array, *, costs: Array, classes: Array) -> float:
+    """The mean of the costs (rows true, columns predicted) that belong to the sorted labels `classes`."""
+    return float(costs[np.searchsorted(classes, true), np.searchsorted(classes, predicted)].mean())
 
 
 def is_costs(scoring: Any) -> bool:
@@ -128,9 +117,11 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
     ValueError, TypeError
         If it is not a scoring, or a matrix of the wrong shape.
     """
+    from sklearn.metrics import get_scorer, make_scorer
+
     if is_costs(scoring):
         classes = np.unique(y)
-        return CostScorer(_costs(scoring, len(classes)), classes)
+        return make_scorer(_mean_cost, costs=_costs(scoring, len(classes)), classes=classes)
     if scoring is None or callable(scoring):
         return scoring
     if not isinstance(scoring, str):
@@ -139,8 +130,6 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
             f"got {scoring!r}"
         )
         raise TypeError(msg)
-    from sklearn.metrics import get_scorer
-
     get_scorer(scoring)  # raises an error for an unknown name
     return scoring
 

@@ -8,10 +8,9 @@ with labels is refused, since the score would not be that of the caller's pipeli
 
 from __future__ import annotations
 
-import random
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -168,22 +167,12 @@ def _output(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
         if name.rpartition("__")[2] == "random_state" and not isinstance(value, Integral)
     ]
     copy.set_params(**dict.fromkeys(states, seed))
-    with _seeded(seed):
-        fit = copy.fit(X) if y is None else copy.fit(X, y)
-        return fit.transform(X)
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Set the global random states, which steps may draw from, to `seed`, and restore them at the end."""
-    world, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
+    world = np.random.get_state()  # noqa: NPY002 - steps may draw from it
     np.random.seed(seed)  # noqa: NPY002
-    random.seed(seed)
     try:
-        yield
+        return (copy.fit(X) if y is None else copy.fit(X, y)).transform(X)
     finally:
         np.random.set_state(world)  # noqa: NPY002
-        random.setstate(pythons)
 
 
 def _transformed(name: str, step: Any, X: Any) -> Any:
