@@ -7,7 +7,7 @@ fixed numbers of tested samples of every class; `ByClass` goes through these num
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -82,9 +82,8 @@ class ByClass(SplitterDesign):
             return None
         rows = []
         for kind in self.training_sets(labels):
-            tested = [n < count for n, count in zip(kind.n_train, kind.counts, strict=True)]
-            shares = [kind.probability * test / sum(tested) for test in tested]
-            rows.append(_per_sample(shares, kind.counts))
+            tested = Shares(as_ints(np.subtract(kind.counts, kind.n_train)))
+            rows.append(_per_sample(tested.balanced() * kind.probability, kind.counts))
         return tuple(rows)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
@@ -174,17 +173,29 @@ class Shares:
         return math.comb(len(self.tied), self.extra)
 
     def patterns(self) -> Iterator[tuple[int, ...]]:
-        """Yield all outcomes."""
+        """Yield all outcomes; InexactError if there are too many."""
+        if self.n_patterns > MAX_PATTERNS:
+            msg = (
+                f"{self.extra} of {len(self.tied)} classes, chosen at random, get one more sample: this "
+                f"gives {magnitude(self.n_patterns)} patterns of class counts, more than the {MAX_PATTERNS} "
+                "that can be evaluated one by one"
+            )
+            raise InexactError(msg)
         for chosen in combinations(self.tied, self.extra):
-            counts = list(self.base)
-            for c in chosen:
-                counts[c] += 1
-            yield tuple(counts)
+            yield tuple(n + (c in chosen) for c, n in enumerate(self.base))
 
     def expected(self) -> list[Fraction]:
         """Return the expected number of samples per class."""
         share = Fraction(self.extra, len(self.tied) or 1)
         return [n + share * (c in self.tied) for c, n in enumerate(self.base)]
+
+    def balanced(self) -> Array:
+        """Return the expected weights, as Fractions, if the classes that have samples count alike."""
+        weights = np.full(len(self.base), Fraction(0))
+        for pattern in self.patterns():
+            present = np.array(pattern) > 0
+            weights[present] += Fraction(1, self.n_patterns * int(present.sum()))
+        return weights
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +225,6 @@ class StratifiedShuffle(SplitterDesign):
         train = self.train
         if self._one_kind(labels):
             return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
-        _check_patterns(train)
         share = Fraction(1, train.n_patterns)
         return tuple(TrainingSets(share, pattern, counts, stratified=True) for pattern in train.patterns())
 
@@ -246,50 +256,26 @@ class StratifiedShuffle(SplitterDesign):
         tests = [self.tests(labels, kind.n_train) for kind in kinds]
         counts = as_ints(labels.counts)
         if self.balanced and average == "pooled":
-            shares = [
-                _balanced_shares(test, kind.probability) for kind, test in zip(kinds, tests, strict=True)
-            ]
-            return tuple(_per_sample(row, counts) for row in shares)
-        tested = [
-            [kind.probability * t for t in test.expected()] for kind, test in zip(kinds, tests, strict=True)
-        ]
-        totals = [sum(column, Fraction(0)) for column in zip(*tested, strict=True)]
-        each = [Fraction(1, self.n_test)] * len(totals)
-        if average != "pooled":
-            parts = [n if average == "item" else 1 for n in counts]
-            whole = sum(part for part, total in zip(parts, totals, strict=True) if total)
-            each = [
-                part / total / whole if total else Fraction(0)
-                for part, total in zip(parts, totals, strict=True)
-            ]
-        return tuple(_per_sample([t * e for t, e in zip(row, each, strict=True)], counts) for row in tested)
+            shares = [test.balanced() * kind.probability for kind, test in zip(kinds, tests, strict=True)]
+        else:
+            tested = np.array(
+                [
+                    np.array(test.expected()) * kind.probability
+                    for kind, test in zip(kinds, tests, strict=True)
+                ]
+            )
+            totals = tested.sum(axis=0)
+            parts = totals / self.n_test
+            if average != "pooled":
+                parts = np.where(totals > 0, labels.counts if average == "item" else 1, 0)
+                parts = parts.astype(object) / Fraction(int(parts.sum()))
+            shares = tested * (parts / np.where(totals > 0, totals, 1))
+        return tuple(_per_sample(row, counts) for row in shares)
 
 
-def _per_sample(shares: list[Fraction], counts: tuple[int, ...]) -> tuple[Fraction, ...]:
+def _per_sample(shares: Iterable[Fraction], counts: tuple[int, ...]) -> tuple[Fraction, ...]:
     """Divide the weight of every class among its samples; a class without samples has none."""
     return tuple(share / n if n else Fraction(0) for share, n in zip(shares, counts, strict=True))
-
-
-def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
-    """Return each class's expected weight if the tested classes of a split have equal weights."""
-    _check_patterns(test)
-    shares = [Fraction(0)] * len(test.base)
-    for pattern in test.patterns():
-        n_classes = sum(1 for n in pattern if n)
-        for c, n in enumerate(pattern):
-            if n:
-                shares[c] += probability / test.n_patterns / n_classes
-    return shares
-
-
-def _check_patterns(shares: Shares) -> None:
-    if shares.n_patterns > MAX_PATTERNS:
-        msg = (
-            f"{shares.extra} of {len(shares.tied)} classes, chosen at random, get one more sample: this "
-            f"gives {magnitude(shares.n_patterns)} patterns of class counts, more than the {MAX_PATTERNS} "
-            "that can be evaluated one by one"
-        )
-        raise InexactError(msg)
 
 
 def as_ints(values: Array) -> tuple[int, ...]:

@@ -76,20 +76,8 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
     """Compute the score over equally likely training sets of fixed sizes."""
     design, average = law.design, law.pooled if request.pooled else "pooled"
     if measure.kind == "balanced":
-        if request.pooled:
-            average = "class"
-        elif measure.every_class and not _tests_every_class(law.balanced, encode_labels(request.y)):
-            msg = (
-                f"{measure.name} of a fold is exact only if every test set has a fixed number of "
-                "samples of every class, and at least one (a class without tested samples has no recall): "
-                "use a stratified splitter with enough samples of every class, or average='pooled', or "
-                "'balanced_accuracy', which leaves such classes out"
-            )
-            raise InexactError(msg)
-        elif law.balanced is not None:
-            design = law.balanced
-        elif not law.single:
-            design = _by_class_counts(request, measure, law)
+        average = "class" if request.pooled else "pooled"
+        design = design if request.pooled else _balanced_design(request, measure, law)
     labels = single_class(len(request.y)) if rule.regression else encode_labels(request.y)
     check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
     results = _complete(request, rule, measure, design, ties=law.ties, average=average)
@@ -97,15 +85,23 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
     return _combined(request, measure, law, results, [1 / len(results)] * len(results), how)
 
 
-def _by_class_counts(request: Request, measure: Measure, law: FoldLaw) -> Design:
-    """The design that conditions on the class counts of the test sets, if these are few."""
-    labels = encode_labels(request.y)
-    found = "some samples neither train nor are tested, so they vary"
-    if law.tests_rest:
-        number = n_class_counts(law.design, labels)
-        if number <= MAX_COUNTS:
-            return ByClass(in_words(request.cv), law.design)
-        found = f"there are {number:,}"
+def _balanced_design(request: Request, measure: Measure, law: FoldLaw) -> Design:
+    """Return the design whose score of a fold is the mean of the scores of its tested classes."""
+    labels, design = encode_labels(request.y), law.balanced
+    if measure.every_class and (design is None or not _tests_every_class(design, labels)):
+        msg = (
+            f"{measure.name} of a fold is exact only if every test set has a fixed number of "
+            "samples of every class, and at least one (a class without tested samples has no recall): "
+            "use a stratified splitter with enough samples of every class, or average='pooled', or "
+            "'balanced_accuracy', which leaves such classes out"
+        )
+        raise InexactError(msg)
+    if design is not None or law.single:
+        return design or law.design
+    number = n_class_counts(law.design, labels) if law.tests_rest else 0
+    if 0 < number <= MAX_COUNTS:
+        return ByClass(in_words(request.cv), law.design)
+    found = f"there are {number:,}" if number else "some samples neither train nor are tested, so they vary"
     msg = (
         f"{measure.name} of a fold is exact only if the number of tested samples of every class "
         f"is fixed, or has at most {MAX_COUNTS} combinations ({found}): use a stratified splitter, or "
@@ -114,10 +110,8 @@ def _by_class_counts(request: Request, measure: Measure, law: FoldLaw) -> Design
     raise InexactError(msg)
 
 
-def _tests_every_class(design: Design | None, labels: EncodedLabels) -> bool:
+def _tests_every_class(design: Design, labels: EncodedLabels) -> bool:
     """Check whether all test sets have samples of all classes."""
-    if design is None:
-        return False
     kinds = design.training_sets(labels)
     if isinstance(design, StratifiedShuffle):
         return all(min(design.tests(labels, kind.n_train).base) > 0 for kind in kinds)

@@ -128,7 +128,7 @@ def score_splits(
     steps = n_items + rule.n_neighbors + 16
     # The squared errors of the shares of the votes are summed over the classes, not averaged.
     factor = targets.shape[1] if measure.kind == "brier" else 1
-    return factor * total / weight, float(factor * steps * np.finfo(float).eps * max(largest, 1.0))
+    return factor * (total / weight), float(factor * (steps * np.finfo(float).eps * max(largest, 1.0)))
 
 
 def _tables(rule: Rule, measure: Measure, y: Array) -> Tables:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._labels import EncodedLabels, encode_labels
+from .._labels import encode_labels
 from .._typing import Array
 from ..designs import Design, KFold, LeaveOut, StratifiedKFold, Subsample
 from ..driver import InexactError
@@ -180,6 +180,11 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
+    stratified = (ms.StratifiedKFold, ms.RepeatedStratifiedKFold, ms.StratifiedShuffleSplit)
+    if kind in stratified and (regression or y.ndim != 1):
+        what = "a regression" if regression else "several labels for each sample"
+        msg = f"stratified splits of {what} have no closed form"
+        raise InexactError(msg)
     # With a fixed seed, to count the samples.
     splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(n_items), y, groups)
     train, test = next(splits)
@@ -187,7 +192,6 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         folds = KFold(_n_folds(cv))
         return FoldLaw(folds, "index", single=folds.n_splits == n_items)
     if kind in (ms.StratifiedKFold, ms.RepeatedStratifiedKFold):
-        _strata(y, regression)
         strata = StratifiedKFold(_n_folds(cv))
         return FoldLaw(strata, "index", balanced=ByClass(in_words(cv), strata))
     if kind in (ms.LeaveOneOut, ms.LeavePOut):
@@ -197,7 +201,7 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         rest = len(train) + len(test) == n_items
         return FoldLaw(Subsample(len(train)), "random", single=len(test) == 1, tests_rest=rest)
     if kind is ms.StratifiedShuffleSplit:
-        shares = Shares.of(_strata(y, regression).counts, len(train))
+        shares = Shares.of(encode_labels(y).counts, len(train))
         shuffle = StratifiedShuffle(in_words(cv), shares, len(test))
         return FoldLaw(shuffle, "random", "pooled", replace(shuffle, balanced=True))
     if kind in (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
@@ -245,11 +249,3 @@ def listed(cv: Any, X: Any, y: Array, groups: Any) -> tuple[Split, ...]:
             msg = f"the splits of {in_words(cv)} change from run to run"
             raise InexactError(msg)
     return splits
-
-
-def _strata(y: Array, regression: bool) -> EncodedLabels:
-    if regression or y.ndim != 1:
-        what = "a regression" if regression else "several labels for each sample"
-        msg = f"stratified splits of {what} have no closed form"
-        raise InexactError(msg)
-    return encode_labels(y)
