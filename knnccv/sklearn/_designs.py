@@ -177,8 +177,8 @@ class Shares:
         if self.n_patterns > MAX_PATTERNS:
             msg = (
                 f"{self.extra} of {len(self.tied)} classes, chosen at random, get one more sample: this "
-                f"gives {magnitude(self.n_patterns)} patterns of class counts, more than the {MAX_PATTERNS} "
-                "that can be evaluated one by one"
+                f"gives {magnitude(self.n_patterns)} patterns of class counts, more than the "
+                f"{MAX_PATTERNS} that can be evaluated one by one"
             )
             raise InexactError(msg)
         for chosen in combinations(self.tied, self.extra):
