@@ -8,8 +8,8 @@ and other functions of scikit-learn that take ``scoring=`` and ``cv=``.
 from __future__ import annotations
 
 from ._expected_score import expected_score
-from ._result import ExpectedScore
+from ._request import ExpectedScore
 from ._scorer import ccv_scorer
-from ._whole_data import WholeData
+from ._splitters import WholeData
 
 __all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]

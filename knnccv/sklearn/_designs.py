@@ -1,9 +1,13 @@
-"""Designs with the training sets of scikit-learn's splitters: `Folds` and `StratifiedShuffle`."""
+"""Designs of scikit-learn's splitters that knnccv's own do not cover: `StratifiedShuffle` and `ByClass`.
+
+The score of a split may be a mean over its tested classes (balanced accuracy). It has a closed form for
+fixed numbers of tested samples of every class; `ByClass` goes through these numbers.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -14,14 +18,16 @@ import numpy as np
 from .._labels import EncodedLabels, labels_of
 from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, KFold, StratifiedKFold, TrainingSets, merge_folds, n_train_in_half
+from ..designs import Design, TrainingSets, n_train_in_half
 from ..driver import InexactError
 
+MAX_COUNTS = 200
+"""The largest number of different class counts of test sets that are evaluated one by one."""
 MAX_PATTERNS = 1_000
 """The largest number of patterns of class counts that are evaluated one by one."""
 
 
-class _SplitterDesign(Design):
+class SplitterDesign(Design):
     """A design of one of scikit-learn's splitters, which draws its splits itself."""
 
     splitter: str
@@ -36,66 +42,90 @@ class _SplitterDesign(Design):
 
 
 @dataclass(frozen=True, repr=False)
-class Folds(_SplitterDesign):
-    """Training sets of given sizes, one or more for each fold.
+class ByClass(SplitterDesign):
+    """The splits of another design by their class counts, whose score is the mean over the tested classes.
+
+    Training sets of given class counts are those of a stratified design, and the mean over the tested
+    classes has a fixed denominator. If the other design is not stratified, the counts are hypergeometric.
 
     Attributes
     ----------
     splitter : str
         Text for messages.
-    n_trains : tuple of tuple of int
-        The number of training samples of every stratum in every fold.
-    stratified : bool
-        Whether the strata are the classes.
+    design : Design
+        A design that tests all samples outside the training set.
     balanced : bool
-        Whether the score of a fold is the mean of the scores of its tested classes; for stratified folds
-        only.
+        True: the score is a mean over classes.
     """
 
     splitter: str
-    n_trains: tuple[tuple[int, ...], ...]
-    stratified: bool
-    balanced: bool = False
+    design: Design
+    balanced: bool = True
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """Return one kind for each combination of sizes."""
-        counts = labels.counts if self.stratified else [len(labels.codes)]
-        return merge_folds(tuple(int(n) for n in counts), list(self.n_trains), self.stratified)
-
-    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
-        """Return as many folds, with the same shares of tested samples.
-
-        Folds that test every sample once are divided again, as scikit-learn divides the half.
-        """
-        within = labels_of(labels, rows)
-        counts, half = [len(labels.codes)], [len(rows)]
-        if self.stratified:
-            counts, half = labels.counts.tolist(), within.counts.tolist()
-        n_folds = len(self.n_trains)
-        once = [(n_folds - 1) * count for count in counts]
-        if [sum(column) for column in zip(*self.n_trains, strict=True)] != once:
-            return replace(self, n_trains=tuple(n_train_in_half(n, counts, half) for n in self.n_trains))
-        folds = (StratifiedKFold if self.stratified else KFold)(n_folds).halved(labels, rows)
-        kinds = folds.training_sets(within)
-        parts = math.lcm(*(kind.probability.denominator for kind in kinds))
-        n_trains = [kind.n_train for kind in kinds for _ in range(int(kind.probability * parts))]
-        return replace(self, n_trains=tuple(n_trains))
+        """Return one kind for each combination of class counts."""
+        counts = as_ints(labels.counts)
+        shares: dict[tuple[int, ...], Fraction] = {}
+        for kind in self.design.training_sets(labels):
+            if kind.stratified:
+                shares[kind.n_train] = kind.probability
+                continue
+            share_of_one = kind.probability / kind.number
+            for n_train in _compositions(sum(kind.n_train), counts):
+                share = share_of_one * math.prod(map(math.comb, counts, n_train))
+                shares[n_train] = shares.get(n_train, Fraction(0)) + share
+        return tuple(TrainingSets(share, n_train, counts, True) for n_train, share in shares.items())
 
     def item_weights(self, labels: EncodedLabels, average: Any) -> tuple[tuple[Fraction, ...], ...] | None:
-        """Return the weights of the mean over classes within each fold, if `balanced`."""
-        if not self.balanced or average != "pooled":
+        """Return the weights of the mean over the tested classes of each split."""
+        if average != "pooled":
             return None
         rows = []
         for kind in self.training_sets(labels):
-            tested = [count - n for count, n in zip(kind.counts, kind.n_train, strict=True)]
-            n_classes = sum(1 for n in tested if n)
-            rows.append(
-                tuple(
-                    kind.probability / n_classes / count if n else Fraction(0)
-                    for n, count in zip(tested, kind.counts, strict=True)
-                )
-            )
+            tested = Shares(as_ints(np.subtract(kind.counts, kind.n_train)))
+            rows.append(_per_sample(tested.balanced() * kind.probability, kind.counts))
         return tuple(rows)
+
+    def halved(self, labels: EncodedLabels, rows: Array) -> Design:
+        """Return the same for the other design's halves.
+
+        Raises
+        ------
+        ValueError
+            If the half has too many combinations of class counts.
+        """
+        half = replace(self, design=self.design.halved(labels, rows))
+        if n_class_counts(half.design, labels_of(labels, rows)) > MAX_COUNTS:
+            msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
+            raise ValueError(msg)
+        return half
+
+
+def n_class_counts(design: Design, labels: EncodedLabels) -> int:
+    """The number of different class counts of the training sets of a design."""
+    total = 0
+    for kind in design.training_sets(labels):
+        ways = np.zeros(sum(kind.n_train) + 1, object)  # by the number of training samples
+        ways[0] = 1
+        for count in labels.counts.tolist():
+            sums = np.cumsum(ways)
+            ways = sums.copy()
+            ways[count + 1 :] -= sums[: -count - 1]
+        total += 1 if kind.stratified else ways[-1]
+    return total
+
+
+def _compositions(size: int, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All numbers of training samples of every class that sum to `size`."""
+    found: list[tuple[int, ...]] = [()]
+    for at, count in enumerate(counts):
+        rest = sum(counts[at + 1 :])
+        found = [
+            (*taken, n)
+            for taken in found
+            for n in range(max(size - sum(taken) - rest, 0), min(count, size - sum(taken)) + 1)
+        ]
+    return found
 
 
 @dataclass(frozen=True)
@@ -143,21 +173,33 @@ class Shares:
         return math.comb(len(self.tied), self.extra)
 
     def patterns(self) -> Iterator[tuple[int, ...]]:
-        """Yield all outcomes."""
+        """Yield all outcomes; InexactError if there are too many."""
+        if self.n_patterns > MAX_PATTERNS:
+            msg = (
+                f"{self.extra} of {len(self.tied)} classes, chosen at random, get one more sample: this "
+                f"gives {magnitude(self.n_patterns)} patterns of class counts, more than the "
+                f"{MAX_PATTERNS} that can be evaluated one by one"
+            )
+            raise InexactError(msg)
         for chosen in combinations(self.tied, self.extra):
-            counts = list(self.base)
-            for c in chosen:
-                counts[c] += 1
-            yield tuple(counts)
+            yield tuple(n + (c in chosen) for c, n in enumerate(self.base))
 
     def expected(self) -> list[Fraction]:
         """Return the expected number of samples per class."""
         share = Fraction(self.extra, len(self.tied) or 1)
         return [n + share * (c in self.tied) for c, n in enumerate(self.base)]
 
+    def balanced(self) -> Array:
+        """Return the expected weights, as Fractions, if the classes that have samples count alike."""
+        weights = np.full(len(self.base), Fraction(0))
+        for pattern in self.patterns():
+            present = np.array(pattern) > 0
+            weights[present] += Fraction(1, self.n_patterns * int(present.sum()))
+        return weights
+
 
 @dataclass(frozen=True, repr=False)
-class StratifiedShuffle(_SplitterDesign):
+class StratifiedShuffle(SplitterDesign):
     """The training sets of scikit-learn's ``StratifiedShuffleSplit``.
 
     Attributes
@@ -183,7 +225,6 @@ class StratifiedShuffle(_SplitterDesign):
         train = self.train
         if self._one_kind(labels):
             return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
-        _check_patterns(train)
         share = Fraction(1, train.n_patterns)
         return tuple(TrainingSets(share, pattern, counts, stratified=True) for pattern in train.patterns())
 
@@ -215,50 +256,26 @@ class StratifiedShuffle(_SplitterDesign):
         tests = [self.tests(labels, kind.n_train) for kind in kinds]
         counts = as_ints(labels.counts)
         if self.balanced and average == "pooled":
-            shares = [
-                _balanced_shares(test, kind.probability) for kind, test in zip(kinds, tests, strict=True)
-            ]
-            return tuple(_per_sample(row, counts) for row in shares)
-        tested = [
-            [kind.probability * t for t in test.expected()] for kind, test in zip(kinds, tests, strict=True)
-        ]
-        totals = [sum(column, Fraction(0)) for column in zip(*tested, strict=True)]
-        each = [Fraction(1, self.n_test)] * len(totals)
-        if average != "pooled":
-            parts = [n if average == "item" else 1 for n in counts]
-            whole = sum(part for part, total in zip(parts, totals, strict=True) if total)
-            each = [
-                part / total / whole if total else Fraction(0)
-                for part, total in zip(parts, totals, strict=True)
-            ]
-        return tuple(_per_sample([t * e for t, e in zip(row, each, strict=True)], counts) for row in tested)
+            shares = [test.balanced() * kind.probability for kind, test in zip(kinds, tests, strict=True)]
+        else:
+            tested = np.array(
+                [
+                    np.array(test.expected()) * kind.probability
+                    for kind, test in zip(kinds, tests, strict=True)
+                ]
+            )
+            totals = tested.sum(axis=0)
+            parts = totals / self.n_test
+            if average != "pooled":
+                parts = np.where(totals > 0, labels.counts if average == "item" else 1, 0)
+                parts = parts.astype(object) / Fraction(int(parts.sum()))
+            shares = tested * (parts / np.where(totals > 0, totals, 1))
+        return tuple(_per_sample(row, counts) for row in shares)
 
 
-def _per_sample(shares: list[Fraction], counts: tuple[int, ...]) -> tuple[Fraction, ...]:
+def _per_sample(shares: Iterable[Fraction], counts: tuple[int, ...]) -> tuple[Fraction, ...]:
     """Divide the weight of every class among its samples; a class without samples has none."""
     return tuple(share / n if n else Fraction(0) for share, n in zip(shares, counts, strict=True))
-
-
-def _balanced_shares(test: Shares, probability: Fraction) -> list[Fraction]:
-    """Return each class's expected weight if the tested classes of a split have equal weights."""
-    _check_patterns(test)
-    shares = [Fraction(0)] * len(test.base)
-    for pattern in test.patterns():
-        n_classes = sum(1 for n in pattern if n)
-        for c, n in enumerate(pattern):
-            if n:
-                shares[c] += probability / test.n_patterns / n_classes
-    return shares
-
-
-def _check_patterns(shares: Shares) -> None:
-    if shares.n_patterns > MAX_PATTERNS:
-        msg = (
-            f"{shares.extra} of {len(shares.tied)} classes, chosen at random, get one more sample: this "
-            f"gives {magnitude(shares.n_patterns)} patterns of class counts, more than the {MAX_PATTERNS} "
-            "that can be evaluated one by one"
-        )
-        raise InexactError(msg)
 
 
 def as_ints(values: Array) -> tuple[int, ...]:

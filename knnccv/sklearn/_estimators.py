@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +14,8 @@ from .._typing import Array
 from .._validation import check_integer
 from ..driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
-from ._weights import weights_of
 
 _KNOWN = set(NAMES) | set(ALIASES)
-# Without one of these parameters, scikit-learn estimates it from the compared samples.
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
 _MAX_ITEMS = 20_000  # for which all distances are held in memory
 
@@ -28,6 +27,40 @@ def needs_sklearn() -> None:
     except ImportError as error:
         msg = "knnccv.sklearn needs scikit-learn: pip install 'knnccv[sklearn]'"
         raise ImportError(msg) from error
+
+
+@dataclass(frozen=True)
+class CheckedWeights:
+    """A function of an array of distances, shape (n, K), as scikit-learn calls it.
+
+    Raises
+    ------
+    ValueError
+        If all weights of a row are 0: scikit-learn then has no prediction either.
+    """
+
+    function: Callable[[Array], Any]
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    def __call__(self, distances: Array) -> Array:
+        """The weights, of the same shape; equal ones if the function returns None."""
+        weights = self.function(distances)
+        if weights is None:
+            return np.ones_like(distances)
+        weights = np.asarray(weights)
+        if weights.dtype.kind not in "biufO" or weights.shape != distances.shape:
+            return weights  # the variant refuses them
+        weights = weights.astype(float)
+        if not weights.any(axis=1).all():
+            at = int(np.argmin(weights.any(axis=1)))
+            msg = (
+                f"weights={self.function!r} gives all neighbors of a sample the weight 0, at the distances "
+                f"{distances[at]} (scikit-learn's score would be nan)"
+            )
+            raise ValueError(msg)
+        return weights
 
 
 @dataclass(frozen=True)
@@ -60,18 +93,15 @@ class Rule:
         """The argument `weights` of the estimator."""
         return "weights='distance'" if self.weights == "inverse" else f"weights={self.weights!r}"
 
-    def check_size(self, n_train: int) -> None:
-        """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
-        if self.n_neighbors > n_train:
-            raise ValueError(too_many(self.n_neighbors, n_train))
 
-
-def too_many(n_neighbors: int, n_train: int) -> str:
-    """Return the message for a K that exceeds the size of a training set."""
-    return (
-        f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
-        f"got {n_neighbors} (scikit-learn's score would be nan)"
-    )
+def check_size(n_neighbors: int, n_train: int) -> None:
+    """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
+    if n_neighbors > n_train:
+        msg = (
+            f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
+            f"got {n_neighbors} (scikit-learn's score would be nan)"
+        )
+        raise ValueError(msg)
 
 
 def read_rule(estimator: Any, X: Any) -> Rule:
@@ -94,7 +124,14 @@ def read_rule(estimator: Any, X: Any) -> Rule:
         raise InexactError(msg)
     regression = type(estimator) is KNeighborsRegressor
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
-    weights = weights_of(estimator.weights)
+    weights = estimator.weights
+    if callable(weights):
+        weights = CheckedWeights(weights)
+    elif not (weights is None or (isinstance(weights, str) and weights in ("uniform", "distance"))):
+        msg = f"weights must be 'uniform', 'distance', None or a function, got {weights!r}"
+        raise ValueError(msg)
+    else:
+        weights = "inverse" if weights == "distance" else None
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
         weights = None
@@ -102,6 +139,8 @@ def read_rule(estimator: Any, X: Any) -> Rule:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
+    from sklearn.metrics import pairwise_distances
+
     metric, params = _metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
@@ -111,10 +150,23 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         return Neighbors.from_distances(X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return Neighbors.from_data(X, partial(metric, **params) if params else metric)
-    given = not _missing_parameters(name, params)
-    if name in _KNOWN and given and set(params) <= set(PARAMETERS.get(name, ())):
+    # Without them, scikit-learn estimates a parameter from the compared samples.
+    needed = _FITTED_METRICS.get(name, ())
+    missing = needed and not any(one in params for one in needed)
+    if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
         return Neighbors.from_data(X, name, metric_params=params)
-    return _measured(X, metric, params)
+    if missing:
+        msg = (
+            f"metric {metric!r} without {' or '.join(needed)} in metric_params estimates it from the "
+            "compared samples, so the distances would depend on the split"
+        )
+        raise InexactError(msg)
+    if len(X) > _MAX_ITEMS:
+        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
+        raise InexactError(msg)
+    if hasattr(metric, "pairwise"):
+        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
+    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
 
 
 def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
@@ -127,36 +179,9 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
         if params.get("w") is None:
             params.pop("w", None)
         names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-        return (
-            (names[params["p"]], {})
-            if [*params] == ["p"] and params["p"] in names
-            else ("minkowski", params)
-        )
+        known = list(params) == ["p"] and params["p"] in names
+        return (names[params["p"]], {}) if known else ("minkowski", params)
     return ("chebyshev" if metric == "infinity" else metric), params
-
-
-def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
-    """Check whether scikit-learn would estimate a parameter from the compared samples."""
-    needed = _FITTED_METRICS.get(name, ())
-    return bool(needed) and not any(one in params for one in needed)
-
-
-def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
-    """Create neighbors from all of scikit-learn's own distances."""
-    from sklearn.metrics import pairwise_distances
-
-    if isinstance(metric, str) and _missing_parameters(metric, params):
-        msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params estimates "
-            "it from the compared samples, so the distances would depend on the split"
-        )
-        raise InexactError(msg)
-    if len(X) > _MAX_ITEMS:
-        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
-        raise InexactError(msg)
-    if hasattr(metric, "pairwise"):
-        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
-    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
 
 
 def length_of(X: Any) -> int:

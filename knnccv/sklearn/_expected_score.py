@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from .._parallel import check_pool, one_bar
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
 from ..driver import InexactError, check_n_draws
-from ._draws import Draws, as_generator
 from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
-from ._request import AVERAGES, Expectation, ScoreRequest
-from ._result import ExpectedScore
-from ._runs import run_if_fixed, sample
+from ._request import AVERAGES, ExpectedScore, Request
+from ._runs import sample
 from ._scoring import for_sklearn, several
 from ._steps import prepare
 
@@ -88,9 +83,9 @@ def expected_score(
     random_state : int, numpy Generator or RandomState, or None
         Seed of the draws of "auto" and the runs of "mc".
     transductive : bool, default False
-        Fit the earlier steps of a pipeline once, to all samples, without labels. This is a different
-        experiment, in which the features of the tested samples are known in advance. Steps that use
-        labels are refused; fits with and without labels are compared to detect them.
+        Fit copies of the earlier steps of a pipeline once, to all samples, without labels, and with a fixed
+        seed unless they have an integer ``random_state``. This is a different experiment, in which the
+        features of the tested samples are known in advance. Steps that use labels are refused.
     average : {"folds", "pooled"}, default "folds"
         "folds": the mean of the scores of the folds. "pooled": all classifications of all splits have equal
         weight (for k-fold, the score of ``cross_val_predict``). They differ if the folds differ in size.
@@ -141,7 +136,7 @@ def expected_score(
     (0.712135, True)
     """
     needs_sklearn()
-    from sklearn.base import is_classifier, is_regressor
+    from sklearn.base import is_classifier
     from sklearn.model_selection import check_cv
 
     check_choice("method", method, METHODS)
@@ -166,43 +161,25 @@ def expected_score(
         for_sklearn(one, target)
     prepared = prepare(estimator, X, target, transductive)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
-    request = ScoreRequest(prepared, X, target, splitter, groups, scoring, average, tol, n_jobs)
-    runs = _Runs(n_repeats, random_state, n_draws)
-    regression = is_regressor(estimator)
+    n_draws = n_draws if method == "auto" else 0
+    request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):
         if scorings is None:
-            return _score(request, regression, method, runs)
-        runs = runs.shared()
+            return _score(request, scoring, method, n_repeats)
         return {
-            name: _score(replace(request, scoring=one), regression, method, runs, f" of {name!r}")
-            for name, one in scorings.items()
+            name: _score(request, one, method, n_repeats, f" of {name!r}") for name, one in scorings.items()
         }
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """The number of runs of scikit-learn, the seed, and the number of draws for each sample."""
+def _score(request: Request, scoring: Any, method: str, n_repeats: int, which: str = "") -> ExpectedScore:
+    """Compute the expected score by the `method`; `which` names the scoring if there are several.
 
-    n_repeats: int
-    random_state: Any
-    n_draws: int
-
-    def shared(self) -> _Runs:
-        """Fix the seed, so that several scorings get the same splits."""
-        if isinstance(self.random_state, (int, np.integer)):
-            return self
-        return replace(self, random_state=int(as_generator(self.random_state).integers(2**31 - 1)))
-
-
-def _score(
-    request: ScoreRequest, regression: bool, method: str, runs: _Runs, which: str = ""
-) -> ExpectedScore:
-    """Compute the expected score by the `method`; `which` names the scoring if there are several."""
+    Here, and nowhere else, a score without a closed form gets another method.
+    """
     why_not = "method='mc' was requested"
     if method != "mc":
-        draws = Draws(runs.n_draws, runs.random_state) if method == "auto" else None
         try:
-            return _result(request, exact_score(replace(request, draws=draws), regression))
+            return exact_score(request, scoring)
         except InexactError as error:
             why_not = str(error)
         if method == "exact":
@@ -211,44 +188,4 @@ def _score(
                 f"there is no exact expected score{which}: {why_not}"
             )
             raise ValueError(msg)
-    return _sampled(request, runs, why_not)
-
-
-def _result(request: ScoreRequest, found: Expectation) -> ExpectedScore:
-    result = ExpectedScore(
-        score=found.score,
-        std_error=found.std_error,
-        exact=not found.n_draws,
-        error_bound=None if found.n_draws else found.error_bound,
-        deterministic=found.deterministic,
-        average=request.average,
-        ties=found.ties,
-        design=request.splitter,
-        explanation=request.note + found.how,
-        result=found.result,
-        n_draws=found.n_draws,
-    )
-    object.__setattr__(result, "_parts", found.parts)
-    return result
-
-
-def _sampled(request: ScoreRequest, runs: _Runs, why_not: str) -> ExpectedScore:
-    rng = as_generator(runs.random_state)
-    fixed = run_if_fixed(request)
-    if fixed is not None:
-        return _result(request, fixed)
-    score, error = sample(request, runs.n_repeats, rng)
-    number = f"{runs.n_repeats} run{'s' if runs.n_repeats > 1 else ''}"
-    how = f"mean of {number} of scikit-learn over reseeded {request.splitter}, as {why_not}"
-    return ExpectedScore(
-        score=score,
-        std_error=error,
-        exact=False,
-        error_bound=None,
-        deterministic=False,
-        average=request.average,
-        ties=None,
-        design=request.splitter,
-        explanation=request.note + how,
-        n_repeats=runs.n_repeats,
-    )
+    return sample(request, scoring, n_repeats, why_not)

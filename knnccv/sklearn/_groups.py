@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
+from .._labels import encode_labels
 from .._parallel import counted
 from .._typing import Array
 from ..driver import InexactError
 from ..kernel import jit
-from ..neighbors import Neighbors
-from ._estimators import Rule
+from ._estimators import Rule, check_size
 from ._scoring import Measure
 from ._splitters import GroupLaw
 
@@ -22,13 +21,25 @@ SPLITS = 2**15
 MAX_CELLS = 2**20  # samples times splits of one pass
 
 
-@dataclass(frozen=True)
-class Target:
-    """The predicted quantity: ``codes`` of ``n_classes`` classes, or ``values`` (n_items, n_outputs)."""
+class Tables(NamedTuple):
+    """What a prediction costs.
+
+    Attributes
+    ----------
+    codes : int64 ndarray of shape (n_items,)
+        The classes of the samples; one class for a regression.
+    counts : int64 ndarray of shape (n_classes,)
+        The number of samples of every class.
+    costs : ndarray of shape (n_classes, n_classes)
+        Rows: true, columns: predicted classes; (0, 0) for squared errors of means of `targets`.
+    targets : ndarray of shape (n_items, n_outputs)
+        The averaged values; n_outputs is 0 for `costs`.
+    """
 
     codes: Array
-    n_classes: int
-    values: Array
+    counts: Array
+    costs: Array
+    targets: Array
 
 
 @jit
@@ -84,11 +95,7 @@ def _costs_of_splits(
 
 
 def score_splits(
-    rule: Rule,
-    measure: Measure,
-    target: Target,
-    law: GroupLaw,
-    pooled: bool,
+    rule: Rule, measure: Measure, y: Array, law: GroupLaw, pooled: bool
 ) -> tuple[float, float]:
     """Compute the mean score of all splits of a law, and a bound of its rounding error.
 
@@ -99,73 +106,67 @@ def score_splits(
     ValueError
         If a training set is too small.
     """
-    costs = _cost_table(measure, target)
-    n_items = rule.neighbors.n_items
-    splits = law.group_splits()
-    members = np.zeros((len(law.sizes), target.n_classes), np.int64)  # of every class in every group
-    np.add.at(members, (law.codes, target.codes), 1)
+    tables = _tables(rule, measure, y)
+    n_items = len(y)
+    splits = law.splits()
+    members = np.zeros((len(law.sizes), len(tables.counts)), np.int64)  # of every class in every group
+    np.add.at(members, (law.codes, tables.codes), 1)
     total, weight = 0.0, 0.0
     while part := list(islice(splits, SPLITS)):
-        train, test = (_flags([split[side] for _, split in part], len(members)) for side in (0, 1))
-        n_train, tested = (train @ members).sum(axis=1), test @ members
-        rule.check_size(int(n_train.min()))
-        by_class = _class_weights(tested, measure, target, pooled)
-        scores = _scores(rule, target, costs, law.codes, train, test, int(n_train.min()), by_class)
+        train, test = np.zeros((2, len(part), len(members)), bool)
+        for row, (_, (trained, left_out)) in enumerate(part):
+            train[row, list(trained)] = test[row, list(left_out)] = True
+        least, tested = int((train @ members).sum(axis=1).min()), test @ members
+        check_size(rule.n_neighbors, least)
+        by_class = _class_weights(tested, measure, tables.counts, pooled)
+        scores = _scores(rule, tables, law.codes, train, test, least, by_class)
         shares = np.array([float(probability) for probability, _ in part])
         total += float(shares @ scores)
         weight += float(shares @ (tested.sum(axis=1) / n_items if pooled else np.ones(len(shares))))
-    largest = float(np.abs(costs).max() if len(costs) else np.ptp(target.values, axis=0).max() ** 2)
+    costs, targets = tables.costs, tables.targets
+    largest = float(np.abs(costs).max() if len(costs) else np.ptp(targets, axis=0).max() ** 2)
     steps = n_items + rule.n_neighbors + 16
-    return total / weight, float(steps * np.finfo(float).eps * max(largest, 1.0))
+    # The squared errors of the shares of the votes are summed over the classes, not averaged.
+    factor = targets.shape[1] if measure.kind == "brier" else 1
+    return factor * (total / weight), float(factor * (steps * np.finfo(float).eps * max(largest, 1.0)))
 
 
-def _cost_table(measure: Measure, target: Target) -> Array:
-    if measure.kind in ("squared", "brier"):
-        return np.empty((0, 0))
-    return np.eye(target.n_classes) if measure.costs is None else measure.costs
+def _tables(rule: Rule, measure: Measure, y: Array) -> Tables:
+    none = np.empty((0, 0))
+    if rule.regression:
+        values = np.ascontiguousarray(y.reshape(len(y), -1), dtype=float)
+        return Tables(np.zeros(len(y), np.int64), np.array([len(y)]), none, values)
+    labels = encode_labels(y)
+    each = np.eye(len(labels.classes))
+    if measure.kind == "brier":
+        return Tables(labels.codes, labels.counts, none, each[labels.codes])
+    return Tables(labels.codes, labels.counts, each if measure.costs is None else measure.costs, none)
 
 
-def _flags(parts: Sequence[tuple[int, ...]], n_groups: int) -> Array:
-    flags = np.zeros((len(parts), n_groups), bool)
-    for row, part in zip(flags, parts, strict=True):
-        row[list(part)] = True
-    return flags
-
-
-def _class_weights(counts: Array, measure: Measure, target: Target, pooled: bool) -> Array:
+def _class_weights(tested: Array, measure: Measure, counts: Array, pooled: bool) -> Array:
     """Return a tested sample's weight in its split's score by its class, shape (n_splits, n_classes).
 
-    `counts` (n_splits, n_classes) are the tested samples of every class.
+    `tested` (n_splits, n_classes) are the tested samples of every class, `counts` all samples.
     """
-    n_items = len(target.codes)
     if pooled:  # every sample is tested equally often
-        of_all = np.bincount(target.codes, minlength=target.n_classes)
-        each = 1.0 / (of_all * target.n_classes) if measure.kind == "balanced" else 1.0 / n_items
-        return np.full((len(counts), target.n_classes), each)
+        each = 1.0 / (counts * len(counts)) if measure.kind == "balanced" else 1.0 / counts.sum()
+        return np.full(tested.shape, each)
     if measure.kind != "balanced":
-        return np.repeat(1.0 / counts.sum(axis=1, keepdims=True), target.n_classes, axis=1)
-    if measure.every_class and not counts.all():
+        return np.broadcast_to(1.0 / tested.sum(axis=1, keepdims=True), tested.shape)
+    if measure.every_class and not tested.all():
         msg = f"{measure.name} has no closed form if a test set has no sample of some class"
         raise InexactError(msg)
-    each = 1.0 / np.maximum(counts, 1) / (counts > 0).sum(axis=1, keepdims=True)
-    return np.where(counts > 0, each, 0.0)
+    each = 1.0 / np.maximum(tested, 1) / (tested > 0).sum(axis=1, keepdims=True)
+    return np.where(tested > 0, each, 0.0)
 
 
 def _scores(
-    rule: Rule,
-    target: Target,
-    costs: Array,
-    groups: Array,
-    train: Array,
-    test: Array,
-    n_train: int,
-    by_class: Array,
+    rule: Rule, tables: Tables, groups: Array, train: Array, test: Array, n_train: int, by_class: Array
 ) -> Array:
     """Compute every split's score, the weighted sum over its test samples."""
-    near: Neighbors = rule.neighbors
+    near, k = rule.neighbors, rule.n_neighbors
     scores = np.zeros(len(train))
-    per_training_item = near.n_items / max(n_train, 1)
-    depth = min(int(4 * rule.n_neighbors * per_training_item) + 16, near.max_depth)
+    depth = min(int(4 * k * near.n_items / max(n_train, 1)) + 16, near.max_depth)
     tested: Array = np.asarray(test.any(axis=0))
     rows = np.flatnonzero(tested[groups])
     size = min(max(MAX_CELLS // len(train), 1), ROWS)
@@ -177,25 +178,15 @@ def _scores(
             block = rows[start : start + size]
             lists = near.search(block, depth)
             out = np.empty((len(block), len(train)))
+            by_distance = rule.by_distance and k > 1
             _costs_of_splits(
-                lists.items,
-                lists.values,
-                lists.lengths,
-                block,
-                groups,
-                train,
-                test,
-                rule.n_neighbors,
-                rule.by_distance and rule.n_neighbors > 1,
-                target.codes,
-                costs,
-                target.values,
-                out,
+                *(lists.items, lists.values, lists.lengths, block, groups, train, test, k, by_distance),
+                *(tables.codes, tables.costs, tables.targets, out),
             )
             unknown = np.isnan(out).any(axis=1)
             short.append(block[unknown])
             known = block[~unknown]
-            scores += (out[~unknown] * by_class[:, target.codes[known]].T).sum(axis=0)
+            scores += (out[~unknown] * by_class[:, tables.codes[known]].T).sum(axis=0)
         rows = np.concatenate(short)
         depth = min(2 * depth, near.max_depth)
     return scores

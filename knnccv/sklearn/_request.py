@@ -1,26 +1,209 @@
-"""A request for an expected score, and its exact result."""
+"""What is asked, `Request`, and the answer, `ExpectedScore`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from .._formatting import bound_text
 from .._typing import Array
+from .._validation import fixed_seed
+from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
-from ._draws import Draws
-from ._scoring import for_sklearn
-from ._splitters import in_words
+from ._scoring import Measure
+from ._splitters import FoldLaw, Law, in_words, law_of
 from ._steps import Prepared
 
 AVERAGES = ("folds", "pooled")
 
 
-@dataclass(frozen=True)
-class ScoreRequest:
-    """The validated arguments of `expected_score` or of a scorer.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ExpectedScore(ScoredHalves):
+    """The expectation of a cross-validated score over the splitter's random numbers.
 
-    `cv` is a splitter or a design, `X` the data for splitters, `y` an array of shape (n_items,) or
-    (n_items, n_outputs). With `draws`, weighted votes are sampled if they cannot be exact.
+    Exact scores in closed form have `standard_error` and `confidence_interval` for the population (the luck
+    of the data), and can be compared by `knnccv.compare` and `knnccv.compare_all`.
+
+    Attributes
+    ----------
+    score : float
+        The expectation; if `exact` is False, an estimate from random training sets or runs.
+    std_error : float
+        Standard error of the estimate (the luck of the draws or splits): 0 if `score` is exact, NaN for a
+        single run. The luck of the data is `standard_error`.
+    exact : bool
+        Whether `score` is the expectation, up to `error_bound`.
+    error_bound : float or None
+        Bound of ``|score - exact value|``, 0 for a score of scikit-learn; None if not `exact`.
+    deterministic : bool
+        Whether the splitter always makes the same splits. `score` is then the mean of
+        ``cross_val_score``.
+    average : str
+        "folds" or "pooled", the argument.
+    ties : str or None
+        The order of tied training samples, "index" or "random"; None if scikit-learn computed the score.
+    design : str
+        The splitter.
+    explanation : str
+        A sentence about the computation.
+    n_repeats : int
+        The number of averaged runs of scikit-learn; 0 if `exact`.
+    result : CompleteCV, tuple of CompleteCV, or None
+        The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
+    n_draws : int
+        The number of training sets that were drawn for every sample with too many of them; 0 if none were.
+    """
+
+    score: float
+    std_error: float = 0.0
+    exact: bool = True
+    error_bound: float | None = 0.0
+    deterministic: bool = False
+    average: str
+    ties: str | None = None
+    design: str
+    explanation: str
+    n_repeats: int = 0
+    result: Any = None
+    n_draws: int = 0
+    # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
+    _measure: Measure | None = None
+    _shares: tuple[float, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the closed form, which needs the data."""
+        return {name: value for name, value in self.__dict__.items() if name != "_measure"}
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        if not self.exact or self.error_bound is None:
+            error = f" ± {self.std_error:.2g} (standard error)"
+        elif self.deterministic:
+            error = " (deterministic)"
+        else:
+            error = f" (error at most {bound_text(self.error_bound)})"
+        return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
+
+    @property
+    def measure(self) -> str:
+        """The name of the score; "score" if there is no closed form, and for copies."""
+        if self._measure is None:
+            return "score"
+        return self._measure.name if self._measure.changes else str(self._results[0].measure)
+
+    @property
+    def _results(self) -> tuple[CompleteCV, ...]:
+        return self.result if isinstance(self.result, tuple) else (self.result,)
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `knnccv.compare`."""
+        _, parts = self._sum()
+        weights = np.array([weight for weight, _ in parts])
+        terms = [result.inference_terms() for _, result in parts]
+        labels, first = terms[0].labels, terms[0]
+        if any(each.labels is not labels and not np.array_equal(each.labels, labels) for each in terms):
+            labels = np.column_stack([each.labels for each in terms])
+        shares = weights / sum(weights)
+        return first._replace(
+            labels=labels,
+            weights=sum(share * each.weights for share, each in zip(shares, terms, strict=True)),
+            is_loss=first.is_loss != (parts[0][0] < 0),
+            error_bound=float(np.abs(weights) @ [each.error_bound for each in terms]),
+        )
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        offset, parts = self._sum()
+        seed = fixed_seed(random_state)
+        found = [(weight, result.half_scores(n_halvings, groups, seed)) for weight, result in parts]
+        return replace(
+            found[0][1],
+            scores=offset + np.sum([weight * halves.scores for weight, halves in found], axis=0),
+            train_size=math.fsum(halves.train_size for _, halves in found) / len(found),
+            deviations=np.sum([weight * halves.deviations for weight, halves in found], axis=0),
+            resolution=sum(abs(weight) * halves.resolution for weight, halves in found),
+            warnings=tuple(dict.fromkeys(text for _, halves in found for text in halves.warnings)),
+        )
+
+    def target_in_words(self) -> str:
+        """What the score estimates."""
+        self._sum()
+        first, *more = self._results
+        name = "" if self.measure == first.measure else f"{self.measure}, from the "
+        return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
+
+    def score_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest score of one classification, or None."""
+        offset, parts = self._sum()
+        ranges = [(weight, result.score_range()) for weight, result in parts]
+        ends = [
+            sorted(weight * limit for limit in limits) for weight, limits in ranges if limits is not None
+        ]
+        if len(ends) < len(ranges):
+            return None
+        return offset + sum(low for low, _ in ends), offset + sum(high for _, high in ends)
+
+    def _sum(self) -> tuple[float, list[tuple[float, CompleteCV]]]:
+        """The closed form: an offset, and results with their weights; ValueError if there is none."""
+        if self._measure is not None:
+            weights = [self._measure.factor * share for share in self._shares]
+            return self._measure.offset, list(zip(weights, self._results, strict=True))
+        population = "a standard error or an interval for the population (the luck of the data) needs"
+        if not self.exact:
+            what = (
+                f"an estimate from drawn training sets, n_draws={self.n_draws}"
+                if self.n_draws
+                else f"the mean of sampled runs, n_repeats={self.n_repeats}"
+            )
+            msg = (
+                f"{population} an exact score, but this is {what}: take method='exact' where it is "
+                "possible, or knnccv.complete_cv; std_error is the luck of the split"
+            )
+        elif self.result is None:
+            msg = (
+                f"{population} a closed form, but this score is {self.explanation}: take a splitter with "
+                "shuffle=True, or knnccv.complete_cv"
+            )
+        else:
+            msg = (
+                "this needs the data, which a copied or pickled result does not contain; call "
+                "expected_score again, or compute this before copying"
+            )
+        raise ValueError(msg)
+
+    def _tied(self) -> str:
+        """Describe the ties on whose order the score depends, which may differ in scikit-learn."""
+        tied = 0 if self.result is None else max(result.tied for result in self._results)
+        if not tied or self.ties != "index":
+            return ""
+        return f"; {tied} samples tied, taken in row order; scikit-learn's search may use another order"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The validated arguments of `expected_score` or of a scorer, except the scoring.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The estimator and its data after the earlier steps.
+    X, y : array
+        The data for splitters, and labels or values of shape (n_items,) or (n_items, n_outputs).
+    cv : splitter or Design
+        What is averaged over.
+    n_draws : int
+        The number of training sets per sample that stand for too many of them; 0: these are an error.
+    ties : {"index", "random"}, optional
+        The order of tied training samples, instead of that of the splits.
     """
 
     prepared: Prepared
@@ -28,53 +211,44 @@ class ScoreRequest:
     y: Array
     cv: Any
     groups: Any
-    scoring: Any
     average: str
     tol: float
     n_jobs: int | None
-    draws: Draws | None = None
+    random_state: Any
+    n_draws: int = 0
+    ties: str | None = None
 
     @property
-    def splitter(self) -> str:
-        """`cv` as one line of text."""
-        return in_words(self.cv)
+    def regression(self) -> bool:
+        """Whether the estimator predicts values."""
+        from sklearn.base import is_regressor
+
+        return bool(is_regressor(self.prepared.estimator))
 
     @property
     def pooled(self) -> bool:
-        """Return True if all classifications have equal weight, for all sizes of the folds."""
+        """Whether all classifications have equal weight, for all sizes of the folds."""
         return self.average == "pooled"
 
-    @property
-    def sklearn_scoring(self) -> Any:
-        """`scoring` in a form that ``cross_val_score`` accepts."""
-        return for_sklearn(self.scoring, self.y)
+    @cached_property
+    def law(self) -> Law:
+        """The distribution of the splits; InexactError if there is no closed form."""
+        law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
+        return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
 
-    @property
-    def note(self) -> str:
-        """The beginning of explanations: how the data were prepared."""
-        return f"{self.prepared.note}; " if self.prepared.note else ""
+    @cached_property
+    def seed(self) -> int:
+        """The seed of all random numbers, so that several scorings get the same ones."""
+        given = self.random_state
+        return given.randint(2**31 - 1) if isinstance(given, np.random.RandomState) else fixed_seed(given)
 
-
-@dataclass(frozen=True)
-class WeightedSum:
-    """A score as ``offset`` plus the weighted sum of exact scores, by the name ``measure``."""
-
-    measure: str
-    offset: float
-    weights: tuple[float, ...]
-    results: tuple[CompleteCV, ...]
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """A score, and how it was computed; with `n_draws` it is not exact, but has a `std_error`."""
-
-    score: float
-    error_bound: float
-    how: str
-    deterministic: bool = False
-    ties: str | None = None
-    result: Any = None
-    parts: WeightedSum | None = None
-    std_error: float = 0.0
-    n_draws: int = 0
+    def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:
+        """Return the score, `how` it was computed in words, and further `fields` of `ExpectedScore`."""
+        note = f"{self.prepared.note}; " if self.prepared.note else ""
+        return ExpectedScore(
+            score=float(score),
+            average=self.average,
+            design=in_words(self.cv),
+            explanation=note + how,
+            **fields,
+        )

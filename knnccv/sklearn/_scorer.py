@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral
 from typing import Any
 
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
-from ._draws import Draws
 from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
-from ._request import AVERAGES, ScoreRequest
+from ._request import AVERAGES, Request
 from ._scoring import is_costs, several
 from ._steps import prepare
 
 
-def ccv_scorer(
-    cv: Any = 5,
-    scoring: Any = None,
-    *,
-    groups: Any = None,
-    average: str = "folds",
-    ties: str | None = None,
-    tol: float = 1e-12,
-    n_jobs: int | None = None,
-    transductive: bool = False,
-    method: str = "exact",
-    n_draws: int = 1000,
-    random_state: int = 0,
-) -> _CCVScorer:
-    """Create a scorer for scikit-learn that averages over all splits of its data.
+@dataclass(frozen=True, eq=False, repr=False)
+class ccv_scorer:  # it is called like scikit-learn's make_scorer
+    """A scorer for scikit-learn that averages over all splits of its data.
 
     It reads ``n_neighbors``, ``weights`` and ``metric`` from the fitted estimator. With ``cv=WholeData()``
     a search over parameters is exact: there is one "fold" and no randomness. Within other folds the scorer
@@ -68,11 +55,6 @@ def ccv_scorer(
     random_state : int, default 0
         Their seed.
 
-    Returns
-    -------
-    callable
-        ``scorer(estimator, X, y)`` → float. It can be pickled.
-
     Raises
     ------
     ValueError, TypeError
@@ -108,64 +90,50 @@ def ccv_scorer(
     >>> search.best_params_, round(float(search.best_score_), 6)
     ({'n_neighbors': 1}, 0.749089)
     """
-    needs_sklearn()
-    check_choice("average", average, AVERAGES)
-    if ties is not None:
-        check_choice("ties", ties, TIES)
-    check_tol(tol)
-    if several(scoring) is not None:
-        msg = (
-            f"ccv_scorer computes one score, got scoring={scoring!r}; a search accepts several as a "
-            "mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
-        )
-        raise TypeError(msg)
-    if isinstance(cv, Integral):
-        cv = check_integer("cv", cv, 2)
-    elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
-        msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
-        raise TypeError(msg)
-    transductive = check_bool("transductive", transductive)
-    check_choice("method", method, ("exact", "auto"))
-    n_draws = check_n_draws(n_draws)
-    random_state = check_integer("random_state", random_state, 0)
-    return _CCVScorer(
-        cv, scoring, groups, average, ties, tol, n_jobs, transductive, method, n_draws, random_state
-    )
 
-
-@dataclass(frozen=True, eq=False)
-class _CCVScorer:
-    """See `ccv_scorer`."""
-
-    cv: Any
-    scoring: Any
-    groups: Any
-    average: str
-    ties: str | None
-    tol: float
-    n_jobs: int | None
-    transductive: bool
+    cv: Any = 5
+    scoring: Any = None
+    _: KW_ONLY
+    groups: Any = None
+    average: str = "folds"
+    ties: str | None = None
+    tol: float = 1e-12
+    n_jobs: int | None = None
+    transductive: bool = False
     method: str = "exact"
     n_draws: int = 1000
     random_state: int = 0
 
+    def __post_init__(self) -> None:
+        needs_sklearn()
+        check_choice("average", self.average, AVERAGES)
+        if self.ties is not None:
+            check_choice("ties", self.ties, TIES)
+        check_tol(self.tol)
+        if several(self.scoring) is not None:
+            msg = (
+                f"ccv_scorer computes one score, got scoring={self.scoring!r}; a search accepts several as "
+                "a mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
+            )
+            raise TypeError(msg)
+        cv = self.cv
+        if isinstance(cv, Integral):
+            check_integer("cv", cv, 2)
+        elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
+            msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
+            raise TypeError(msg)
+        check_bool("transductive", self.transductive)
+        check_choice("method", self.method, ("exact", "auto"))
+        check_n_draws(self.n_draws)
+        check_integer("random_state", self.random_state, 0)
+
     def __repr__(self) -> str:
-        defaults = {
-            "groups": None,
-            "average": "folds",
-            "ties": None,
-            "tol": 1e-12,
-            "n_jobs": None,
-            "transductive": False,
-            "method": "exact",
-            "n_draws": 1000,
-            "random_state": 0,
-        }
-        given = [f"cv={self.cv!r}", f"scoring={self.scoring!r}"]
-        for name, usual in defaults.items():
-            value = getattr(self, name)
-            if value is not usual and (usual is None or value != usual):
-                given.append(f"{name}={value!r}")
+        given = []
+        for field in fields(self):
+            value, usual = getattr(self, field.name), field.default
+            differs = value is not usual and (usual is None or value != usual)
+            if differs or field.name in ("cv", "scoring"):
+                given.append(f"{field.name}={value!r}")
         return f"ccv_scorer({', '.join(given)})"
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -174,24 +142,13 @@ class _CCVScorer:
 
         target = as_target(estimator, X, y)
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
-        regression = is_regressor(estimator)
         cv = self.cv
-        if isinstance(cv, int):
-            cv = KFold(cv) if regression else StratifiedKFold(cv)
-        request = ScoreRequest(
-            prepared,
-            X,
-            target,
-            cv,
-            self.groups,
-            self.scoring,
-            self.average,
-            self.tol,
-            self.n_jobs,
-            Draws(self.n_draws, self.random_state) if self.method == "auto" else None,
-        )
+        if isinstance(cv, Integral):
+            cv = (KFold if is_regressor(estimator) else StratifiedKFold)(int(cv))
+        n_draws = self.n_draws if self.method == "auto" else 0
+        options = (self.groups, self.average, self.tol, self.n_jobs, self.random_state, n_draws, self.ties)
         try:
-            score = exact_score(request, regression, self.ties).score
+            score = exact_score(Request(prepared, X, target, cv, *options), self.scoring).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
             raise ValueError(msg) from error

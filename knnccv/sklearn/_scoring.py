@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,21 @@ WHY_NOT = (
     "'neg_mean_squared_error', scorings equal to one of them ('recall_micro', 'recall_weighted', "
     "'precision_micro', 'f1_micro'), their losses (make_scorer), and a matrix of costs"
 )
-_PREDICTED = "it divides by a number of predictions, which depends on the training set"
-_RANKED = "it ranks the tested samples, so it is not a mean over them"
-_SPREAD = "it divides by the spread of the tested values, which depends on the split"
 _REASONS = {
-    "precision_score": _PREDICTED,
-    "f1_score": _PREDICTED,
-    "fbeta_score": _PREDICTED,
-    "jaccard_score": _PREDICTED,
-    "matthews_corrcoef": _PREDICTED,
-    "cohen_kappa_score": _PREDICTED,
-    "roc_auc_score": _RANKED,
-    "average_precision_score": _RANKED,
+    "precision_score f1_score fbeta_score jaccard_score matthews_corrcoef cohen_kappa_score": (
+        "it divides by a number of predictions, which depends on the training set"
+    ),
+    "roc_auc_score average_precision_score": ("it ranks the tested samples, so it is not a mean over them"),
     "log_loss": "it is infinite if the true class has no vote",
-    "r2_score": _SPREAD,
-    "explained_variance_score": _SPREAD,
+    "r2_score explained_variance_score": (
+        "it divides by the spread of the tested values, which depends on the split"
+    ),
     "root_mean_squared_error": "the mean of roots is not the root of the mean",
     "mean_absolute_error": "the absolute error of a mean of K values is not a sum over the values",
     "median_absolute_error": "a median is not a mean",
 }
+# Arguments that change nothing.
+_DEFAULTS = {"normalize": True, "adjusted": False, "multioutput": "uniform_average"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +58,19 @@ class Measure:
     costs: Array | None = None
     every_class: bool = False
 
+    @property
+    def changes(self) -> bool:
+        """Whether the score is another number than the mean."""
+        return (self.offset, self.factor) != (0.0, 1.0)
+
     def __call__(self, mean: float) -> float:
         """Convert the mean to the score."""
         return self.offset + self.factor * mean
 
 
-@dataclass(frozen=True, eq=False)
-class CostScorer:
-    """A scorer for scikit-learn: the mean cost of an estimator's predictions.
-
-    ``costs`` of shape (n_classes, n_classes) belongs to the sorted labels ``classes``.
-    """
-
-    costs: Array
-    classes: Array
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Compute the mean cost."""
-        true, predicted = (np.searchsorted(self.classes, labels) for labels in (y, estimator.predict(X)))
-        return float(self.costs[true, predicted].mean())
+def _mean_cost(true: Array, predicted: Array, *, costs: Array, classes: Array) -> float:
+    """The mean of the costs (rows true, columns predicted) that belong to the sorted labels `classes`."""
+    return float(costs[np.searchsorted(classes, true), np.searchsorted(classes, predicted)].mean())
 
 
 def is_costs(scoring: Any) -> bool:
@@ -127,9 +117,11 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
     ValueError, TypeError
         If it is not a scoring, or a matrix of the wrong shape.
     """
+    from sklearn.metrics import get_scorer, make_scorer
+
     if is_costs(scoring):
         classes = np.unique(y)
-        return CostScorer(_costs(scoring, len(classes)), classes)
+        return make_scorer(_mean_cost, costs=_costs(scoring, len(classes)), classes=classes)
     if scoring is None or callable(scoring):
         return scoring
     if not isinstance(scoring, str):
@@ -138,8 +130,6 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
             f"got {scoring!r}"
         )
         raise TypeError(msg)
-    from sklearn.metrics import get_scorer
-
     get_scorer(scoring)  # raises an error for an unknown name
     return scoring
 
@@ -172,10 +162,11 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
         return Measure("accuracy", "accuracy")
     if isinstance(scorer, str):
         scorer = metrics.get_scorer(scorer)
-    given, sign, options = _parts(scorer)
-    if given is None:
+    given = getattr(scorer, "_score_func", None)
+    if given is None:  # not by `make_scorer`
         msg = f"the function of the scorer {scoring!r} is unknown"
         raise InexactError(msg)
+    sign, options = float(scorer._sign), dict(scorer._kwargs)
     function = getattr(given, "__name__", "")
     name = scoring if isinstance(scoring, str) else function or repr(scoring)
     found = None
@@ -197,7 +188,7 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
 
 
 def _inexact(function: str) -> str:
-    reason = f" ({_REASONS[function]})" if function in _REASONS else ""
+    reason = "".join(f" ({why})" for names, why in _REASONS.items() if function in names.split())
     return f"has no exact expectation here{reason}; {WHY_NOT}"
 
 
@@ -205,25 +196,23 @@ def _of_predictions(
     function: str, options: dict[str, Any], name: str, sign: float, regression: bool, y: Array
 ) -> Measure | None:
     """Return the measure of a function of true and predicted labels or values, if it has one."""
-    if function == "mean_squared_error" and _only(options, multioutput="uniform_average"):
+    plain = all(key in _DEFAULTS and value == _DEFAULTS[key] for key, value in options.items())
+    if function == "mean_squared_error" and plain:
         return Measure(name, "squared", factor=sign) if regression else _off(name, sign, y, 2)
     if regression:
         return None
-    if function == "mean_absolute_error" and _only(options, multioutput="uniform_average"):
+    if function == "mean_absolute_error" and plain:
         return _off(name, sign, y, 1)
-    if function == "accuracy_score" and _only(options, normalize=True):
-        return Measure(name, "accuracy", factor=sign)
-    if function == "zero_one_loss" and _only(options, normalize=True):
-        return Measure(name, "accuracy", offset=sign, factor=-sign)
-    if function == "balanced_accuracy_score" and _only(options, adjusted=False):
-        return Measure(name, "balanced", factor=sign)
-    plain = options.get("labels") is None and options.get("sample_weight") is None
+    accuracy = Measure(name, "accuracy", factor=sign)
+    if plain and function in ("accuracy_score", "zero_one_loss", "balanced_accuracy_score"):
+        if function == "zero_one_loss":
+            return replace(accuracy, offset=sign, factor=-sign)
+        return accuracy if function == "accuracy_score" else replace(accuracy, kind="balanced")
+    whole = options.get("labels") is None and options.get("sample_weight") is None
     micro = ("precision_score", "recall_score", "f1_score", "fbeta_score")
-    if function in micro and options.get("average") == "micro" and plain:
-        return Measure(name, "accuracy", factor=sign)
-    if function == "recall_score":
-        return _recall(options, name, sign, y)
-    return None
+    if function in micro and options.get("average") == "micro" and whole:
+        return accuracy
+    return _recall(options, name, sign, y) if function == "recall_score" else None
 
 
 def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
@@ -270,17 +259,6 @@ def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure
     if half == "auto":
         half = len(classes) < 3
     return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
-
-
-def _parts(scorer: Any) -> tuple[Any, float, dict[str, Any]]:
-    """Return function, sign and options of a scorer; without ``make_scorer`` the function is None."""
-    if not hasattr(scorer, "_score_func"):
-        return None, 1.0, {}
-    return scorer._score_func, float(scorer._sign), dict(scorer._kwargs)
-
-
-def _only(options: dict[str, Any], **harmless: Any) -> bool:
-    return all(name in harmless and value == harmless[name] for name, value in options.items())
 
 
 def _off(name: str, sign: float, y: Array, power: int) -> Measure:

@@ -1,4 +1,4 @@
-"""The distributions of the training and test sets that scikit-learn's splitters draw.
+"""Splitters: the distributions of the training and test sets that scikit-learn's draw, and `WholeData`.
 
 The splitters themselves give the numbers of samples. They run as shallow copies with their own seed, so the
 random states of the caller do not change.
@@ -8,22 +8,79 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, islice
-from typing import Any
+from itertools import combinations
+from types import FrameType
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._labels import EncodedLabels, encode_labels
+from .._labels import encode_labels
 from .._typing import Array
-from ..designs import Design
+from ..designs import Design, KFold, LeaveOut, StratifiedKFold, Subsample
 from ..driver import InexactError
-from ._designs import Folds, Shares, StratifiedShuffle, as_ints
-from ._whole_data import WholeData
+from ._designs import ByClass, Shares, StratifiedShuffle
+from ._estimators import length_of
 
 Split = tuple[Array, Array]
+
+
+class WholeData:
+    """A splitter that trains on all samples and tests on all samples, for scorers that split the data.
+
+    Use it with `ccv_scorer` only. An ordinary scorer, such as ``scoring="accuracy"``, would report training
+    scores: every sample is then one of its own neighbors, and a single neighbor is always correct.
+    scikit-learn's functions get an error if they would do so. Your own scoring functions are not checked.
+
+    Examples
+    --------
+    >>> from knnccv.sklearn import WholeData
+    >>> list(WholeData().split([[0.0], [1.0]]))
+    [(array([0, 1]), array([0, 1]))]
+    """
+
+    def __repr__(self) -> str:
+        return "WholeData()"
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:  # noqa: ARG002
+        """Return an iterator over one split: all samples for training and for testing.
+
+        Raises
+        ------
+        ValueError
+            If scikit-learn would score these splits by a scorer of its own, or predict from them.
+        """
+        # A splitter is not told the scorer, so it is looked up in the function of scikit-learn that calls.
+        caller: FrameType | None = sys._getframe(1)
+        while caller is not None and caller.f_globals.get("__name__", "").startswith("sklearn."):
+            scorer = caller.f_locals.get("scorers", caller.f_locals.get("scorer"))
+            if caller.f_code.co_name == "cross_val_predict" or _is_ordinary(scorer):
+                msg = (
+                    "pass scoring=ccv_scorer(...) with cv=WholeData(), or folds such as cv=5: an ordinary "
+                    "scorer would test the samples that the estimator was fitted to"
+                )
+                raise ValueError(msg)
+            if scorer is not None:
+                break
+            caller = caller.f_back
+        rows = np.arange(length_of(X))
+        return iter([(rows, rows.copy())])
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """Return 1."""
+        return 1
+
+
+def _is_ordinary(scorer: Any) -> bool:
+    """Return True for a scorer of scikit-learn's, and for several if there is one among them."""
+    scorers = getattr(scorer, "_scorers", scorer)
+    if isinstance(scorers, Mapping):
+        return any(map(_is_ordinary, scorers.values()))
+    return type(scorer).__module__.startswith("sklearn.")
 
 
 @dataclass(frozen=True)
@@ -57,15 +114,10 @@ class FoldLaw:
     tests_rest: bool = True
     n_splits: int = 0
 
-    @classmethod
-    def of_design(cls, design: Design, ties: str, labels: EncodedLabels) -> FoldLaw:
-        """Create the distribution of splits of a design of knnccv."""
-        kinds = design.training_sets(labels)
-        if not all(kind.stratified for kind in kinds):
-            return cls(design, ties)
-        parts = math.lcm(*(kind.probability.denominator for kind in kinds))
-        n_trains = [kind.n_train for kind in kinds for _ in range(int(kind.probability * parts))]
-        return cls(design, ties, balanced=Folds(repr(design), tuple(n_trains), True, balanced=True))
+    @property
+    def every(self) -> bool:
+        """Whether the splitter goes through all splits."""
+        return self.n_splits > 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +131,7 @@ class GroupLaw:
     codes: Array
     parts: tuple[tuple[Fraction, int, int], ...]
     every: bool
+    ties: ClassVar[str] = "index"
 
     @property
     def sizes(self) -> Array:
@@ -91,7 +144,7 @@ class GroupLaw:
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
-    def group_splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
+    def splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
         """Yield all splits, as training groups and tested groups, with their probabilities."""
         n_groups = len(self.sizes)
         for probability, n_train, n_test in self.parts:
@@ -101,35 +154,17 @@ class GroupLaw:
                 for trained in combinations(rest, n_train):
                     yield probability / number, (trained, tested)
 
-    def splits(self) -> Iterator[tuple[Fraction, Split]]:
-        """Yield all splits with their probabilities."""
-        for probability, parts in self.group_splits():
-            train, test = (np.flatnonzero(np.isin(self.codes, chosen)) for chosen in parts)
-            yield probability, (train, test)
 
-
-@dataclass(frozen=True)
-class ListedLaw:
-    """The same splits for every seed."""
-
-    splits: tuple[Split, ...] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class UnknownLaw:
-    """A random splitter without a closed form."""
-
-    reason: str
-
-
-Law = FoldLaw | GroupLaw | ListedLaw | UnknownLaw
+Law = FoldLaw | GroupLaw | tuple[Split, ...]
 
 
 def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
-    """Return the distribution of a splitter's splits.
+    """Return the distribution of the splits of a splitter or a design; a tuple if they are always the same.
 
     Raises
     ------
+    InexactError
+        If the distribution has no closed form.
     ValueError
         If the splitter raises it for these data, or is `WholeData`.
     """
@@ -138,51 +173,46 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     if isinstance(cv, WholeData):
         msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
         raise ValueError(msg)
+    if isinstance(cv, Design):
+        fixed = not regression and all(kind.stratified for kind in cv.training_sets(encode_labels(y)))
+        return FoldLaw(cv, "random", balanced=ByClass(repr(cv), cv) if fixed else None)
     kind, n_items = type(cv), len(y)
-    if not is_random(cv) and kind not in (
-        ms.LeaveOneOut,
-        ms.LeavePOut,
-        ms.LeaveOneGroupOut,
-        ms.LeavePGroupsOut,
-    ):
+    leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
+    if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
-    splits = _probe(cv, y, groups)
+    stratified = (ms.StratifiedKFold, ms.RepeatedStratifiedKFold, ms.StratifiedShuffleSplit)
+    if kind in stratified and (regression or y.ndim != 1):
+        what = "a regression" if regression else "several labels for each sample"
+        msg = f"stratified splits of {what} have no closed form"
+        raise InexactError(msg)
+    # With a fixed seed, to count the samples.
+    splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(n_items), y, groups)
+    train, test = next(splits)
     if kind in (ms.KFold, ms.RepeatedKFold):
-        sizes = [(len(train), len(test)) for train, test in islice(splits, _n_folds(cv))]
-        design = Folds(in_words(cv), tuple((n_train,) for n_train, _ in sizes), False)
-        return FoldLaw(design, "index", single=all(n_test == 1 for _, n_test in sizes))
+        folds = KFold(_n_folds(cv))
+        return FoldLaw(folds, "index", single=folds.n_splits == n_items)
     if kind in (ms.StratifiedKFold, ms.RepeatedStratifiedKFold):
-        labels = _strata(y, regression)
-        trains = [train for train, _ in islice(splits, _n_folds(cv))]
-        counts = [np.bincount(labels.codes[train], minlength=len(labels.counts)) for train in trains]
-        design = Folds(in_words(cv), tuple(map(as_ints, counts)), True)
-        return FoldLaw(design, "index", balanced=replace(design, balanced=True))
-    if kind in (ms.LeaveOneOut, ms.LeavePOut, ms.ShuffleSplit):
-        train, test = next(splits)
-        design = Folds(in_words(cv), ((len(train),),), False)
-        if kind is ms.ShuffleSplit:
-            rest = len(train) + len(test) == n_items
-            return FoldLaw(design, "random", single=len(test) == 1, tests_rest=rest)
-        return FoldLaw(design, "index", single=len(test) == 1, n_splits=math.comb(n_items, len(test)))
+        strata = StratifiedKFold(_n_folds(cv))
+        return FoldLaw(strata, "index", balanced=ByClass(in_words(cv), strata))
+    if kind in (ms.LeaveOneOut, ms.LeavePOut):
+        p = len(test)
+        return FoldLaw(LeaveOut(p), "index", single=p == 1, n_splits=math.comb(n_items, p))
+    if kind is ms.ShuffleSplit:
+        rest = len(train) + len(test) == n_items
+        return FoldLaw(Subsample(len(train)), "random", single=len(test) == 1, tests_rest=rest)
     if kind is ms.StratifiedShuffleSplit:
-        train, test = next(splits)
-        labels = _strata(y, regression)
-        shuffle = StratifiedShuffle(in_words(cv), Shares.of(labels.counts, len(train)), len(test))
+        shares = Shares.of(encode_labels(y).counts, len(train))
+        shuffle = StratifiedShuffle(in_words(cv), shares, len(test))
         return FoldLaw(shuffle, "random", "pooled", replace(shuffle, balanced=True))
-    if kind is ms.GroupKFold:
-        tests = [test for _, test in splits]
-        codes = _group_codes(groups)
-        n_tests = [len(np.unique(codes[test])) for test in tests]
-        n_groups = int(codes.max()) + 1
-        parts = ((Fraction(n_tests.count(n), len(n_tests)), n_groups - n, n) for n in sorted(set(n_tests)))
-        return GroupLaw(codes, tuple(parts), every=False)
-    if kind in (ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
-        split = next(splits)
-        codes = _group_codes(groups)
-        n_train, n_test = (len(np.unique(codes[part])) for part in split)
-        one = (Fraction(1), n_train, n_test)
-        return GroupLaw(codes, (one,), every=kind is not ms.GroupShuffleSplit)
-    return UnknownLaw(f"the random splits of {in_words(cv)} have no closed form")
+    if kind in (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
+        codes = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        chosen = [(train, test), *(splits if kind is ms.GroupKFold else ())]
+        sizes = [(len(np.unique(codes[train])), len(np.unique(codes[test]))) for train, test in chosen]
+        number = Counter(sorted(sizes, reverse=True))
+        parts = tuple((Fraction(n, len(sizes)), n_train, n_test) for (n_train, n_test), n in number.items())
+        return GroupLaw(codes, parts, every=kind in leaving)
+    msg = f"the random splits of {in_words(cv)} have no closed form"
+    raise InexactError(msg)
 
 
 def is_random(cv: Any) -> bool:
@@ -203,37 +233,19 @@ def reseeded(cv: Any, seed: int) -> Any:
     return other
 
 
-def _probe(cv: Any, y: Array, groups: Any) -> Iterator[Split]:
-    """Yield splits with a fixed seed, to count their samples."""
-    splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(len(y)), y, groups)
-    return splits
-
-
 def _n_folds(cv: Any) -> int:
     return int(cv.get_n_splits() // getattr(cv, "n_repeats", 1))
 
 
-def listed(cv: Any, X: Any, y: Array, groups: Any) -> ListedLaw | UnknownLaw:
-    """Return the splits of a splitter without random numbers, if two runs make the same ones."""
+def listed(cv: Any, X: Any, y: Array, groups: Any) -> tuple[Split, ...]:
+    """Return the splits of a splitter without random numbers; InexactError if two runs differ."""
     try:
         cv = copy.deepcopy(cv)
     except TypeError:  # an attribute cannot be copied
         cv = copy.copy(cv)
     splits = tuple(cv.split(X, y, groups))
     for one, other in zip(splits, cv.split(X, y, groups), strict=True):
-        if not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True)):
-            return UnknownLaw(f"the splits of {in_words(cv)} change from run to run")
-    return ListedLaw(splits)
-
-
-def _strata(y: Array, regression: bool) -> EncodedLabels:
-    if regression or y.ndim != 1:
-        what = "a regression" if regression else "several labels for each sample"
-        msg = f"stratified splits of {what} have no closed form"
-        raise InexactError(msg)
-    return encode_labels(y)
-
-
-def _group_codes(groups: Any) -> Array:
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    return codes.reshape(-1)
+        if not all(map(np.array_equal, one, other)):
+            msg = f"the splits of {in_words(cv)} change from run to run"
+            raise InexactError(msg)
+    return splits

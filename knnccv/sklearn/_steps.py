@@ -1,10 +1,19 @@
-"""The earlier steps of a pipeline: check which can be applied in advance, and apply them."""
+"""The earlier steps of a pipeline: those that can be applied in advance are, and none of them sees a label.
+
+A step that needs no fit must transform every sample alone as among others. With ``transductive=True`` a
+step that needs one is replaced by a copy that is fitted to all samples without labels, and only the output
+of this copy is scored. So labels cannot leak, whatever the step does. A step that would do something else
+with labels is refused, since the score would not be that of the caller's pipeline.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +23,11 @@ from .._validation import WRONG_WAY
 from ..driver import InexactError
 from ..neighbors import SupervisedDistanceWarning
 from ._estimators import Rule, length_of, read_rule
-from ._probes import agree, fit_transform, ignores_seed, transform_rows, uses_labels
+
+SINGLE_ROWS = 64
+"""The number of rows that are transformed one by one."""
+BATCHES = (2, 8)
+"""The numbers of batches that all rows are divided into."""
 
 _HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_score, instead of folds"
 
@@ -31,14 +44,16 @@ class Prepared:
     @cached_property
     def rule(self) -> Rule:
         """The estimator's rule; its neighbors are searched once for all scorings."""
+        if self.reason:
+            raise InexactError(self.reason)
         return read_rule(self.estimator, self.X)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:
     """Apply the steps of a pipeline that transform each sample independently of the others.
 
-    With `transductive`, steps that need fitting are fitted to all samples, without labels. With `fitted`,
-    the caller has fitted the pipeline to all samples, and its steps are used unchanged.
+    With `transductive`, copies of the steps that need fitting are fitted to all samples, without labels.
+    With `fitted`, the caller must have fitted the pipeline to all samples.
 
     Raises
     ------
@@ -57,10 +72,10 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
             _check_items(estimator, X, X)
         return Prepared(estimator, X)
     *steps, (_, last) = estimator.steps
-    steps = [(name, step) for name, step in steps if not _is_passthrough(step)]
-    learning = [name for name, step in steps if _fits(step)]
+    steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
+    learning = [name for name, step in steps if _tags(step).requires_fit]
     if fitted:
-        _check_number(last, X)
+        _check_items(last, X)
     precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
     if precomputed and len(estimator.steps) > 1 and not (fitted and transductive):
         reason = (
@@ -70,24 +85,20 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
         )
         return Prepared(estimator, X, reason=reason)
     if learning and not transductive:
-        shown = ", ".join(repr(name) for name in learning)
+        shown = ", ".join(map(repr, learning))
         reason = (
             "transductive=True fits steps that use no labels once, to all samples; without it the "
             f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
             f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
         )
         return Prepared(estimator, X, reason=reason)
-    for name, step in steps:
-        _refuse_supervised(name, step)
     seen = X
     for name, step in steps:
+        if name in learning:
+            seen = _refitted(name, step, seen, y, fitted, first=name == learning[0])
+            continue
         try:
-            if fitted:
-                seen = _as_fitted(name, step, seen, y, first=name == (learning or [None])[0])
-            elif _fits(step):
-                seen = _fitted_once(name, step, seen, y)
-            else:
-                seen = transform_rows(name, step, seen)
+            seen = _transformed(name, step, seen)
         except InexactError as error:
             return Prepared(estimator, X, reason=str(error))
     if fitted and not learning:
@@ -96,132 +107,163 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     return Prepared(last, seen, note=note)
 
 
-def _is_passthrough(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
 def _tags(step: Any) -> Any:
-    from sklearn.utils import get_tags
+    from sklearn.utils import Tags, TargetTags, get_tags
 
     try:
         return get_tags(step)
     except (AttributeError, TypeError):  # none of scikit-learn's family
-        return None
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
 
-def _fits(step: Any) -> bool:
-    tags = _tags(step)
-    return tags is None or bool(tags.requires_fit)
-
-
-def _refuse_supervised(name: str, step: Any) -> None:
-    tags = _tags(step)
-    if tags is None:
-        return
-    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
-        raise ValueError(_leak(name, step))
-
-
-def _leak(name: str, step: Any) -> str:
-    return (
-        "pass method='mc' without transductive, which runs the whole pipeline in every split: the step "
-        f"{name!r} ({type(step).__name__}) uses the labels, and fitted to all samples it would leak them "
-        f"into the score ({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
+def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool) -> Any:
+    """Return the output of a copy of the step that is fitted to X without labels."""
+    shown = f"the step {name!r} ({type(step).__name__})"
+    leak = (
+        f"pass method='mc' without transductive, which runs the whole pipeline in every split: {shown} "
+        "uses the labels, and fitted to all samples it would leak them into the score "
+        f"({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
     )
-
-
-def _fitted_without_labels(name: str, step: Any, X: Any, y: Array) -> Any:
-    """Fit a copy of the step to X without labels, and return its output; a step must not need labels."""
-    from sklearn.base import clone
-
-    copy = clone(step)
+    tags, with_labels = _tags(step), None
+    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
+        raise ValueError(leak)
+    with suppress(Exception):  # it may accept no labels, or not these
+        with_labels = _output(step, X, y)
     try:
-        return copy.fit(X).transform(X)
+        alone = _output(step, X)
     except (TypeError, ValueError, AttributeError):
-        for labels in (y, np.arange(length_of(X)) % 2):
-            try:
-                copy.fit(X, labels)
-            except Exception:  # the error has another cause than missing labels
-                continue
-            raise ValueError(_leak(name, step)) from None
-        raise
-
-
-def _fitted_once(name: str, step: Any, X: Any, y: Array) -> Any:
-    """Fit a step to all samples without labels, and return its output."""
-    alone = _fitted_without_labels(name, step, X, y)
-    try:
-        same = agree(fit_transform(step, X, y), alone)
-    except Exception:  # it accepts no labels, or not these
-        same = False
-    if not same:
-        _check_labels(name, step, X, y)
+        if with_labels is None:  # the error has another cause than missing labels
+            raise
+        raise ValueError(leak) from None
+    if with_labels is not None and (y != y[:1]).any() and not agree(with_labels, alone):
+        if agree(_output(step, X, y), with_labels):
+            raise ValueError(leak)
+        msg = (
+            f"it is unknown whether {shown} uses the labels, since two fits to the same data differ; the "
+            "score is that of a fit without labels. Give it a random_state, or cross-validate the whole "
+            "pipeline: expected_score(..., method='mc')"
+        )
+        warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
+    # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
+    elif (
+        fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone)
+    ):
+        msg = f"{shown} was not fitted to the {length_of(X)} samples that are scored. {_HOW}"
+        raise ValueError(msg)
     return alone
 
 
-def _as_fitted(name: str, step: Any, X: Any, y: Array, first: bool) -> Any:
-    """Return the output of a fitted step, if it is the same without labels."""
-    seen = step.transform(X)
-    alone = _fitted_without_labels(name, step, X, y) if _fits(step) else transform_rows(name, step, X)
-    if agree(seen, alone):
-        return seen
-    labels_matter = _check_labels(name, step, X, y)
-    # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
-    if labels_matter is False and first and ignores_seed(step, X):
-        msg = (
-            f"the step {name!r} ({type(step).__name__}) was not fitted to the {length_of(X)} samples that "
-            f"are scored. {_HOW}"
-        )
-        raise ValueError(msg)
-    return seen
+def _output(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
+    """Fit a copy of the step to X (and y), and return the transformed X.
+
+    Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
+    """
+    from sklearn.base import clone
+
+    copy = clone(step)
+    states = [
+        name
+        for name, value in copy.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and not isinstance(value, Integral)
+    ]
+    copy.set_params(**dict.fromkeys(states, seed))
+    world = np.random.get_state()  # noqa: NPY002 - steps may draw from it
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        return (copy.fit(X) if y is None else copy.fit(X, y)).transform(X)
+    finally:
+        np.random.set_state(world)  # noqa: NPY002
 
 
-def _check_labels(name: str, step: Any, X: Any, y: Array) -> bool | None:
-    """Refuse a step that uses labels, and warn if this is unknown; return whether it does."""
-    found = uses_labels(step, X, y)
-    if found:
-        raise ValueError(_leak(name, step))
-    if found is None:
-        msg = (
-            f"it is unknown whether the step {name!r} ({type(step).__name__}) uses the labels, since "
-            "two fits to the same data differ or fail. If it does, the score is optimistic. Give it a "
-            "random_state, or cross-validate the whole pipeline: expected_score(..., method='mc')"
-        )
-        warnings.warn(msg, SupervisedDistanceWarning, stacklevel=5)
-    return found
+def _transformed(name: str, step: Any, X: Any) -> Any:
+    """Return the output of a stateless step, if it transforms every sample independently of the others.
+
+    Raises
+    ------
+    InexactError
+        If the output for a sample depends on the other samples, or the step fails for a part of them.
+    """
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+
+    whole_step = clone(step).fit(X)
+    whole = whole_step.transform(X)
+    whole = whole.tocsr() if hasattr(whole, "tocsr") else np.asarray(whole)
+
+    def transform_part(rows: Array) -> Any:
+        part = _safe_indexing(X, rows)
+        try:
+            # Some checks in `fit` refuse a single row; `transform` does not.
+            return (whole_step if len(rows) == 1 else clone(step).fit(part)).transform(part)
+        except Exception as error:
+            msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
+            raise InexactError(msg) from error
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if whole.shape[:1] == (length_of(X),) and all(
+            agree(transform_part(rows), whole[rows]) for rows in _parts(X)
+        ):
+            return whole
+    msg = f"the output of the step {name!r} for a sample depends on the other samples"
+    raise InexactError(msg)
 
 
-def _check_number(last: Any, X: Any) -> None:
-    """Raise ValueError if the estimator was fitted to another number of samples."""
-    n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
-    if n_fitted is None or n_fitted == n_items:
-        return
-    raise ValueError(_not_all(n_items, str(n_fitted)))
+def _parts(X: Any) -> Iterator[Array]:
+    """Yield the rows to transform separately: single rows, then all rows in random batches."""
+    rng, n_items = np.random.default_rng(0), length_of(X)
+    rows = rng.permutation(n_items)
+    values = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
+    if n_items > SINGLE_ROWS and values.ndim == 2 and values.dtype.kind in "biuf":
+        # Statistics of a batch (a maximum, a mean of known values) show in the rows that determine them.
+        ends = np.unique(np.argsort(values, axis=0)[[0, -1]])  # NaN come last
+        rows = np.concatenate([rng.permutation(ends)[: SINGLE_ROWS * 3 // 4], rows])
+    yield from rows[:SINGLE_ROWS, None]
+    for n_batches in BATCHES:
+        if n_items >= 2 * n_batches:
+            yield from np.array_split(rng.permutation(n_items), n_batches)
 
 
-def _not_all(n_items: int, fitted_to: str) -> str:
-    return (
-        f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples and an "
-        f"estimator fitted to {fitted_to}: within the folds of another cross-validation it would score "
-        f"parts of the data. {_HOW}"
-    )
+def agree(one: Any, other: Any) -> bool:
+    """Check whether two outputs of a step are equal up to rounding, in any order of sums."""
+    sparse = hasattr(one, "tocsr"), hasattr(other, "tocsr")
+    if not any(sparse):
+        one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape or any(sparse) != all(sparse):
+        return False
+    kind, size = other.dtype.kind, other.dtype.itemsize
+    tolerance = 100 * float(np.finfo(other.dtype).eps) if kind in "fc" and size < 8 else 1e-12
+    relative = max(1e-9, tolerance)
+    if any(sparse):
+        difference, known = (np.abs(each.tocsr().data) for each in (one - other, other))
+        return bool(difference.max(initial=0) <= relative * known.max(initial=0))
+    if one.dtype.kind not in "fc" or kind not in "fc":
+        return bool(((one == other) | ((one != one) & (other != other))).all())  # NaN among objects
+    largest = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
+    return bool(np.allclose(one, other, rtol=relative, atol=tolerance * largest, equal_nan=True))
 
 
-def _check_items(last: Any, X: Any, seen: Any) -> None:
+def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     """Raise ValueError if the estimator was fitted to other samples than `seen`, the transformed X.
 
-    The values of a column may be permuted, as in ``permutation_importance``.
+    The values of a column may be permuted, as in ``permutation_importance``. Without `seen`, only the
+    numbers of samples are compared.
     """
-    _check_number(last, X)
-    known = getattr(last, "_fit_X", None)
-    if known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr"):
-        return
-    seen = np.asarray(seen)
-    if known.shape != seen.shape or np.array_equal(known, seen):
-        return
-    if known.dtype.kind in "biuf" and seen.dtype.kind in "biuf":
-        loose = 1e-6 if known.dtype.itemsize < 8 else 1e-12
-        if agree(np.sort(known, axis=0).astype(float), np.sort(seen, axis=0).astype(float), loose):
-            return
-        hint = " (a successive halving by n_samples needs an integer random_state)"
-        raise ValueError(_not_all(length_of(X), "as many other samples") + hint)
+    n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
+    fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
+    known, hint = getattr(last, "_fit_X", None), ""
+    if not (
+        fitted_to or seen is None or known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr")
+    ):
+        seen = np.asarray(seen)
+        numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
+        if numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):
+            fitted_to = "as many other samples"
+            hint = " (a successive halving by n_samples needs an integer random_state)"
+    if fitted_to:
+        msg = (
+            f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples "
+            f"and an estimator fitted to {fitted_to}: within the folds of another cross-validation it "
+            f"would score parts of the data. {_HOW}{hint}"
+        )
+        raise ValueError(msg)

@@ -9,7 +9,7 @@ import pytest
 from knnccv import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv._labels import encode_labels, labels_of
 from knnccv.designs import n_train_in_half
-from knnccv.sklearn._designs import Folds, Shares, StratifiedShuffle
+from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
 
 
 @pytest.mark.parametrize("n_items", [4, 5, 7, 10, 11, 29, 30, 60, 101])
@@ -59,10 +59,8 @@ def test_designs_of_halves():
 def test_splitters_of_scikit_learn():
     labels = encode_labels(np.arange(24) % 3)
     rows = np.arange(12)
-    plain = Folds("five", ((19,), (19,), (19,), (19,), (20,)), stratified=False).halved(labels, rows)
-    assert [n for (n,) in plain.n_trains] == [9, 9, 10, 10, 10]
-    strata = Folds("four", ((6, 6, 6),) * 4, stratified=True).halved(labels, rows)
-    assert set(strata.n_trains) == {(3, 3, 3)}  # in the shares of the four folds
+    strata = ByClass("four", StratifiedKFold(4)).halved(labels, rows)
+    assert {kind.n_train for kind in strata.training_sets(labels_of(labels, rows))} == {(3, 3, 3)}
     shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
     half = labels_of(labels, rows)
     assert sum(shuffle.train.base) + shuffle.train.extra == 9

@@ -319,7 +319,7 @@ def test_two_classes_of_which_one_has_a_single_sample(design):
 @pytest.mark.parametrize("rule", [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})])
 def test_designs_of_scikit_learn(rule):
     pytest.importorskip("sklearn")
-    from knnccv.sklearn._designs import Folds, Shares, StratifiedShuffle
+    from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
 
     X, y = table(np.random.default_rng(7), 30, 3, tied=False)
     y = np.arange(30) % 3
@@ -327,8 +327,7 @@ def test_designs_of_scikit_learn(rule):
     for design in (
         StratifiedShuffle("both", Shares.of(np.bincount(y), 14), 15),  # a class gets one more at random
         StratifiedShuffle("some", Shares.of(np.bincount(y), 15), 8, balanced=True),
-        Folds("folds", ((7, 8, 8), (8, 7, 8), (8, 8, 7)), True, balanced=True),
-        Folds("sizes", ((20,), (21,)), False),
+        ByClass("folds", StratifiedKFold(4)),
     ):
         result = complete_cv(X, y, name, design, **parameters)
         expected = without_each(X, y, name, design, **parameters)

@@ -10,7 +10,7 @@ import pytest
 from knnccv import Subsample
 from knnccv._labels import encode_labels
 from knnccv.sklearn import expected_score
-from knnccv.sklearn._class_counts import n_class_counts
+from knnccv.sklearn._designs import n_class_counts
 
 pytest.importorskip("sklearn")
 from sklearn.model_selection import KFold, LeavePOut, RepeatedKFold, ShuffleSplit

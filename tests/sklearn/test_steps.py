@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
@@ -86,6 +86,16 @@ class Restless(Remembering):
         return super().transform(X) + np.append(self.noise_, 0.0)
 
 
+class Whispering(Remembering):
+    """Looks at the labels in ``fit_transform`` alone, which is what a pipeline calls."""
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        return super().fit(X)
+
+    def fit_transform(self, X, y=None):
+        return super().fit(X, y).transform(X)
+
+
 class Worldly(TransformerMixin, BaseEstimator):
     """Uses the global random state, and no labels."""
 
@@ -158,8 +168,8 @@ def test_steps_that_use_optional_labels_are_refused(step):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_noise_is_above_chance_only_with_a_warning(seed):
-    """Ten data sets with random labels: supervised steps must not score above chance."""
+def test_noise_is_never_above_chance(seed):
+    """Ten data sets with random labels: steps are refused, or score no better than chance."""
     X, y = noise(seed)
     scorer = ccv_scorer(5, transductive=True)
     for step in (Pulled(), Remembering(), Embedding(seed)):
@@ -169,8 +179,10 @@ def test_noise_is_above_chance_only_with_a_warning(seed):
             best = search(step, scorer).fit(X, y).best_score_
         assert math.isnan(best)
         assert any("uses the labels" in str(one.message) for one in seen)
+    # The best of three dependent scores of random labels, 4 standard deviations.
+    most = max(y.mean(), 1 - y.mean()) + 4 * 0.5 / math.sqrt(len(y))
     with pytest.warns(SupervisedDistanceWarning, match="it is unknown whether"):
-        search(Restless(), scorer).fit(X, y)
+        assert search(Restless(), scorer).fit(X, y).best_score_ < most
     with pytest.warns(SupervisedDistanceWarning, match="it is unknown whether the step 'restless'"):
         expected_score(
             make_pipeline(Restless(), KNeighborsClassifier()),
@@ -179,8 +191,10 @@ def test_noise_is_above_chance_only_with_a_warning(seed):
             cv=KFold(4, shuffle=True),
             transductive=True,
         )
-    # Scores without a warning: the best of three dependent scores of random labels, 4 standard deviations.
-    most = max(y.mean(), 1 - y.mean()) + 4 * 0.5 / math.sqrt(len(y))
+    whispering = make_pipeline(Whispering(), KNeighborsClassifier())
+    assert expected_score(whispering, X, y, cv=KFold(4, shuffle=True), transductive=True).score < most
+    with pytest.raises(ValueError, match=r"step 'whispering' .* was not fitted to"):
+        search(Whispering(), scorer, error_score="raise").fit(X, y)
     for step in (StandardScaler(), PCA(2, svd_solver="randomized"), Worldly()):
         assert search(step, scorer, error_score="raise").fit(X, y).best_score_ < most
 
@@ -201,13 +215,15 @@ def test_random_steps_that_ignore_labels_pass():
         pipeline = make_pipeline(step, KNeighborsClassifier(3))
         state = np.random.get_state()[1].copy()  # noqa: NPY002
         assert 0 < expected_score(pipeline, X, y, cv=cv, transductive=True).score < 1
+        assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
         if isinstance(step, Shy):
-            assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
             continue
+        np.random.seed(0)  # noqa: NPY002
+        alone = clone(step).fit(X).transform(X)
         fitted = pipeline.fit(X, y)
-        seen = fitted[0].transform(X)
+        assert isinstance(step, PCA) or not np.allclose(fitted[0].transform(X), alone)
         found = ccv_scorer(Folds(3), transductive=True)(fitted, X, y)
-        assert found == complete_cv(seen, y, "knn", Folds(3), n_neighbors=3).score
+        assert found == complete_cv(alone, y, "knn", Folds(3), n_neighbors=3).score
 
 
 def transformers():
