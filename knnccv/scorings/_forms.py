@@ -192,12 +192,16 @@ def area(positive: Array, negative: Array) -> Array:
 
 def average_precision(positive: Array, negative: Array) -> Array:
     """Average precision of two histograms (..., K + 1) of votes."""
-    true, all_found = (np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (positive, positive + negative))
+    true, all_found = (
+        np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (positive, positive + negative)
+    )
     precision = true / np.maximum(all_found, 1)
     return _over((positive * precision).sum(axis=-1), positive.sum(axis=-1))
 
 
-def _against_rest(measure: Callable[[Array, Array], Array], average: str, n: int, position: int) -> Form | None:
+def _against_rest(
+    measure: Callable[[Array, Array], Array], average: str, n: int, position: int
+) -> Form | None:
     """The measure of a class against the others: of one of two, or averaged over the classes."""
     if n > 2 and average not in ("macro", "weighted", "micro"):
         return None

@@ -125,7 +125,10 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
         if needs == PREDICTS:
             form = confusion_form(metric, options, labels)
         elif n_classes > 1:
-            form, costs = votes_form(metric, options, n_classes, position), vote_costs(metric, options, n_classes)
+            form, costs = (
+                votes_form(metric, options, n_classes, position),
+                vote_costs(metric, options, n_classes),
+            )
     if needs == PREDICTS:
         return TableScorer(name, needs, None, _signed(form, sign), cells.of_predictions)
     if n_classes == 2:
@@ -190,7 +193,9 @@ class _Cells:
         """Try the function once, so that what it refuses for any table is an error."""
         true = np.repeat(self.classes, 2)
         shares = np.repeat(np.eye(len(self.classes)), 2, axis=0)
-        answers = true if needs == PREDICTS else shares[:, self.position] if len(self.classes) == 2 else shares
+        answers = (
+            true if needs == PREDICTS else shares[:, self.position] if len(self.classes) == 2 else shares
+        )
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
