@@ -10,9 +10,10 @@ folds::
 
 For two classes and votes that weigh alike, the neighbor lists give more::
 
-    laws = [vote_laws(lists, codes, kind, K) for kind in training_sets]  # deep enough if laws[0].tails is tiny
-    control = area_controls(votes, laws, kinds)      # for "roc_auc": expectation 0, coefficient 1
-    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), control, [0.0])
+    laws = [vote_laws(lists, codes, kind, K) for kind in training_sets]  # deep enough if the tails are tiny
+    controls = area_controls(votes, laws, kinds)     # for "roc_auc": one column of coefficient 1
+    controls = vote_controls(votes, laws, kinds)     # for other scores of votes
+    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), controls, np.zeros(controls.shape[1]))
     exact = expected_of_votes(laws, kinds, scorer.costs(K))  # log loss, Brier score: no runs needed
 
 The last is exact only if all folds test both classes, as scikit-learn's score is undefined otherwise. The
@@ -27,7 +28,14 @@ from __future__ import annotations
 
 from ._controls import ControlledMean, confusion_controls, controlled_mean
 from ._scorers import TableScorer, table_scorer
-from ._vote_laws import VoteLaws, area_controls, expected_of_votes, mixed_ties, vote_laws
+from ._vote_laws import (
+    VoteLaws,
+    area_controls,
+    expected_of_votes,
+    mixed_ties,
+    vote_controls,
+    vote_laws,
+)
 
 __all__ = [
     "ControlledMean",
@@ -39,5 +47,6 @@ __all__ = [
     "expected_of_votes",
     "mixed_ties",
     "table_scorer",
+    "vote_controls",
     "vote_laws",
 ]

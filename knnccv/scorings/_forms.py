@@ -18,7 +18,7 @@ from .._typing import Array
 
 Form = Callable[[Array], Array]
 Costs = Callable[[int], Array]
-"""From K to the cost of one tested sample, (C_true, C, K + 1): by its class, summed over classes with votes."""
+"""From K to the cost of a tested sample by its class, summed over classes and votes: (C_true, C, K + 1)."""
 
 
 def confusion_form(metric: str, options: dict[str, Any], classes: Array) -> Form | None:

@@ -26,12 +26,12 @@ class TableScorer:
     name : str
         The name of the scoring, or of its function.
     needs : {"confusion", "votes"}
-        The table that it reads: counts of (true class, predicted class), or of (true class, class, votes for
-        the class), 0 to K.
+        The table that it reads: counts of (true class, predicted class), or of (true class, class, votes
+        for the class), 0 to K.
     costs : callable or None
-        For a score that is a mean over the tested samples, from K to a float64 ndarray of shape (n_classes,
-        n_classes, K + 1): what a sample of the first class adds by its votes for the second, summed over the
-        second; with the sign of the scorer. Else None.
+        For a score that is a mean over the tested samples, from K to a float64 ndarray of shape
+        (n_classes, n_classes, K + 1): what a sample of the first class adds by its votes for the second,
+        summed over the second; with the sign of the scorer. Else None.
     """
 
     name: str
@@ -90,8 +90,8 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
 
     Notes
     -----
-    The common metrics are computed for all folds at once. For any other metric, scikit-learn's function gets
-    the cells of every distinct table, with the counts as ``sample_weight`` or else repeated.
+    The common metrics are computed for all folds at once. For any other metric, scikit-learn's function
+    gets the cells of every distinct table, with the counts as ``sample_weight`` or else repeated.
 
     Examples
     --------
@@ -144,11 +144,11 @@ def _positive(pos_label: Any, classes: Array, name: str) -> int:
     if len(names) == 2 and pos_label is not None:
         if pos_label not in names:
             msg = (
-                f"make_scorer(..., pos_label=...) must name one of the classes {names}, got {pos_label!r} for "
-                f"scoring {name!r}"
+                f"make_scorer(..., pos_label=...) must name one of the classes {names}, got {pos_label!r} "
+                f"for scoring {name!r}"
             )
             raise ValueError(msg)
-        return names.index(pos_label)
+        return int(names.index(pos_label))
     return len(names) - 1
 
 

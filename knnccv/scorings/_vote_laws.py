@@ -88,8 +88,8 @@ def fill_vote_laws(items, lengths, first, codes, n_train, counts, stratified, la
 
 _INTEGERS = types.Array(types.int64, 1, "C")
 _SIGNATURE = types.void(
-    types.Array(types.int32, 2, "C"), _INTEGERS, types.int64, _INTEGERS, _INTEGERS, _INTEGERS, types.boolean,
-    types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C"),
+    types.Array(types.int32, 2, "C"), _INTEGERS, types.int64, _INTEGERS, _INTEGERS, _INTEGERS,
+    types.boolean, types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C"),
 )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def vote_laws(
 def mixed_ties(lists: NeighborLists, codes: Array) -> Array:
     """Tell for every list whether tied samples in it have different classes, bool (n_rows,).
 
-    Then the laws hold for ``ties="index"`` alone. Ties of the last sample with samples beyond the list count.
+    Then the laws hold for ``ties="index"`` alone. Ties of the last sample with samples beyond count.
     """
     depth = lists.items.shape[1]
     inside = np.arange(1, depth) < lists.lengths[:, None]
@@ -172,13 +172,8 @@ def mixed_ties(lists: NeighborLists, codes: Array) -> Array:
     return found
 
 
-def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Array:
-    """Return a control of the mean area under the ROC curve over the folds; its expectation is 0.
-
-    A tested sample counts by the probability that it is ranked right against the mean law of the votes of
-    the other class, less the expectation of that probability. The sum over the samples of a class is divided
-    by the expected number of its tested samples. It is the linear part of the area (Hoeffding 1948), so its
-    coefficient is near 1.
+def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Array:
+    """Return controls for any score of votes: histograms less their expectation, so that theirs is 0.
 
     Parameters
     ----------
@@ -191,16 +186,41 @@ def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Arra
 
     Returns
     -------
+    float64 ndarray of shape (n_runs, 2 * (K + 1))
+        The mean over folds of the number of tested samples of a class with so many votes for class 1, less
+        what the law gives for as many tested samples, over their expected number.
+    """
+    controls = np.zeros((len(tables), 2, tables.shape[-1]))
+    for kind, law in enumerate(laws):
+        counts = tables[:, kinds == kind][:, :, :, 1].sum(axis=1)
+        controls += (counts - counts.sum(axis=2, keepdims=True) * _by_class(law)) / law.n_tested[:, None]
+    return controls.reshape(len(tables), -1) / len(kinds)
+
+
+def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Array:
+    """Return a control of the mean area under the ROC curve over the folds; its expectation is 0.
+
+    A tested sample counts by the probability that it is ranked right against the mean law of the votes of
+    the other class, less the expectation of that probability. So it is the linear part of the area
+    (Hoeffding 1948), and its coefficient is near 1.
+
+    Parameters
+    ----------
+    tables, laws, kinds
+        As for `vote_controls`, whose controls it weighs.
+
+    Returns
+    -------
     float64 ndarray of shape (n_runs, 1)
     """
-    control = np.zeros(len(tables))
-    for kind, law in enumerate(laws):
-        mean = np.array([law.laws[law.codes == c].mean(axis=0) for c in (0, 1)])
-        below = np.cumsum(mean, axis=1) - mean / 2
-        for c, wins in enumerate((1 - below[1], below[0])):
-            wins = (wins - wins @ mean[c]) / law.n_tested[c]
-            control += tables[:, kinds == kind, c, 1].sum(axis=1) @ wins
-    return control[:, None] / len(kinds)
+    mean = np.mean([_by_class(laws[kind]) for kind in kinds], axis=0)
+    below = np.cumsum(mean, axis=1) - mean / 2
+    return vote_controls(tables, laws, kinds) @ np.concatenate([1 - below[1], below[0]])[:, None]
+
+
+def _by_class(law: VoteLaws) -> Array:
+    """The mean law of the samples of each class, (2, K + 1)."""
+    return np.array([law.laws[law.codes == c].mean(axis=0) for c in (0, 1)])
 
 
 def expected_of_votes(laws: Sequence[VoteLaws], kinds: Array, costs: Array) -> float:
@@ -218,7 +238,5 @@ def expected_of_votes(laws: Sequence[VoteLaws], kinds: Array, costs: Array) -> f
     by_class = costs[:, 1] + costs[:, 0, ::-1]  # votes for class 1 leave the others to class 0
     means = np.empty(len(laws))
     for kind, law in enumerate(laws):
-        each = (law.laws * by_class[law.codes]).sum(axis=1)
-        sums = np.bincount(law.codes, each, 2) / np.maximum(np.bincount(law.codes, minlength=2), 1)
-        means[kind] = sums @ law.n_tested / law.n_tested.sum()
+        means[kind] = (_by_class(law) * by_class).sum(axis=1) @ law.n_tested / law.n_tested.sum()
     return float(means[kinds].mean())

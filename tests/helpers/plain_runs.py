@@ -19,7 +19,7 @@ def votes_of(order, codes, trains, tested, k, n_classes):
 
 
 def add_votes(codes, tested, votes, confusion, histogram):
-    """Count votes in a table (C, C) of predictions and in one (C, C, K + 1) of votes; the first class wins."""
+    """Count predictions, where the first class wins, in a table (C, C), and votes in one (C, C, K + 1)."""
     np.add.at(confusion, (codes[tested], votes.argmax(axis=1)), 1)
     for c in range(votes.shape[1]):
         np.add.at(histogram, (codes[tested], c, votes[:, c]), 1)

@@ -1,5 +1,6 @@
 """Scorings of tables: each equals scikit-learn's own scorer on the predictions that the tables count."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -64,10 +65,8 @@ def expected_scores(scorer, classes, codes, votes, runs):
         warnings.simplefilter("ignore")
         for r, folds in enumerate(runs):
             for f, tested in enumerate(folds):
-                try:
+                with contextlib.suppress(ValueError):
                     scores[r, f] = scorer(model, tested, y[tested])
-                except ValueError:
-                    pass
     return scores
 
 
@@ -84,7 +83,7 @@ def check(scoring, classes, seed):
 
 def names_for(classes):
     """The names of all scorings that scikit-learn's scorer computes for the whole sample."""
-    codes, votes, runs = problem(classes, 0)
+    codes, votes, _ = problem(classes, 0)
     everything = [[np.arange(len(codes))]]
     return [
         name
