@@ -14,6 +14,8 @@ from .._typing import Array
 from ._forms import Costs, Form, confusion_form, vote_costs, votes_form
 
 PREDICTS = "confusion"
+MEDIANS = ("median_absolute_error", "d2_absolute_error_score", "d2_pinball_score")
+"""Metrics whose weighted form is another one in some versions of scikit-learn."""
 _NEEDS: dict[str, Literal["confusion", "votes"]] = {"predict": "confusion", "predict_proba": "votes"}
 
 
@@ -118,7 +120,8 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     defaults = {key: each.default for key, each in inspect.signature(function).parameters.items()}
     options = {**defaults, **given_options}
     position = _positive(options.get("pos_label"), labels, name)
-    cells = _Cells(function, given_options, labels, position, "sample_weight" in defaults, sign)
+    weighs = "sample_weight" in defaults and metric not in MEDIANS
+    cells = _Cells(function, given_options, labels, position, weighs, sign)
     cells.check(name, needs)
     form, costs = None, None
     if function is getattr(metrics, metric, None):

@@ -130,7 +130,7 @@ def vote_laws(
     >>> vote_laws(lists, y.codes, kind, 1).laws.round(4)  # the nearest of two training samples
     array([[0.6667, 0.3333],
            [0.6667, 0.3333],
-           [0.6667, 0.3333],
+           [1.    , 0.    ],
            [0.3333, 0.6667]])
     """
     if kind.n_extra or len(kind.counts) != (2 if kind.stratified else 1):
@@ -215,7 +215,8 @@ def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Arra
     """
     mean = np.mean([_by_class(laws[kind]) for kind in kinds], axis=0)
     below = np.cumsum(mean, axis=1) - mean / 2
-    return vote_controls(tables, laws, kinds) @ np.concatenate([1 - below[1], below[0]])[:, None]
+    control: Array = vote_controls(tables, laws, kinds) @ np.concatenate([1 - below[1], below[0]])
+    return control[:, None]
 
 
 def _by_class(law: VoteLaws) -> Array:

@@ -185,7 +185,11 @@ def test_common_metrics_are_computed_at_once():
     common += [
         f"{name}_{how}" for name in ("f1", "recall", "jaccard") for how in ("macro", "micro", "weighted")
     ]
-    common += ["average_precision", "neg_log_loss", "d2_log_loss_score"]
+    common += [
+        "average_precision",
+        "neg_log_loss",
+        *{"d2_log_loss_score", "d2_brier_score"} & {*get_scorer_names()},
+    ]
     for classes, names in [([0, 1], [*common, "f1", "precision", "roc_auc"]), ([0, 1, 2], common)]:
         codes, votes, _ = problem(classes, 5)
         for name in names:

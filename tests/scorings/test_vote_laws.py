@@ -154,3 +154,31 @@ def test_other_training_sets_are_refused():
     (kind,) = StratifiedSubsample(0.5).training_sets(three)
     with pytest.raises(ValueError, match="two classes"):
         vote_laws(lists_of(POINTS[:6]), three.codes, kind, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1"])
+def test_errors_with_controls_of_votes_are_honest(name):
+    """200 estimates from 60 runs each, against the mean of all runs."""
+    rng = np.random.default_rng(2)
+    codes = rng.permutation(np.repeat([0, 1], [50, 25]))
+    X = rng.normal(size=(75, 3)) + codes[:, None] * 0.7
+    labels, k, number = encode_labels(codes), 3, 60
+    design = StratifiedKFold(3)
+    scorer = table_scorer(name, [0, 1])
+    confusion, votes = tables_of_runs(neighbor_order(X), codes, k, random_runs(codes, 200 * number, 3, 7))
+    scores = scorer(confusion if scorer.needs == "confusion" else votes).mean(axis=1)
+    laws = [vote_laws(lists_of(X), codes, kind, k) for kind in design.training_sets(labels)]
+    kinds = design.allotment(labels).kinds
+    for controls in (vote_controls(votes, laws, kinds), area_controls(votes, laws, kinds)):
+        blank = np.zeros(controls.shape[1])
+        found = np.array(
+            [
+                controlled_mean(scores[rows], controls[rows], blank)
+                for rows in np.arange(200 * number).reshape(200, number)
+            ]
+        )
+        observed = found[:, 0].std(ddof=1)
+        assert abs(found[:, 0].mean() - scores.mean()) < 4 * scores.std() / np.sqrt(len(scores))
+        assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.25
+        assert observed < scores.std() / np.sqrt(number)
