@@ -5,9 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from plain_runs import neighbor_order, random_runs, tables_of_runs
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv.scorings import table_scorer
 
@@ -235,3 +238,21 @@ def test_costs_of_votes_sum_to_the_score():
         total = (tables * scorer.costs(5)).sum() / len(codes)
         np.testing.assert_allclose(total, scorer(tables)[0, 0])
     assert table_scorer("roc_auc", [0, 1]).costs is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_runs_score_as_cross_val_score(n_classes):
+    rng = np.random.default_rng(7)
+    codes = rng.permutation(np.arange(60) % n_classes)
+    X = rng.normal(size=(60, 2)) + codes[:, None]
+    runs = random_runs(codes, 2, 4, 8)
+    tables = dict(
+        zip(("confusion", "votes"), tables_of_runs(neighbor_order(X), codes, 4, runs), strict=True)
+    )
+    names = ["accuracy", "f1_macro", "neg_log_loss", "roc_auc_ovr", "roc_auc_ovo", "average_precision"]
+    for name in names:
+        scorer = table_scorer(name, np.arange(n_classes))
+        expected = [
+            cross_val_score(KNeighborsClassifier(4), X, codes, cv=run, scoring=name) for run in runs
+        ]
+        np.testing.assert_allclose(scorer(tables[scorer.needs]), expected, rtol=1e-12)
