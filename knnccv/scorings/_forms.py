@@ -73,8 +73,6 @@ def _ratio(x: float, y: float, average: str, chosen: list[int] | None, undefined
         below = right + x * (predicted - right) + y * (true - right)
         ratio = np.where(below > 0, _over(right, below), undefined)
         weights = np.where(np.isnan(ratio), 0.0, weights)
-        alike = weights.sum(axis=1, keepdims=True) == 0  # chosen classes of which none is tested
-        weights = np.where(alike, ~np.isnan(ratio), weights)
         return _over((np.nan_to_num(ratio) * weights).sum(axis=1), weights.sum(axis=1))
 
     return form

@@ -73,9 +73,9 @@ def expected_scores(scorer, classes, codes, votes, runs):
     return scores
 
 
-def check(scoring, classes, seed):
+def check(scoring, classes, seed, k=5):
     scorer = metrics.accuracy_score if scoring is None else get_scorer(scoring)
-    codes, votes, runs = problem(classes, seed)
+    codes, votes, runs = problem(classes, seed, k)
     found = table_scorer(scoring, classes)
     tables = tables_of(codes, votes, runs, found.needs)
     expected = expected_scores(scorer, classes, codes, votes, runs)
@@ -167,7 +167,8 @@ def test_options_of_two_classes_are_as_in_scikit_learn():
             with pytest.raises(ValueError, match="scikit-learn says"):
                 table_scorer(make_scorer(function, **options), ["bad", "good"])
         else:
-            check(make_scorer(function, **options), ["bad", "good"], 3)
+            for k in (4, 5):
+                check(make_scorer(function, **options), ["bad", "good"], 3, k)
 
 
 def test_averages_of_several_classes_are_as_in_scikit_learn():
