@@ -13,7 +13,7 @@ For two classes and votes that weigh alike, the neighbor lists give more::
     laws = [vote_laws(lists, codes, kind, K) for kind in training_sets]  # deep enough if the tails are tiny
     controls = area_controls(votes, laws, kinds)     # for "roc_auc": one column of coefficient 1
     controls = vote_controls(votes, laws, kinds)     # for other scores of votes
-    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), controls, np.zeros(controls.shape[1]))
+    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), *controls)
     exact = expected_of_votes(laws, kinds, scorer.costs(K))  # log loss, Brier score: no runs needed
 
 The last is exact only if all folds test both classes, as scikit-learn's score is undefined otherwise. The

@@ -12,7 +12,9 @@ MOST_FULL = 12
 """The number of classes up to which every cell of the confusion table is a control."""
 RUNS_PER_DIRECTION = 4
 """At least as many runs stand behind every coefficient."""
-COLLINEAR = 1e-10
+ROUNDING = 1e-9
+"""The spread of a control, relative to its size, below which it is a constant and rounding."""
+COLLINEAR = 1e-8
 """The share of the largest variance below which a direction of the controls is rounding."""
 
 
@@ -76,7 +78,8 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     (True, True)
     """
     scores, known = np.asarray(values, float), np.asarray(controls, float)
-    off = known - np.asarray(expected, float)
+    varies = known.std(axis=0) > ROUNDING * np.abs(known).max(axis=0)
+    off = (known - np.asarray(expected, float))[:, varies]
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
@@ -101,12 +104,11 @@ def _coefficients(scores: Array, controls: Array) -> Array:
         return np.zeros(n_controls)
     centered = controls - controls.mean(axis=0)
     scale = np.sqrt((centered**2).sum(axis=0))
-    constant = scale <= 1e-12 * np.sqrt(n_runs) * np.abs(controls).max(axis=0)
-    scale[constant] = np.inf
+    scale[scale == 0] = np.inf  # constant in this half
     units = centered / scale
     values, vectors = np.linalg.eigh(units.T @ units)
     values, vectors = values[::-1], vectors[:, ::-1]
-    rank = min(int((values > COLLINEAR * max(values[0], COLLINEAR)).sum()), most)
+    rank = min(int((values > COLLINEAR * values[0]).sum()), most)
     vectors = vectors[:, :rank]
     explained = vectors.T @ (units.T @ (scores - scores.mean())) / np.sqrt(values[:rank])
     left = ((scores - scores.mean()) ** 2).sum() - np.r_[0.0, np.cumsum(explained**2)]

@@ -172,8 +172,8 @@ def mixed_ties(lists: NeighborLists, codes: Array) -> Array:
     return found
 
 
-def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Array:
-    """Return controls for any score of votes: histograms less their expectation, so that theirs is 0.
+def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tuple[Array, Array]:
+    """Return controls for any score of votes, the histograms, and their expectation.
 
     Parameters
     ----------
@@ -186,23 +186,23 @@ def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Arra
 
     Returns
     -------
-    float64 ndarray of shape (n_runs, 2 * (K + 1))
-        The mean over folds of the number of tested samples of a class with so many votes for class 1, less
-        what the law gives for as many tested samples, over their expected number.
+    controls : float64 ndarray of shape (n_runs, 2 * (K + 1))
+        The mean over folds of the number of tested samples of a class with so many votes for class 1, over
+        the expected number of tested samples of the class.
+    expected : float64 ndarray of shape (2 * (K + 1),)
     """
-    controls = np.zeros((len(tables), 2, tables.shape[-1]))
-    for kind, law in enumerate(laws):
-        counts = tables[:, kinds == kind][:, :, :, 1].sum(axis=1)
-        controls += (counts - counts.sum(axis=2, keepdims=True) * _by_class(law)) / law.n_tested[:, None]
-    return controls.reshape(len(tables), -1) / len(kinds)
+    n_tested = np.array([laws[kind].n_tested for kind in kinds])
+    shares = np.einsum("rfcv,fc->rcv", tables[:, :, :, 1], 1 / n_tested) / len(kinds)
+    expected = np.mean([_by_class(laws[kind]) for kind in kinds], axis=0)
+    return shares.reshape(len(tables), -1), expected.ravel()
 
 
-def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Array:
-    """Return a control of the mean area under the ROC curve over the folds; its expectation is 0.
+def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tuple[Array, Array]:
+    """Return a single control of the mean area under the ROC curve over the folds, and its expectation.
 
     A tested sample counts by the probability that it is ranked right against the mean law of the votes of
-    the other class, less the expectation of that probability. So it is the linear part of the area
-    (Hoeffding 1948), and its coefficient is near 1.
+    the other class; where the number of tested samples of a class varies, its mean does not count. This is
+    the linear part of the area (Hoeffding 1948), so the coefficient is near 1.
 
     Parameters
     ----------
@@ -211,12 +211,15 @@ def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> Arra
 
     Returns
     -------
-    float64 ndarray of shape (n_runs, 1)
+    controls : float64 ndarray of shape (n_runs, 1)
+    expected : float64 ndarray of shape (1,)
     """
-    mean = np.mean([_by_class(laws[kind]) for kind in kinds], axis=0)
+    shares, expected = vote_controls(tables, laws, kinds)
+    mean = expected.reshape(2, -1)
     below = np.cumsum(mean, axis=1) - mean / 2
-    control: Array = vote_controls(tables, laws, kinds) @ np.concatenate([1 - below[1], below[0]])
-    return control[:, None]
+    wins = np.array([1 - below[1], below[0]])
+    levels = (wins * mean).sum(axis=1, keepdims=True)
+    return (shares @ (wins - levels).ravel() + levels.sum())[:, None], levels.sum(axis=0)
 
 
 def _by_class(law: VoteLaws) -> Array:

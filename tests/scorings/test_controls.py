@@ -73,6 +73,15 @@ def test_constants():
     assert np.isnan(controlled_mean([0.1, np.nan, 0.3], np.zeros((3, 0)), [])).all()
 
 
+def test_rounding_is_no_control():
+    """A constant with rounding errors, of an expectation of nine digits, does not move the mean."""
+    rng = np.random.default_rng(5)
+    scores = rng.random(1000)
+    jitter = 0.3 + 1e-16 * rng.integers(-1, 2, 1000)
+    found = controlled_mean(scores, jitter[:, None], [0.3 + 1e-10])
+    assert found.mean == pytest.approx(scores.mean(), rel=1e-12)
+
+
 def test_groups_of_runs_are_kept_together():
     """Every run repeated four times is no more than one run."""
     scores, controls, mean = made_of(np.random.default_rng(1), 400, 5, 1.0, False)

@@ -69,19 +69,24 @@ def test_short_lists_say_what_they_leave_open():
     assert (short.laws <= whole.laws + 1e-15).all()
 
 
+def check_means(tables, laws, kinds):
+    """Over all runs the controls have their expectation."""
+    for of in (vote_controls, area_controls):
+        controls, expected = of(tables, laws, kinds)
+        assert controls.std(axis=0).max() > 0.01
+        np.testing.assert_allclose(controls.mean(axis=0), expected, rtol=1e-13, atol=1e-15)
+
+
 @pytest.mark.parametrize("design", DESIGNS[::2], ids=repr)
 def test_the_control_and_the_mean_cost_are_exact(design):
-    """Over all splits the control averages to 0, and the mean cost to what is stated."""
+    """Over all splits the controls average to their expectation, and the mean cost to what is stated."""
     (kind,) = design.training_sets(encode_labels(CODES))
     k, order, kinds = 2, neighbor_order(POINTS), np.zeros(1, np.int64)
     sets = training_sets(CODES, kind.n_train)
     splits = [[(list(train), np.setdiff1d(np.arange(7), train))] for train in sets]
     tables = tables_of_runs(order, CODES, k, splits)[1]
     laws = [vote_laws(lists_of(POINTS), CODES, kind, k)]
-    control = area_controls(tables, laws, kinds)
-    assert control.std() > 0.01
-    assert abs(control.mean()) < 1e-14
-    assert np.abs(vote_controls(tables, laws, kinds).mean(axis=0)).max() < 1e-14
+    check_means(tables, laws, kinds)
     costs = table_scorer("neg_brier_score", [0, 1]).costs(k)
     each = (tables * costs).sum(axis=(1, 2, 3, 4)) / kind.n_test
     np.testing.assert_allclose(expected_of_votes(laws, kinds, costs), each.mean(), rtol=1e-13)
@@ -102,10 +107,7 @@ def test_controls_of_folds_of_several_kinds_are_exact():
     laws = [vote_laws(lists_of(X), codes, kind, 2) for kind in kinds]
     kind_of = design.allotment(labels).kinds
     assert sorted(kind_of) == [0, 1]
-    control = area_controls(tables, laws, kind_of)
-    assert control.std() > 0.01
-    assert abs(control.mean()) < 1e-14
-    assert np.abs(vote_controls(tables, laws, kind_of).mean(axis=0)).max() < 1e-14
+    check_means(tables, laws, kind_of)
     costs = table_scorer("neg_log_loss", [0, 1]).costs(2)
     sizes = tables[:, :, :, 1].sum(axis=(2, 3))
     each = (tables * costs).sum(axis=(2, 3, 4)) / sizes
@@ -122,11 +124,11 @@ def test_the_area_has_a_smaller_error_with_its_control():
     scores = table_scorer("roc_auc", [0, 1])(tables := tables_of_runs(neighbor_order(X), codes, k, runs)[1])
     laws = [vote_laws(lists_of(X), codes, kind, k) for kind in design.training_sets(labels)]
     kinds = design.allotment(labels).kinds
-    control = area_controls(tables, laws, kinds)
+    control, expected = area_controls(tables, laws, kinds)
     assert np.polyfit(control[:, 0], scores.mean(axis=1), 1)[0] == pytest.approx(1, abs=0.05)
-    assert controlled_mean(scores.mean(axis=1), control, [0.0]).variance_ratio > 7
+    assert controlled_mean(scores.mean(axis=1), control, expected).variance_ratio > 7
     one = area_controls(tables[:, :1], laws, kinds[:1])  # single splits
-    assert controlled_mean(scores[:, 0], one, [0.0]).variance_ratio > 20
+    assert controlled_mean(scores[:, 0], *one).variance_ratio > 20
 
 
 def test_ties_of_different_classes_are_told():
@@ -170,11 +172,11 @@ def test_errors_with_controls_of_votes_are_honest(name):
     scores = scorer(confusion if scorer.needs == "confusion" else votes).mean(axis=1)
     laws = [vote_laws(lists_of(X), codes, kind, k) for kind in design.training_sets(labels)]
     kinds = design.allotment(labels).kinds
-    for controls in (vote_controls(votes, laws, kinds), area_controls(votes, laws, kinds)):
-        blank = np.zeros(controls.shape[1])
+    for of in (vote_controls, area_controls):
+        controls, expected = of(votes, laws, kinds)
         found = np.array(
             [
-                controlled_mean(scores[rows], controls[rows], blank)
+                controlled_mean(scores[rows], controls[rows], expected)
                 for rows in np.arange(200 * number).reshape(200, number)
             ]
         )
