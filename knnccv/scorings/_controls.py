@@ -78,8 +78,8 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     (True, True)
     """
     scores, known = np.asarray(values, float), np.asarray(controls, float)
-    varies = known.std(axis=0) > ROUNDING * np.abs(known).max(axis=0)
-    off = (known - np.asarray(expected, float))[:, varies]
+    off = known - np.asarray(expected, float)
+    rounding = ROUNDING * np.abs(known).max(axis=0)
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
@@ -89,22 +89,25 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     odd = group % 2 == 1
     corrected = np.empty(n_runs)
     for half in (odd, ~odd):
-        corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half])
+        corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
     mean, error = _mean_of_halves(corrected, group, odd)
     plain = _mean_of_halves(scores, group, odd)[1]
     error = max(error, float(np.spacing(np.abs(scores).max())))
     return ControlledMean(mean, error, (plain / error) ** 2)
 
 
-def _coefficients(scores: Array, controls: Array) -> Array:
-    """Coefficients (n_controls,) of the least squares on the leading principal components."""
+def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
+    """Coefficients (n_controls,) of the least squares on the leading principal components.
+
+    A control that varies by no more than `rounding` here has the coefficient 0.
+    """
     n_runs, n_controls = controls.shape
     most = n_runs // RUNS_PER_DIRECTION
     if most == 0 or n_controls == 0:
         return np.zeros(n_controls)
     centered = controls - controls.mean(axis=0)
     scale = np.sqrt((centered**2).sum(axis=0))
-    scale[scale == 0] = np.inf  # constant in this half
+    scale[scale <= np.sqrt(n_runs) * rounding] = np.inf
     units = centered / scale
     values, vectors = np.linalg.eigh(units.T @ units)
     values, vectors = values[::-1], vectors[:, ::-1]
