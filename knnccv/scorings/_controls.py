@@ -78,8 +78,9 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     (True, True)
     """
     scores, known = np.asarray(values, float), np.asarray(controls, float)
-    off = known - np.asarray(expected, float)
-    rounding = ROUNDING * np.abs(known).max(axis=0)
+    exact = np.asarray(expected, float)
+    off = known - exact
+    rounding = ROUNDING * np.maximum(np.abs(known).max(axis=0), np.abs(exact))
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)

@@ -82,6 +82,12 @@ def test_rounding_is_no_control():
     for control in (jitter, once):
         found = controlled_mean(scores, control[:, None], [0.3 + 1e-10])
         assert found.mean == pytest.approx(scores.mean(), abs=0.1 * found.std_error)
+    for seed in range(20):  # of what none of these runs has seen, though it happens
+        known = np.random.default_rng(seed).random((150, 3))
+        scores = known.sum(axis=1) + 0.01 * np.random.default_rng(seed).random(150)
+        known[:, 1] = 0.0
+        found = controlled_mean(scores, known, [0.5, 8.856094473e-06, 0.5])
+        assert found.mean == pytest.approx(1.505, abs=6 * found.std_error)
 
 
 def test_groups_of_runs_are_kept_together():
