@@ -1,0 +1,171 @@
+"""Means of scores of runs, with statistics of known expectation as control variates."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+
+MOST_FULL = 12
+"""The number of classes up to which every cell of the confusion table is a control."""
+RUNS_PER_DIRECTION = 4
+"""At least as many runs stand behind every coefficient."""
+ROUNDING = 1e-9
+"""The spread of a control, relative to its size, below which it is a constant and rounding."""
+COLLINEAR = 1e-8
+"""The share of the largest variance below which a direction of the controls is rounding."""
+
+
+class ControlledMean(NamedTuple):
+    """A mean over runs.
+
+    ``mean``, ``std_error``
+        The estimate, and its standard error.
+    ``variance_ratio``
+        How many times more runs the plain mean needs for this standard error.
+    """
+
+    mean: float
+    std_error: float
+    variance_ratio: float
+
+
+def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = None) -> ControlledMean:
+    """Estimate the expectation of the score of a run.
+
+    The score of each run is corrected by a linear function of its controls, less the exact expectation of
+    that function. Two halves of the runs (every other run) fit the coefficients for each other, by least
+    squares on the leading principal components of the controls. So the corrected scores have no bias, and
+    their spread includes the error of the coefficients, however many there are.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_runs,)
+        Scores of independent runs.
+    controls : array-like of shape (n_runs, n_controls)
+        Statistics of the same runs; constant and collinear ones do no harm.
+    expected : array-like of shape (n_controls,)
+        The exact expectation of the statistics.
+    groups : array-like of shape (n_runs,), optional
+        Numbers of groups of runs, where only runs of different groups are independent. Default: every run
+        is independent.
+
+    Returns
+    -------
+    ControlledMean
+        The standard error is 0 only if all values are equal. All is NaN if a value is.
+
+    Notes
+    -----
+    Given the coefficients of one half, the corrected scores of the other are independent. The number of
+    components is chosen within each half by generalized cross-validation [1]_, none included. The two means
+    are uncorrelated but for products of two errors of coefficients.
+
+    References
+    ----------
+    .. [1] G. Golub, M. Heath and G. Wahba (1979). "Generalized cross-validation as a method for choosing a
+       good ridge parameter". Technometrics 21, 215-223.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> known = rng.random((1000, 1))  # of expectation 1/2
+    >>> found = controlled_mean(known[:, 0] + 0.1 * rng.random(1000), known, [0.5])
+    >>> found.variance_ratio > 50, abs(found.mean - 0.55) < 4 * found.std_error
+    (True, True)
+    """
+    scores, known = np.asarray(values, float), np.asarray(controls, float)
+    exact = np.asarray(expected, float)
+    off = known - exact
+    rounding = ROUNDING * np.maximum(np.abs(known).max(axis=0), np.abs(exact))
+    n_runs = len(scores)
+    if not np.isfinite(scores).all():
+        return ControlledMean(np.nan, np.nan, np.nan)
+    if scores.min() == scores.max():
+        return ControlledMean(float(scores[0]), 0.0, 1.0)
+    group = np.arange(n_runs) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
+    odd = group % 2 == 1
+    corrected = np.empty(n_runs)
+    for half in (odd, ~odd):
+        corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
+    mean, error = _mean_of_halves(corrected, group, odd)
+    plain = _mean_of_halves(scores, group, odd)[1]
+    error = max(error, float(np.spacing(np.abs(scores).max())))
+    return ControlledMean(mean, error, (plain / error) ** 2)
+
+
+def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
+    """Coefficients (n_controls,) of the least squares on the leading principal components.
+
+    A control that varies by no more than `rounding` here has the coefficient 0.
+    """
+    n_runs, n_controls = controls.shape
+    most = n_runs // RUNS_PER_DIRECTION
+    if most == 0 or n_controls == 0:
+        return np.zeros(n_controls)
+    centered = controls - controls.mean(axis=0)
+    scale = np.sqrt((centered**2).sum(axis=0))
+    scale[scale <= np.sqrt(n_runs) * rounding] = np.inf
+    units = centered / scale
+    values, vectors = np.linalg.eigh(units.T @ units)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rank = min(int((values > COLLINEAR * values[0]).sum()), most)
+    vectors = vectors[:, :rank]
+    explained = vectors.T @ (units.T @ (scores - scores.mean())) / np.sqrt(values[:rank])
+    left = ((scores - scores.mean()) ** 2).sum() - np.r_[0.0, np.cumsum(explained**2)]
+    number = int(np.argmin(np.maximum(left, 0.0) / (n_runs - 1.0 - np.arange(rank + 1)) ** 2))
+    return vectors[:, :number] @ (explained[:number] / np.sqrt(values[:number])) / scale  # type: ignore[no-any-return]
+
+
+def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, float]:
+    """The mean, and its standard error from the deviations of groups from the mean of their half."""
+    sums = np.zeros(group.max() + 1)
+    degrees = 0.0
+    for half in (odd, ~odd):
+        if half.any():
+            np.add.at(sums, group[half], scores[half] - scores[half].mean())
+            degrees += 1
+    n_groups = len(sums)
+    if n_groups <= degrees:
+        return float(scores.mean()), np.nan
+    return float(scores.mean()), float(
+        np.sqrt((sums**2).sum() * n_groups / (n_groups - degrees)) / len(scores)
+    )
+
+
+def confusion_controls(tables: Array, n_tested: Any, expected: Any) -> tuple[Array, Array]:
+    """Return the controls of confusion tables, and their expectation.
+
+    Parameters
+    ----------
+    tables : int ndarray of shape (n_runs, n_folds, n_classes, n_classes)
+        Counts of true (rows) and predicted classes.
+    n_tested : array-like of shape (n_folds,) or (n_runs, n_folds)
+        The number of tested samples of every fold.
+    expected : array-like of shape (n_classes, n_classes)
+        The expected share of the tested samples in every cell: `knnccv.CompleteCV.confusion` of a result
+        with ``average="pooled"``.
+
+    Returns
+    -------
+    controls : float64 ndarray of shape (n_runs, n_controls)
+        The mean over folds of the share of every cell; with more than 12 classes, of the correct
+        predictions of every class.
+    expected : float64 ndarray of shape (n_controls,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tables = np.array([[[[3, 1], [0, 4]]]])
+    >>> confusion_controls(tables, [8], [[0.4, 0.1], [0.1, 0.4]])[0]
+    array([[0.375, 0.125, 0.   , 0.5  ]])
+    """
+    n_classes = tables.shape[-1]
+    weights = np.broadcast_to(1.0 / np.asarray(n_tested), tables.shape[:2]) / tables.shape[1]
+    shares, known = np.einsum("rf,rfcp->rcp", weights, tables), np.asarray(expected, float)
+    if n_classes > MOST_FULL:
+        return np.einsum("rcc->rc", shares), np.diagonal(known)
+    return shares.reshape(len(tables), -1), known.ravel()

@@ -1,0 +1,244 @@
+"""Scores of many folds at once, from their tables of counts, for scikit-learn's common metrics.
+
+A *form* takes tables float64 (n, C, C) or (n, C, C, K + 1) and returns the scores (n,). It is NaN where
+the metric is undefined or where scikit-learn goes another way; there its own function is asked.
+
+Precision, recall, F-beta and Jaccard are one ratio, TP / (TP + x FP + y FN). ROC AUC and average precision
+are sums over two histograms of votes, log loss and Brier score are sums of costs of votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+Form = Callable[[Array], Array]
+Costs = Callable[[int], Array]
+"""From K to the cost of a tested sample by its class, summed over classes and votes: (C_true, C, K + 1)."""
+
+
+def confusion_form(metric: str, options: dict[str, Any], classes: Array) -> Form | None:
+    """The form of a metric of predicted classes, or None."""
+    known = {"accuracy_score": _accuracy, "matthews_corrcoef": _correlation}
+    if metric == "accuracy_score" and not options["normalize"]:
+        return None
+    if metric in known:
+        return known[metric]
+    if metric == "balanced_accuracy_score":
+        mean = _ratio(0.0, 1.0, "macro", None, np.nan)
+        return _adjusted(mean) if options["adjusted"] else mean
+    if metric == "cohen_kappa_score" and options["labels"] is None:
+        return _kappa(options["weights"])
+    square = options.get("beta", 1.0) ** 2
+    wrong = {
+        "precision_score": (1.0, 0.0),
+        "recall_score": (0.0, 1.0),
+        "jaccard_score": (1.0, 1.0),
+        "f1_score": (0.5, 0.5),
+        "fbeta_score": (1 / (1 + square), square / (1 + square)),
+    }.get(metric)
+    if wrong is None or not np.isfinite(square):
+        return None
+    names, average, undefined = classes.tolist(), options["average"], options["zero_division"]
+    labels = [options["pos_label"]] if average == "binary" else options["labels"]
+    chosen = None
+    if labels is not None:
+        if not set(labels) <= set(names) or len(set(labels)) < len(labels):
+            return None
+        chosen = [names.index(label) for label in labels]
+    return _ratio(*wrong, average, chosen, 0.0 if isinstance(undefined, str) else float(undefined))
+
+
+def _accuracy(tables: Array) -> Array:
+    return _over(_right(tables).sum(axis=1), tables.sum(axis=(1, 2)))
+
+
+def _ratio(x: float, y: float, average: str, chosen: list[int] | None, undefined: float) -> Form:
+    """The form TP / (TP + x FP + y FN), averaged over the `chosen` classes, or over those that occur."""
+
+    def form(tables: Array) -> Array:
+        right, true, predicted = _right(tables), tables.sum(axis=2), tables.sum(axis=1)
+        if chosen is not None:
+            right, true, predicted = (each[:, chosen] for each in (right, true, predicted))
+        weights = true if average == "weighted" else np.ones_like(true)
+        if average == "micro":
+            right, true, predicted = (each.sum(axis=1, keepdims=True) for each in (right, true, predicted))
+            weights = weights[:, :1]
+        elif chosen is None:
+            weights = np.where(true + predicted > 0, weights, 0.0)
+        below = right + x * (predicted - right) + y * (true - right)
+        ratio = np.where(below > 0, _over(right, below), undefined)
+        weights = np.where(np.isnan(ratio), 0.0, weights)
+        return _over((np.nan_to_num(ratio) * weights).sum(axis=1), weights.sum(axis=1))
+
+    return form
+
+
+def _adjusted(mean: Form) -> Form:
+    """Balanced accuracy, scaled to 0 for chance."""
+
+    def form(tables: Array) -> Array:
+        chance = _over(1.0, (tables.sum(axis=2) > 0).sum(axis=1))
+        return _over(mean(tables) - chance, 1 - chance)
+
+    return form
+
+
+def _correlation(tables: Array) -> Array:
+    """Matthews' coefficient of several classes (Gorodkin 2004)."""
+    true, predicted = tables.sum(axis=2), tables.sum(axis=1)
+    n = true.sum(axis=1)
+    covariance = _right(tables).sum(axis=1) * n - (true * predicted).sum(axis=1)
+    squares = (n**2 - (predicted**2).sum(axis=1)) * (n**2 - (true**2).sum(axis=1))
+    return _over(covariance, np.sqrt(squares))
+
+
+def _kappa(weights: str | None) -> Form:
+    def form(tables: Array) -> Array:
+        true, predicted = tables.sum(axis=2), tables.sum(axis=1)
+        steps = np.abs(np.subtract.outer(np.arange(true.shape[1]), np.arange(true.shape[1]))).astype(float)
+        cost = {None: (steps > 0).astype(float), "linear": steps, "quadratic": steps**2}[weights]
+        by_chance = np.einsum("nt,tp,np->n", true, cost, predicted) / np.maximum(true.sum(axis=1), 1)
+        kappa = 1 - _over((tables * cost).sum(axis=(1, 2)), by_chance)
+        if weights is not None:  # scikit-learn numbers the classes that occur in the fold
+            kappa = np.where((true + predicted > 0).all(axis=1), kappa, np.nan)
+        return kappa
+
+    return form
+
+
+def votes_form(metric: str, options: dict[str, Any], n_classes: int, position: int) -> Form | None:
+    """The form of a metric of shares of votes, or None; `position` is the positive class of two."""
+    costs = vote_costs(metric, options, n_classes)
+    relative = {"d2_log_loss_score": "log_loss", "d2_brier_score": "brier_score_loss"}.get(metric)
+    if relative is not None:
+        costs = vote_costs(relative, {"normalize": True, "scale_by_half": False}, n_classes)
+    form: Form | None = None
+    if costs is not None:
+        form = _compared(metric, _mean_cost(costs)) if relative is not None else _mean_cost(costs)
+    elif metric == "average_precision_score":
+        form = _against_rest(average_precision, options["average"], n_classes, position)
+    elif metric == "roc_auc_score" and options["max_fpr"] in (None, 1) and options["labels"] is None:
+        average = options["average"]
+        if n_classes == 2 or options["multi_class"] == "ovr":
+            form = _against_rest(area, average, n_classes, position)
+        else:
+            form = _against_each(average)
+    return None if form is None else _with_all_classes(form, options.get("labels") is not None)
+
+
+def vote_costs(metric: str, options: dict[str, Any], n_classes: int) -> Costs | None:
+    """The costs of a metric that is a mean over samples, or None."""
+    own = np.eye(n_classes, dtype=bool)[:, :, None]
+    if metric == "log_loss" and options["normalize"]:
+        epsilon = np.finfo(float).eps  # scikit-learn's clipping of float64 probabilities
+        return lambda k: np.where(own, -np.log(np.clip(np.arange(k + 1) / k, epsilon, 1 - epsilon)), 0.0)
+    if metric == "brier_score_loss":
+        half = options.get("scale_by_half", "auto")
+        scale = 0.5 if (n_classes < 3 if half == "auto" else half) else 1.0
+        return lambda k: scale * (own - np.arange(k + 1) / k) ** 2
+    if metric == "top_k_accuracy_score" and n_classes == 2 and options["normalize"]:
+
+        def hits(k: int) -> Array:
+            votes, cost = np.arange(k + 1), np.zeros((2, 2, k + 1))
+            cost[0, 1], cost[1, 1] = 2 * votes <= k, 2 * votes > k
+            return np.maximum(cost, [[[0.0], [1.0]]]) if options["k"] > 1 else cost
+
+        return hits
+    return None
+
+
+def _mean_cost(costs: Costs) -> Form:
+    def form(tables: Array) -> Array:
+        tested = _right(tables).sum(axis=(1, 2))
+        return _over(np.tensordot(tables, costs(tables.shape[-1] - 1), 3), tested)
+
+    return form
+
+
+def _compared(metric: str, mean: Form) -> Form:
+    """One minus the cost over the cost of the shares of the classes in the fold."""
+
+    def form(tables: Array) -> Array:
+        tested = _right(tables).sum(axis=2)
+        share = _over(tested, tested.sum(axis=1, keepdims=True))
+        if metric == "d2_brier_score":
+            null = 1 - (share**2).sum(axis=1)
+        else:
+            null = -(share * np.log(np.maximum(share, np.finfo(float).eps))).sum(axis=1)
+        return 1 - _over(mean(tables), null)
+
+    return form
+
+
+def _with_all_classes(form: Form, labels_known: bool) -> Form:
+    """NaN where a class is not tested: scikit-learn's functions do not know then that it exists."""
+    if labels_known:
+        return form
+    return lambda tables: np.where((_right(tables).sum(axis=2) > 0).all(axis=1), form(tables), np.nan)
+
+
+def area(positive: Array, negative: Array) -> Array:
+    """The area under the ROC curve of two histograms (..., K + 1) of votes; ties count half."""
+    below = np.cumsum(negative, axis=-1) - negative / 2
+    return _over((positive * below).sum(axis=-1), positive.sum(axis=-1) * negative.sum(axis=-1))
+
+
+def average_precision(positive: Array, negative: Array) -> Array:
+    """Average precision of two histograms (..., K + 1) of votes."""
+    true, all_found = (
+        np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (positive, positive + negative)
+    )
+    precision = true / np.maximum(all_found, 1)
+    return _over((positive * precision).sum(axis=-1), positive.sum(axis=-1))
+
+
+def _against_rest(
+    measure: Callable[[Array, Array], Array], average: str, n: int, position: int
+) -> Form | None:
+    """The measure of a class against the others: of one of two, or averaged over the classes."""
+    if n > 2 and average not in ("macro", "weighted", "micro"):
+        return None
+
+    def form(tables: Array) -> Array:
+        own = _right(tables)
+        rest = tables.sum(axis=1) - own
+        if n == 2:
+            return measure(own[:, position], rest[:, position])
+        if average == "micro":
+            return measure(own.sum(axis=1), rest.sum(axis=1))
+        weights = own.sum(axis=2) if average == "weighted" else np.ones(own.shape[:2])
+        return _over((measure(own, rest) * weights).sum(axis=1), weights.sum(axis=1))
+
+    return form
+
+
+def _against_each(average: str) -> Form:
+    """The area of every class against every other (Hand and Till 2001), averaged over the pairs."""
+
+    def form(tables: Array) -> Array:
+        own = _right(tables)
+        areas = area(own[:, :, None], tables.transpose(0, 2, 1, 3))  # of class a by its votes, against b
+        tested = own.sum(axis=2)
+        weights = tested[:, :, None] + tested[:, None] if average == "weighted" else np.ones_like(areas)
+        weights = weights * (1 - np.eye(tables.shape[1]))
+        return _over((areas * weights).sum(axis=(1, 2)), weights.sum(axis=(1, 2)))
+
+    return form
+
+
+def _right(tables: Array) -> Array:
+    """The diagonals of the tables, (n, C) or (n, C, K + 1)."""
+    own = np.arange(tables.shape[1])
+    return tables[:, own, own]
+
+
+def _over(above: Any, below: Any) -> Array:
+    """The quotients, NaN where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Array = np.where(below == 0, np.nan, np.divide(above, below))
+    return quotient
