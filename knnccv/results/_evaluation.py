@@ -108,9 +108,9 @@ class NeighborEvaluation(Computation):
             problem = given.with_labels_of(permutation)
             if lists is not None:
                 scorer = replace(scorer_of(problem.training_sets), labels=problem.kernel_labels())
-                found, is_open = scorer(lists, rows)
+                (scores, tails, tied), is_open = scorer(lists, rows)
                 if depth >= near.max_depth or not is_open.any():
-                    return summarize_scores(problem, Scores(*found, depth))
+                    return summarize_scores(problem, Scores(scores, tails, tied, depth))
             return replace(self, problem=problem, n_jobs=1).result(keep=False)
 
         return result
