@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from knnccv import KFold, StratifiedKFold, Subsample, complete_cv
+from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv
 
 OURS = {"f1": metrics.f1_score, "precision": metrics.precision_score, "recall": metrics.recall_score}
 
@@ -71,6 +71,19 @@ def test_undefined_values_are_zero():
         assert getattr(result, name)() == pytest.approx(expected, abs=1e-12)
     one = complete_cv(X[:3], y[:3], "nn", Subsample(1))
     assert (one.mcc(), one.f1()) == (0, 1)
+
+
+def test_tables_of_lists_that_end_early_sum_to_less_than_one():
+    X, y = noisy(3)
+    lists = Neighbors.from_lists(Neighbors.from_data(X).kneighbors(4)[0])
+    result = complete_cv(lists, y, "knn", Subsample(0.7), n_neighbors=3)
+    true, predicted, weights = cells(result)
+    assert weights.sum() < 0.9
+    expected = metrics.matthews_corrcoef(true, predicted, sample_weight=weights)
+    assert result.mcc() == pytest.approx(expected, abs=1e-12)
+    for name, theirs in OURS.items():
+        expected = theirs(true, predicted, average="weighted", sample_weight=weights)
+        assert getattr(result, name)(average="weighted") == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_pooled_table_is_not_the_mean_of_the_folds():
