@@ -25,6 +25,7 @@ _HOME = {
     "LeaveOut": "designs",
     "MonteCarloCV": "montecarlo",
     "Neighbors": "neighbors",
+    "PermutationTest": "montecarlo",
     "RebalancedLeaveOneOut": "designs",
     "Report": "reporting",
     "SampledCV": "results",
@@ -48,6 +49,7 @@ _HOME = {
     "loo_curve": "curves",
     "loo_identity": "curves",
     "monte_carlo_cv": "montecarlo",
+    "permutation_test": "montecarlo",
     "register": "variants",
     "registered_variants": "variants",
     "report": "reporting",
@@ -113,7 +115,14 @@ if TYPE_CHECKING:
     )
     from .influence import Influence
     from .kernel import Variant
-    from .montecarlo import MonteCarloCV, ScreenedCV, monte_carlo_cv, screened_cv
+    from .montecarlo import (
+        MonteCarloCV,
+        PermutationTest,
+        ScreenedCV,
+        monte_carlo_cv,
+        permutation_test,
+        screened_cv,
+    )
     from .neighbors import Neighbors
     from .reporting import Report, report
     from .results import CompleteCV, SampledCV, TieReport, complete_cv

@@ -183,10 +183,10 @@ class LeaveGroupsOut(Design):
         return "leave one group out" if self.p == 1 else f"leave {self.p} groups out"
 
 
-def encode_groups(groups: Any) -> tuple[Array, Array]:
-    """A copy of the groups as an array, and their codes, int64 (n_items,)."""
+def encode_groups(groups: Any, name: str = "groups") -> tuple[Array, Array]:
+    """A copy of the groups as an array, and their codes, int64 (n_items,); messages call them `name`."""
     if np.ma.is_masked(groups):
-        msg = "groups holds masked entries; every sample needs a group"
+        msg = f"{name} holds masked entries; every sample needs a group"
         raise ValueError(msg)
     if isinstance(groups, (list, tuple)):  # NumPy would turn mixed types into text, and tuples into rows
         labels = np.empty(len(groups), dtype=object)
@@ -195,30 +195,30 @@ def encode_groups(groups: Any) -> tuple[Array, Array]:
     else:
         labels = np.array(groups)
     if labels.ndim != 1:
-        msg = f"groups must have shape (n_items,), got shape {labels.shape}"
+        msg = f"{name} must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
     if labels.dtype.kind in "OT":
-        return labels, _encode_objects(labels)
+        return labels, _encode_objects(labels, name)
     missing = labels != labels
     if missing.any():
         at = int(np.argmax(missing))
-        msg = f"groups[{at}] is missing ({labels[at]}); every sample needs a group"
+        msg = f"{name}[{at}] is missing ({labels[at]}); every sample needs a group"
         raise ValueError(msg)
     codes = np.unique(labels, return_inverse=True)[1]
     return labels, np.ascontiguousarray(codes.reshape(-1), dtype=np.int64)
 
 
-def _encode_objects(labels: Array) -> Array:
+def _encode_objects(labels: Array, name: str) -> Array:
     codes: dict[Any, int] = {}
     listed = np.empty(len(labels), np.int64)
     for at, label in enumerate(labels.tolist()):
         try:
             hash(label)
         except TypeError as error:
-            msg = f"groups[{at}] is a {type(label).__name__}, which cannot label a group"
+            msg = f"{name}[{at}] is a {type(label).__name__}, which cannot label a group"
             raise TypeError(msg) from error
         if is_missing(label):
-            msg = f"groups[{at}] is missing ({label!r}); every sample needs a group"
+            msg = f"{name}[{at}] is missing ({label!r}); every sample needs a group"
             raise ValueError(msg)
         listed[at] = codes.setdefault(label, len(codes))
     return listed

@@ -139,6 +139,27 @@ class ScoringProblem:
         """Classes and targets of the samples, as the kernel reads them."""
         return Labels(self.labels.codes, self.values)
 
+    def with_labels_of(self, source: Array) -> ScoringProblem:
+        """The problem in which sample i has the label, or the targets, of sample ``source[i]``.
+
+        `source` is a permutation, so that no class gains or loses samples.
+        """
+        labels, values = self.labels._replace(codes=self.labels.codes[source]), self.values
+        kinds, weights = self.training_sets, self.item_weights
+        if self.design.depends_on not in ("size", "counts"):
+            kinds = self.design.training_sets(labels)
+            weights = self.design.item_weights(labels, self.average) or weights_of(
+                kinds, labels, self.average
+            )
+        return replace(
+            self,
+            labels=labels,
+            values=values[source] if values.size else values,
+            targets=self.targets[source],
+            training_sets=kinds,
+            item_weights=weights,
+        )
+
 
 def validate_problem(
     y: Any,

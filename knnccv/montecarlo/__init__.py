@@ -1,6 +1,7 @@
-"""Monte Carlo cross-validation: random runs, whose expectation the other packages compute exactly.
+"""Monte Carlo: random runs, whose expectation the other packages compute exactly, and random labels.
 
 - `_monte_carlo` has `monte_carlo_cv`, random runs of any variant and design, and their results.
+- `_permutation` has `permutation_test`, exact scores of randomly permuted labels.
 - `_feature_selection` has `screened_cv`, which selects features in every training set.
 """
 
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 from ._feature_selection import ScreenedCV, screened_cv
 from ._monte_carlo import MonteCarloCV, monte_carlo_cv
+from ._permutation import PermutationTest, permutation_test
 
 __all__ = [
     "MonteCarloCV",
+    "PermutationTest",
     "ScreenedCV",
     "monte_carlo_cv",
+    "permutation_test",
     "screened_cv",
 ]

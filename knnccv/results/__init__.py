@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 from ._complete_cv import complete_cv
+from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 from ._sampled_result import SampledCV
 from ._tie_report import TieReport
 
 __all__ = [
     "CompleteCV",
+    "NeighborEvaluation",
     "SampledCV",
     "TieReport",
     "complete_cv",

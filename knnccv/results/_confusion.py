@@ -1,4 +1,7 @@
-"""Expected confusion matrices: one run for each class, with a loss that counts its predictions."""
+"""Expected confusion matrices: one run for each class, with a loss that counts its predictions.
+
+And what is read off a table: precision, recall, F1 and Matthews' correlation.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from .._validation import check_choice
 from ..driver import Scored, ScoringProblem
 
 # With two classes one run is enough, unless lists that end too early leave some predictions open.
 MAX_UNDECIDED = 1e-9
 NORMALIZE = ("true", "pred", "all")
+TABLE_AVERAGES = ("binary", "macro", "micro", "weighted")
 
 
 def expected_confusion(
@@ -78,3 +83,40 @@ def normalized(matrix: Array, normalize: str | None) -> Array:
     out = np.full(matrix.shape, np.nan, dtype=matrix.dtype)
     np.divide(matrix, totals, out=out, where=(totals != 0).astype(bool))
     return out
+
+
+def share_right(matrix: Array, classes: Array, of_true: float, average: Any, pos_label: Any) -> float:
+    """Precision, recall or F of a table, rows true and columns predicted: the shares of the diagonal.
+
+    ``TP / (of_true * true + (1 - of_true) * predicted)`` of the classes, averaged: `of_true` is 1 for
+    recall, 0 for precision and 1/2 for F1. An undefined share counts as 0, as in scikit-learn.
+    """
+    check_choice("average", average, TABLE_AVERAGES)
+    right, true, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    if average == "micro":
+        right, true, predicted = (
+            right.sum(keepdims=True),
+            true.sum(keepdims=True),
+            predicted.sum(keepdims=True),
+        )
+    base = of_true * true + (1 - of_true) * predicted
+    shares = np.divide(right, base, out=np.zeros(len(base)), where=base > 0)
+    if average == "weighted":
+        return float(shares @ true / true.sum())
+    if average != "binary":
+        return float(shares.mean())
+    names = list(classes)
+    if len(names) > 2 or pos_label not in names:
+        msg = (
+            f"average='binary' needs two classes, and pos_label one of them, got {pos_label!r} for the "
+            f"classes {classes.tolist()}; other averages: {', '.join(map(repr, TABLE_AVERAGES[1:]))}"
+        )
+        raise ValueError(msg)
+    return float(shares[names.index(pos_label)])
+
+
+def matthews(matrix: Array) -> float:
+    """Matthews' correlation coefficient of a table, in Gorodkin's form; 0 where it is undefined."""
+    true, predicted, total = matrix.sum(axis=1), matrix.sum(axis=0), matrix.sum()
+    spread = (total**2 - true @ true) * (total**2 - predicted @ predicted)
+    return float((np.trace(matrix) * total - true @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0

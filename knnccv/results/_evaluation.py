@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -10,13 +12,15 @@ import numpy as np
 from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array, Kernel
-from ..designs import LeaveGroupsOut
+from ..designs import LeaveGroupsOut, TrainingSets
 from ..driver import (
     BlockScorer,
     Computation,
     Jobs,
     Sampling,
+    Scored,
     Scores,
+    all_lists,
     block_scorer,
     exact_scores,
     float_scores,
@@ -60,8 +64,7 @@ class NeighborEvaluation(Computation):
         found = self._scores(keep or by_distance, jobs)
         if by_distance and np.isnan(found.scores[tested_scores(self.problem)]).any():
             return self._sampled(self.sampling, found, keep, jobs)
-        linear = type(self.problem.variant).over_kinds is Variant.over_kinds
-        if not linear and self._has_several_kinds():
+        if not self._is_mean_over_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))
         result = result_of(self.problem, summarize_scores(self.problem, found))
         return uncertified(result) if self.neighbors.approximate else result
@@ -77,10 +80,40 @@ class NeighborEvaluation(Computation):
         drawn = sampled_scores(self.problem, self.neighbors, sampling, rows, jobs, keep=keep)
         return summarize_sampled(self.problem, drawn, rows, known)
 
-    def _has_several_kinds(self) -> bool:
-        """Return True if kernels see several kinds of training sets, or one set of groups at a time."""
+    def _is_mean_over_kinds(self) -> bool:
+        """Return True if scores are means over kinds of training sets, or there is only one set to see."""
         sets_of_groups = self.problem.leaves_groups and cast(LeaveGroupsOut, self.problem.design).p > 1
-        return len(self.problem.training_sets) > 1 or sets_of_groups
+        linear = type(self.problem.variant).over_kinds is Variant.over_kinds
+        return linear or not (len(self.problem.training_sets) > 1 or sets_of_groups)
+
+    def with_labels_of(self, depth: int) -> Callable[[Array], Scored]:
+        """A function of a permutation of the samples: the result with the labels of ``permutation[i]``.
+
+        It may be called in threads. All calls share the lists of this depth, and the kernels' tables: half
+        the time of `result`. Where a list is too short for some labels, where many samples are equal, and
+        for rules that see distances or are sampled, `result` computes the score.
+        """
+        given, near = self.problem, self.neighbors
+        method = "exact" if self.sampling is None else self.sampling.method
+        single = given.ties != "random" or given.leaves_groups or near.distinct_rows() is None
+        shared = single and is_exact(given, method) and not sees_distances(given) and not self.exact
+        lists = all_lists(near, depth, self.n_jobs) if shared and self._is_mean_over_kinds() else None
+        rows = np.arange(near.n_items)
+
+        @functools.lru_cache(maxsize=64)  # folds may depend on the order in which the classes appear
+        def scorer_of(kinds: tuple[TrainingSets, ...]) -> Any:
+            return replace(self, problem=replace(given, training_sets=kinds))._scorer()
+
+        def result(permutation: Array) -> Scored:
+            problem = given.with_labels_of(permutation)
+            if lists is not None:
+                scorer = replace(scorer_of(problem.training_sets), labels=problem.kernel_labels())
+                (scores, tails, tied), is_open = scorer(lists, rows)
+                if depth >= near.max_depth or not is_open.any():
+                    return summarize_scores(problem, Scores(scores, tails, tied, depth))
+            return replace(self, problem=problem, n_jobs=1).result(keep=False)
+
+        return result
 
     def with_tie_order(self, order: int) -> CompleteCV:
         """Return the result with tied samples ordered by their single scores, in floating point."""

@@ -17,7 +17,7 @@ from ..driver import Scored
 from ..halves import score_range_of, target_of, terms_of
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..runs import RandomSplits
-from ._confusion import check_normalize, normalized
+from ._confusion import check_normalize, matthews, normalized, share_right
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -237,6 +237,62 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """
         check_normalize(normalize)
         return normalized(self._confusion, normalize)
+
+    def f1(self, average: str = "macro", pos_label: Any = 1) -> float:
+        """F1 of the expected confusion table, which is not the mean of the folds' F1.
+
+        ``2 TP / (true + predicted)``, from the entries of `confusion`: F1 of the answers of all splits,
+        pooled. A ratio of means is not the mean of the ratios. The two differ most where test sets are
+        small or classes rare. For the mean of the folds' values take
+        ``knnccv.sklearn.expected_score(estimator, X, y, cv=cv, scoring="f1_macro")``.
+
+        Parameters
+        ----------
+        average : {"macro", "binary", "micro", "weighted"}, default "macro"
+            As in scikit-learn: the plain mean over the classes; the value of `pos_label` alone, for two
+            classes; of the sums over the classes (which is the accuracy); the mean weighted by the classes'
+            shares of the tested samples.
+        pos_label : label, default 1
+            The positive class for "binary".
+
+        Returns
+        -------
+        float
+            An undefined value, such as the precision of a class that is never predicted, counts as 0.
+
+        Raises
+        ------
+        ValueError
+            If the rule predicts no class (regression, "rank", "confidence"), `average` is none of the above
+            or does not suit the classes, or the result was pickled or copied.
+
+        Examples
+        --------
+        >>> from knnccv import StratifiedSubsample, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> result = complete_cv(wine.X, wine.y, "knn", StratifiedSubsample(0.5))
+        >>> round(result.f1(), 3), round(result.precision(), 3), round(result.recall(), 3)
+        (0.683, 0.68, 0.687)
+        >>> round(result.mcc(), 3)
+        0.544
+        """
+        return self._share_right(0.5, average, pos_label)
+
+    def precision(self, average: str = "macro", pos_label: Any = 1) -> float:
+        """Precision of the expected confusion table, ``TP / predicted``; all else as for `f1`."""
+        return self._share_right(0, average, pos_label)
+
+    def recall(self, average: str = "macro", pos_label: Any = 1) -> float:
+        """Recall of the expected confusion table, ``TP / true``; all else as for `f1`."""
+        return self._share_right(1, average, pos_label)
+
+    def mcc(self) -> float:
+        """Matthews' correlation of the expected confusion table, not the mean of the folds'; see `f1`."""
+        return matthews(self._confusion.astype(float))
+
+    def _share_right(self, of_true: float, average: str, pos_label: Any) -> float:
+        return share_right(self._confusion.astype(float), self.classes, of_true, average, pos_label)
 
     @functools.cached_property
     def _confusion(self) -> Array:
