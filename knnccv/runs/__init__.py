@@ -9,7 +9,18 @@
 from __future__ import annotations
 
 from ._counts import Ballot, RunTables, ballot_of, count_runs
-from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
+from ._planes import (
+    Planes,
+    Runs,
+    below,
+    draw_planes,
+    draw_runs,
+    equals,
+    given_runs,
+    pack,
+    random_below,
+    unpack,
+)
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
 from ._trials import item_shares, score_runs, trial_scorer
@@ -25,11 +36,14 @@ __all__ = [
     "RunTables",
     "Runs",
     "ballot_of",
+    "below",
     "count_runs",
     "draw_planes",
     "draw_runs",
+    "equals",
     "given_runs",
     "pack",
+    "random_below",
     "unpack",
     "RandomSplits",
     "SplitSpread",
