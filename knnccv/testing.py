@@ -16,6 +16,7 @@ from .kernel import Variant, compile_kernel
 from .montecarlo import monte_carlo_cv
 from .neighbors import Neighbors
 from .results import complete_cv
+from .runs import draw_runs
 from .variants import get_variant
 
 Scorer: TypeAlias = Callable[..., Any]
@@ -189,7 +190,7 @@ def _compare_run(
     variant, design = question.variant, question.design
     pooled = {**asked, "average": "pooled"}
     found = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **pooled).score
-    fold, _ = design.draw(question.labels, np.random.default_rng(0))
+    fold = draw_runs(question, 1, np.random.default_rng(0)).all_folds()[0]
     training = tuple(np.flatnonzero(fold < 0).tolist())
     tested = np.flatnonzero(fold >= 0)
     total = Fraction(0)

@@ -3,7 +3,7 @@
 A *design* turns class counts into one or more kinds of equally likely training sets (`TrainingSets`).
 Designs know nothing about distances or rules. A new design belongs here.
 
-- `_base` defines `Design`, with what others ask about a design, `TrainingSets`, and the `Allotment` of a run.
+- `_base` defines `Design`, with what others ask about a design, `TrainingSets`, and `Allotment`.
 - `_registry` has the list of all designs, `DESIGNS`, and `as_design`.
 - `_splits` has the five designs of single samples: `Subsample`, `StratifiedSubsample`, `KFold`,
   `StratifiedKFold` and `LeaveOut`.

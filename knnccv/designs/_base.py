@@ -93,7 +93,7 @@ class TrainingSets:
 
 @dataclass(frozen=True, eq=False)
 class Allotment:
-    """How one run allots samples, or whole groups of them, to folds: all ways with these sizes, equally likely.
+    """How one run allots samples, or whole groups, to folds: all ways with these sizes are equally likely.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class Allotment:
     kinds : int64 ndarray of shape (n_folds,)
         For every fold, the index of its kind in `Design.training_sets`.
     folded : bool
-        True: the code of a sample is the fold that tests it; in all other folds it trains. False: there is one
-        split; 0 trains, 1 is tested, 2 does neither.
+        True: the code of a sample is the fold that tests it; in all other folds it trains. False: there is
+        one split; 0 trains, 1 is tested, 2 does neither.
     units : int64 ndarray of shape (n_items,), or None
         The unit (group) of every sample; None if every sample is one.
     """
@@ -179,7 +179,7 @@ class Design(ABC):
         """
 
     def allotment(self, labels: EncodedLabels) -> Allotment | None:  # noqa: ARG002
-        """Return the sizes of the folds of a run, if all ways to fill them are equally likely; else None."""
+        """Return the sizes of the folds of a run; None if some ways to fill them are more likely."""
         return None
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:

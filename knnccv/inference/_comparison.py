@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -118,6 +118,7 @@ class Comparison:
     half_difference: float
     half_scores: Array = field(default_factory=lambda: np.empty((0, 2)))
     error_bound: float = 0.0
+    _results: ClassVar[tuple[Any, Any] | None] = None  # for `misranked`; set by compare
 
     @property
     def pvalue(self) -> float:
@@ -154,6 +155,40 @@ class Comparison:
             half_train_size=math.nan,
             target=f"difference in {self.measure}: {self.names[0]} minus {self.names[1]}",
         )
+
+    def misranked(self, n_runs: int = 10_000, random_state: Any = 0) -> float:
+        """How often one random run, on the same splits for both, ranks the two wrongly.
+
+        The share of runs in which the rule with the worse exact score has the better score; runs in which
+        both score the same count half. 0.5 means that one run is no better than a coin.
+
+        Parameters
+        ----------
+        n_runs : int, default 10_000
+            Number of random runs.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the runs; the same for both.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If a result has no runs, or the comparison was pickled or copied.
+        """
+        if self._results is None or not all(hasattr(result, "runs") for result in self._results):
+            msg = "misranked() needs results of complete_cv, in a comparison that was not pickled or copied"
+            raise ValueError(msg)
+        seed = fixed_seed(random_state)
+        a, b = (result.runs(n_runs, seed).scores for result in self._results)
+        gaps = np.sign(a - b) * np.sign(self.difference)
+        return float(np.mean((1 - gaps) / 2))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the data."""
+        return {name: value for name, value in self.__dict__.items() if name != "_results"}
 
     def probability(self, rope: float = 0.01) -> Probabilities:
         """Probabilities that one rule is better by more than `rope`, read from the t distribution.
@@ -259,6 +294,7 @@ def compare(
     terms = comparable_terms((a, b), "compare")
     halves = halves_of_all((a, b), n_halvings, groups, random_state)
     found = comparison_of((a, b), terms, halves)
+    object.__setattr__(found, "_results", (a, b))
     warn_of_halves(halves, [found])
     return found
 

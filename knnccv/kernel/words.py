@@ -5,6 +5,8 @@ A row of words is a row of a C-contiguous uint64 array of shape (n_rows, 8). Row
 this level of 512 numbers, so that one addition counts for all of them.
 """
 
+# ruff: noqa: ARG001
+
 from __future__ import annotations
 
 from typing import Any

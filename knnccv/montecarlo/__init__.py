@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from ._feature_selection import ScreenedCV, screened_cv
-from ._monte_carlo import MonteCarloCV, RandomRuns, monte_carlo_cv
+from ._monte_carlo import MonteCarloCV, monte_carlo_cv
 
 __all__ = [
     "MonteCarloCV",
-    "RandomRuns",
     "ScreenedCV",
     "monte_carlo_cv",
     "screened_cv",

@@ -23,8 +23,7 @@ from .._validation import as_reals, check_finite, check_integer, check_random_st
 from ..driver import validate_problem
 from ..kernel import compile_driver, jit
 from ..neighbors import Neighbors, check_features, ranking
-from ..runs import item_shares
-from ._monte_carlo import RandomRuns
+from ..runs import RandomRuns, draw_runs, given_runs, item_shares
 
 _MUST = "select must return column indices or a mask"
 
@@ -368,9 +367,9 @@ def screened_cv(
     k = int(n_neighbors)
     labels = question.labels
     every = question.design.every_split(labels)
-    runs = [every or question.design.draw(labels, rng) for _ in range(n_repeats)]
-    fold_of, kind_of = (np.array(each) for each in zip(*runs, strict=True))
-    n_folds = kind_of.shape[1]
+    runs = draw_runs(question, n_repeats, rng) if every is None else given_runs([every] * n_repeats)
+    fold_of, n_folds = runs.all_folds(), runs.n_folds
+    kind_of = np.broadcast_to(runs.kinds, (n_repeats, n_folds))
     right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
     selected = np.zeros(data.shape[1], np.int64)
     counting = threading.Lock()

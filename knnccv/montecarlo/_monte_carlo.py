@@ -11,51 +11,11 @@ import numpy as np
 
 from .._formatting import _listed, error_line, uncertified
 from .._parallel import ExecutorLike, check_pool
-from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ..driver import validate_problem
+from ..driver import Jobs, validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_label_leakage
-from ..runs import score_runs, trial_scorer
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RandomRuns:
-    """Scores of random runs, with their mean and its standard error.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_repeats,)
-        The score of every run.
-    """
-
-    scores: Array
-
-    @property
-    def score(self) -> float:
-        """Mean of the runs."""
-        return float(self.scores.mean())
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of one run."""
-        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
-
-    @property
-    def standard_error(self) -> float:
-        """Standard deviation of the mean."""
-        return self.std / float(np.sqrt(len(self.scores)))
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def _spread(self) -> str:
-        if len(self.scores) == 1:
-            return ""
-        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+from ..runs import RandomRuns, draw_runs, score_runs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,9 +126,8 @@ def monte_carlo_cv(
     neighbors = as_neighbors(X, metric, metric_params)
     question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
     warn_label_leakage(neighbors, question.smallest_train)
-    runs = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
-    plan = trial_scorer(question, neighbors, runs)
-    sums, missed = score_runs(plan, question, n_jobs, executor, progress)
+    runs = draw_runs(question, n_repeats, rng)
+    sums, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
     result = MonteCarloCV(
         scores=sums,
         error_bound=missed,

@@ -32,7 +32,7 @@ from ..halves import HalvesRequest, check_finite, check_request, halves_of
 from ..inference import HalfScores
 from ..influence import Influence, influence
 from ..kernel import Variant
-from ..runs import SplitSpread, split_spread
+from ..runs import ScoredRuns, SplitSpread, random_runs, split_spread
 from ..sampled import sampled_scores
 from ._confusion import expected_confusion
 from ._result import CompleteCV, result_of
@@ -107,6 +107,13 @@ class NeighborEvaluation(Computation):
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         near = self._unchanged().neighbors
         return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
+
+    def runs(self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None) -> ScoredRuns:
+        """Return the runs of `CompleteCV.runs`."""
+        check_finite(result)
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        near = self._unchanged().neighbors
+        return random_runs(self.problem, near, result.score, n_runs, random_state, n_jobs)
 
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""

@@ -1,14 +1,18 @@
-"""Random runs of a design, and the spread of the score of one run.
+"""Random runs of a design: drawn and counted 512 at a time, and the spread of the score of one run.
 
-- `_trials` scores runs: known training sets, on the neighbor lists of all samples.
+- `_planes` draws runs: the fold of every sample, in bit planes.
+- `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
+- `_nearest` lists the nearest training samples run by run.
+- `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
+- `_random_runs` has what single runs would have said, `CompleteCV.runs`.
 - `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
-  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`, or with
-  `_split_strata`.
+  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`.
 """
 
 from __future__ import annotations
 
-from ._counts import Ballot, RunTables, ballot_of, count_runs
+from ._counts import Ballot, RunCounter, RunTables, ballot_of
+from ._nearest import nearest_in_runs
 from ._planes import (
     Planes,
     Runs,
@@ -21,9 +25,10 @@ from ._planes import (
     random_below,
     unpack,
 )
+from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
-from ._trials import item_shares, score_runs, trial_scorer
+from ._trials import item_shares, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
 __all__ = [
@@ -33,22 +38,25 @@ __all__ = [
     "VOTES",
     "Ballot",
     "Planes",
+    "RandomRuns",
+    "RandomSplits",
+    "RunCounter",
     "RunTables",
     "Runs",
+    "ScoredRuns",
+    "SplitSpread",
     "ballot_of",
     "below",
-    "count_runs",
     "draw_planes",
     "draw_runs",
     "equals",
     "given_runs",
+    "item_shares",
+    "nearest_in_runs",
     "pack",
     "random_below",
-    "unpack",
-    "RandomSplits",
-    "SplitSpread",
-    "item_shares",
+    "random_runs",
     "score_runs",
     "split_spread",
-    "trial_scorer",
+    "unpack",
 ]

@@ -1,21 +1,23 @@
 """Random runs, 64 in a machine word: which fold tests which sample, in *bit planes*.
 
-The code of a sample in a run, usually the fold that tests it, is written in binary; a plane has one digit of
-all samples in 512 runs. Every sample gets random digits, independently of the others; then, as long as a run
-has folds that are too full, a random one of their samples moves to a fold with room. Both steps treat the
-samples of a stratum alike. So the outcome is exchangeable with fixed sizes: it is uniform over all ways to
-fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
+The code of a sample in a run, usually the fold that tests it, is written in binary; a plane has one digit
+of all samples in 512 runs. Every sample gets random digits, independently of the others; then, as long as a
+run has folds that are too full, a random one of their samples moves to a fold with room. Both steps treat
+the samples of a stratum alike. So the outcome is exchangeable with fixed sizes: it is uniform over all ways
+to fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
 
 A block of 512 runs has its own stream of random numbers: blocks can be drawn in any order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import for_each
 from .._typing import Array
 from ..designs import Allotment
 from ..driver import ScoringProblem
@@ -47,9 +49,9 @@ SHARE_BITS = 12
 class Planes(NamedTuple):
     """The codes of all samples in 512 runs.
 
-    ``bits`` uint64 (n_items, n_digits, 8): bit ``r % 64`` of word ``r // 64`` belongs to run r. If ``folded``,
-    the code is the fold that tests the sample, and it trains in the others; otherwise 0 trains, 1 is tested,
-    and 2 does neither.
+    ``bits`` uint64 (n_items, n_digits, 8): bit ``r % 64`` of word ``r // 64`` belongs to run r. If
+    ``folded``, the code is the fold that tests the sample, and it trains in the others; otherwise 0 trains,
+    1 is tested, and 2 does neither.
     """
 
     bits: Array
@@ -148,7 +150,7 @@ def repair(bits, members, n_digits, sizes, counts, state):
     The digits of 64 runs are copied, so that those of a unit are together.
     """
     column = np.empty((len(members), n_digits), np.uint64)
-    excess = np.empty(len(sizes), np.int64)
+    excess, found = np.empty(len(sizes), np.int64), np.int64(0)
     for w in range(WORDS):
         for i in range(len(members)):
             for d in range(n_digits):
@@ -160,7 +162,7 @@ def repair(bits, members, n_digits, sizes, counts, state):
             for code in range(len(sizes)):
                 while excess[code] > 0:
                     i = random_below(state, len(members))
-                    found = 0
+                    found = np.int64(0)
                     for d in range(n_digits):
                         found |= np.int64((column[i, d] >> np.uint64(b)) & np.uint64(1)) << d
                     if found != code:
@@ -216,9 +218,7 @@ def draw_block(bits, members, starts, sizes, n_digits, folded, seed):
         for unit in some:
             draw_digits(bits, unit * n_digits, n_digits, sizes[s], folded, room, state)
             for code in range(n_codes):
-                add_bits(
-                    counters, code * n_levels, n_levels, equals(bits, unit * n_digits, n_digits, code)
-                )
+                add_bits(counters, code * n_levels, n_levels, equals(bits, unit * n_digits, n_digits, code))
         counts = np.zeros((n_codes, BITS), np.int64)
         for code in range(n_codes):
             spread_bits(counters, code * n_levels, n_levels, counts[code])
@@ -261,48 +261,62 @@ def unpack(planes: Planes) -> Array:
     return codes
 
 
-class Runs(NamedTuple):
-    """Random runs of a design.
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Random runs of a design, drawn block by block when they are needed.
 
-    ``blocks`` are their planes; the last may hold more than ``n_runs`` need. ``kinds`` (n_folds,), or
-    (n_runs, n_folds) where it differs between runs, are the kinds of the folds' training sets. A code of
-    ``spare`` trains in all folds; -1 if there is none.
+    Attributes
+    ----------
+    n_runs : int
+        Their number. The last block may hold more.
+    kinds : ndarray of shape (n_folds,), or (n_runs, n_folds) where it differs between runs
+        The kind of training sets of every fold.
+    planes : callable
+        ``planes(block)`` returns the `Planes` of a block of 512 runs, the same at every call.
+    seed : int
+        Seed of what else is random in a run: the order of tied samples, tied votes.
+    spare : int
+        A code that trains in all folds; -1 if there is none.
     """
 
-    blocks: tuple[Planes, ...]
     n_runs: int
     kinds: Array
+    planes: Callable[[int], Planes]
+    seed: int = 0
     spare: int = -1
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+        return -(-self.n_runs // BITS)
 
     @property
     def n_folds(self) -> int:
         """The number of folds of a run."""
         return int(self.kinds.shape[-1])
 
-    def codes(self) -> Array:
-        """The codes of all runs, int32 (n_runs, n_items)."""
-        return np.concatenate([unpack(block) for block in self.blocks])[: self.n_runs]
+    def rows(self, block: int) -> slice:
+        """The runs of a block."""
+        return slice(block * BITS, min((block + 1) * BITS, self.n_runs))
 
-    def folds(self) -> Array:
-        """The fold that tests every sample in every run, int32 (n_runs, n_items); -1 if it trains."""
-        codes = self.codes()
-        if not self.blocks[0].folded:
-            return codes - 1
-        return np.where(codes == self.spare, -1, codes)
+    def folds(self, block: int) -> Array:
+        """The fold that tests every sample in the runs of a block, int32 (n_runs, n_items).
 
-    def part(self, blocks: slice) -> Runs:
-        """Some of the blocks."""
-        start = (blocks.start or 0) * BITS
-        some = self.blocks[blocks]
-        n_runs = min(self.n_runs - start, len(some) * BITS)
-        kinds = self.kinds if self.kinds.ndim == 1 else self.kinds[start : start + n_runs]
-        return Runs(some, n_runs, kinds, self.spare)
+        -1: it trains in all folds. -2: it neither trains nor is tested.
+        """
+        planes, rows = self.planes(block), self.rows(block)
+        codes = unpack(planes)[: rows.stop - rows.start]
+        if planes.folded:
+            return np.where(codes == self.spare, -1, codes)
+        return np.where(codes == 2, -2, codes - 1)
+
+    def all_folds(self) -> Array:
+        """The fold that tests every sample in all runs, int32 (n_runs, n_items)."""
+        return np.concatenate([self.folds(block) for block in range(self.n_blocks)])
 
 
-def draw_runs(
-    problem: ScoringProblem, n_runs: int, rng: np.random.Generator, n_jobs: int | None = None
-) -> Runs:
-    """Draw runs of a problem's design.
+def draw_runs(problem: ScoringProblem, n_runs: int, rng: np.random.Generator) -> Runs:
+    """Random runs of a problem's design.
 
     Raises
     ------
@@ -313,14 +327,7 @@ def draw_runs(
     if allotment is None:
         return given_runs([problem.design.draw(problem.labels, rng) for _ in range(n_runs)])
     seed = int(rng.integers(2**63))
-    blocks: list[Planes] = [Planes(np.empty((0, 1, WORDS), np.uint64), False)] * -(-n_runs // BITS)
-
-    def draw(block: int) -> None:
-        blocks[block] = draw_planes(allotment, seed, block)
-
-    draw(0)  # compiles
-    for_each(draw, range(1, len(blocks)), n_jobs)
-    return Runs(tuple(blocks), n_runs, allotment.kinds)
+    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed), seed)
 
 
 def given_runs(drawn: list[tuple[Array, Array]]) -> Runs:
@@ -330,5 +337,8 @@ def given_runs(drawn: list[tuple[Array, Array]]) -> Runs:
     n_folds = kinds.shape[1]
     spare = n_folds if n_folds > 1 and (fold < 0).any() else -1
     codes = fold + 1 if n_folds == 1 else np.where(fold < 0, spare, fold)
-    blocks = tuple(pack(codes[at : at + BITS], n_folds > 1) for at in range(0, len(codes), BITS))
-    return Runs(blocks, len(drawn), kinds, spare)
+
+    def planes(block: int) -> Planes:
+        return pack(codes[block * BITS : (block + 1) * BITS], n_folds > 1)
+
+    return Runs(len(drawn), kinds, planes, spare=spare)

@@ -13,15 +13,14 @@ from ..neighbors import Neighbors
 from ..sampling import position_law
 from ._split_pairs import count_interacting, fill_disjoint, index_lists, sum_interacting
 from ._split_scores import ROWS, Alone, alone_scores, over_blocks
-from ._split_strata import sum_all_pairs, walk_all
 from ._split_tables import Fold, PairTables, pair_tables
 from ._trials import item_shares
 
-MOST_STEPS = {False: 5e9, True: 2e9}
-"""Steps of the exact sums for designs that are not stratified, and for those that are."""
+MOST_STEPS = 5e9
+"""Steps of the exact sums."""
 PRECISION = 1e-7
 """Error of N times the variance that ends the lists."""
-ROWS_OF_ALL_PAIRS, SAMPLED_ROWS = 8, 200
+SAMPLED_ROWS = 200
 
 
 class NotExactError(ValueError):
@@ -30,7 +29,7 @@ class NotExactError(ValueError):
 
 def why_not_exact(problem: ScoringProblem, result: Scored) -> str:
     """Why there is no exact standard deviation; empty if there may be one."""
-    if not problem.design.one_run:
+    if not problem.design.one_run or problem.design.stratifies:
         return f"{problem.design!r} has no formula"
     if any(problem.nearest(kind) != 1 for kind in problem.training_sets):
         return "the rule looks at several nearest training samples"
@@ -50,19 +49,6 @@ def exact_variance(
         If it takes too many steps.
     """
     folded = problem.design.one_run == "folds"
-    variance_of = _stratified_variance if problem.design.stratifies else _pair_variance
-    variance, error = variance_of(problem, neighbors, result, tol, folded, n_jobs)
-    return max(variance, 0.0), error
-
-
-def _pair_variance(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    result: Scored,
-    tol: float,
-    folded: bool,
-    n_jobs: int | None,
-) -> tuple[float, float]:
     n_items = neighbors.n_items
     shares = item_shares(problem, problem.design.n_folds)
     by_class = shares[0] / shares[0].max()
@@ -83,7 +69,7 @@ def _pair_variance(
     starts, rows, places = index_lists(items, lengths, n_items)
     chosen = np.unique(np.linspace(0, n_items - 1, min(n_items, SAMPLED_ROWS)).astype(np.int64))
     pairs = count_interacting(chosen, items, lengths, starts, rows, places, depth) * n_items / len(chosen)
-    _check_steps(pairs * depth**2 / 2 * (1 + folded), False)
+    _check_steps(pairs * depth**2 / 2 * (1 + folded))
 
     same_rows = np.empty((n_items, depth + 1))
     cross_rows = np.empty((n_items if folded else 1, depth + 1))
@@ -120,7 +106,7 @@ def _pair_variance(
     total = sum(fold.number * fold.size * fold.share for fold in folds)
     short = _ends_early(lengths, depth, n_items, folds)
     error = (tables.tail + short) * alone.largest**2 + _rounding(depth) * (total * alone.largest) ** 2
-    return second - alone.mean**2, error + _mean_error(alone, result)
+    return max(second - alone.mean**2, 0.0), error + _mean_error(alone, result)
 
 
 def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth: int) -> PairTables:
@@ -131,7 +117,7 @@ def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth:
         tables = pair_tables(n_items, folds, folded, depth)
         if tables.tail <= PRECISION / n_items or depth == deepest:
             break
-        _check_steps(n_items * depth**3 / 4, False)  # every sample meets those that its list names
+        _check_steps(n_items * depth**3 / 4)  # every sample meets those that its list names
         depth = min(2 * depth, deepest)
     low, high = 0, depth
     while low < high and tables.tail <= PRECISION / n_items:
@@ -140,7 +126,7 @@ def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth:
             high = middle
         else:
             low = middle + 1
-    _check_steps(n_items * high**3 / 4, False)
+    _check_steps(n_items * high**3 / 4)
     return pair_tables(n_items, folds, folded, high)
 
 
@@ -155,57 +141,6 @@ def _ends_early(lengths: Array, depth: int, n_items: int, folds: tuple[Fold, ...
     passed = np.concatenate([[1.0], np.cumprod(steps)])
     total = sum(fold.number * fold.size * fold.share for fold in folds)
     return 4 * total**2 * float(passed[np.maximum(short - 1, 0)].sum()) / n_items
-
-
-def _stratified_variance(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    result: Scored,
-    tol: float,
-    folded: bool,
-    n_jobs: int | None,
-) -> tuple[float, float]:
-    n_items = neighbors.n_items
-    codes, counts = problem.labels.codes, problem.labels.counts.astype(np.int64)
-    shares = item_shares(problem, problem.design.n_folds)
-    numbers = np.array(_numbers(problem), dtype=np.int64)
-    n_train = np.array([kind.n_train for kind in problem.training_sets], dtype=np.int64)
-    cut = PRECISION / n_items / 16
-    depth = min(16, neighbors.max_depth)
-    while True:
-        lists = all_lists(neighbors, depth, n_jobs)
-        squares, walked, stays = np.empty((3, len(numbers), n_items))
-        for j, train in enumerate(n_train):
-            walk_all(
-                lists.items, lists.lengths, np.zeros((n_items, depth)), codes, counts, train, cut,
-                squares[j], walked[j], stays[j],
-            )  # fmt: skip
-        squared = float((walked.mean(axis=1) ** 2).sum())
-        _check_steps(n_items**2 / 4 * squared * (1 + folded * len(numbers)), True)
-        if (stays <= cut).all() or depth == neighbors.max_depth:
-            break
-        depth = min(2 * depth, neighbors.max_depth)
-    alone = alone_scores(problem, lists, neighbors, result, tol, np.ones(len(counts)), True, n_jobs)
-    items, lengths, scores = lists.items, lists.lengths, alone.scores
-    if alone.vanish:
-        return 0.0, 0.0
-    tested = (counts - n_train) / counts
-    weights = (numbers[:, None] * shares**2 * tested)[:, codes]
-    for j, train in enumerate(n_train):
-        walk_all(items, lengths, scores, codes, counts, train, cut, squares[j], walked[j], stays[j])
-
-    def pairs(first: int, last: int) -> tuple[float, float]:
-        found: tuple[float, float] = sum_all_pairs(
-            first, last, items, lengths, scores, codes, counts, n_train, shares, numbers, folded, cut,
-            stop_flag(),
-        )  # fmt: skip
-        return found
-
-    found = over_blocks(pairs, n_items, ROWS_OF_ALL_PAIRS, n_jobs)
-    variance = float((weights * squares).sum()) + 2 * math.fsum(value for value, _ in found)
-    residual = float((weights * stays).sum()) + 2 * math.fsum(rest for _, rest in found)
-    error = (residual + _rounding(depth)) * alone.largest**2
-    return variance, error + _mean_error(alone, result)
 
 
 def _mean_error(alone: Alone, result: Scored) -> float:
@@ -224,7 +159,7 @@ def _numbers(problem: ScoringProblem) -> list[int]:
     return [int(kind.probability * problem.design.n_folds) for kind in problem.training_sets]
 
 
-def _check_steps(steps: float, stratified: bool) -> None:
-    if steps > MOST_STEPS[stratified]:
-        msg = f"about {steps:.1g} steps, more than the {MOST_STEPS[stratified]:,.0f} that are allowed"
+def _check_steps(steps: float) -> None:
+    if steps > MOST_STEPS:
+        msg = f"about {steps:.1g} steps, more than the {MOST_STEPS:,.0f} that are allowed"
         raise NotExactError(msg)

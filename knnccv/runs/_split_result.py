@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ._random_runs import ScoredRuns
+
 
 @dataclass(frozen=True)
 class SplitSpread:
@@ -62,9 +64,9 @@ class RandomSplits:
         Parameters
         ----------
         method : {"auto", "exact", "sampled"}, default "auto"
-            "exact" covers all runs by formulas, up to 5e9 steps of the computation (stratified: 2e9). They
-            need a rule that one nearest training sample decides ("nn", K or R of 1), no ties that matter
-            unless ``ties="index"``, and a design that has `Design.one_run`, such as `Subsample` or `KFold`.
+            "exact" covers all runs by formulas, up to 5e9 steps of the computation. They need a rule that
+            one nearest training sample decides ("nn", K or R of 1), no ties that matter unless
+            ``ties="index"``, and a design without strata that has `Design.one_run`, such as `Subsample`.
             Every rule is served where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
             ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws 5,000 random runs.
             "auto" is "exact" where that is offered, otherwise "sampled".
@@ -99,4 +101,46 @@ class RandomSplits:
         ± 0.0198 (exact)
         """
         found: SplitSpread = self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
+        return found
+
+    def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
+        """Scores and confusion tables of single random runs: what one would have reported by chance.
+
+        The mean of the runs estimates ``score``, which is exact. Results of the same design and seed are
+        scored on the same splits.
+
+        Parameters
+        ----------
+        n_runs : int, default 10_000
+            Number of random runs.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the random runs.
+        n_jobs : int, optional
+            Threads; -1: all processors. Default: the `n_jobs` of `complete_cv`. It does not change a bit.
+
+        Returns
+        -------
+        ScoredRuns
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not allowed, the design cannot be drawn, the score is no mean over runs, or
+            the result was pickled or copied.
+
+        Notes
+        -----
+        Where the order of tied samples matters, one is drawn for each tested sample in each run; tied votes
+        with ``vote_ties="random"`` are drawn. Rules without votes are averaged over these within a run.
+
+        Examples
+        --------
+        >>> from knnccv import KFold, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> runs = complete_cv(wine.X, wine.y, "knn", KFold(5)).runs()
+        >>> runs.confusions.shape, bool(runs.quantile(0.025) < runs.expected < runs.quantile(0.975))
+        ((10000, 3, 3), True)
+        """
+        found: ScoredRuns = self._reference().runs(self, n_runs, random_state, n_jobs)
         return found

@@ -33,9 +33,9 @@ ROUNDED = 1e-14
 class Alone:
     """The lists of all samples, and the score of each if one sample of its list decides, less a mean.
 
-    ``scores`` (n_items, depth) are multiplied by the class weights where the design is not stratified;
-    ``largest`` bounds their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied
-    samples that hardly matter.
+    ``scores`` (n_items, depth) are multiplied by the class weights where these differ; ``largest`` bounds
+    their absolute value beyond the lists as well. ``unsure`` bounds the effect of tied samples that hardly
+    matter.
     """
 
     lists: NeighborLists
@@ -51,14 +51,13 @@ class Alone:
 
 
 @jit
-def score_alone(kernel, items, lengths, first, last, usable, labels, constraints, out):
+def score_alone(kernel, items, lengths, first, last, labels, constraints, out):
     """Scores of the rows ``first .. last - 1`` where one sample of their list decides; by a known T."""
     one, end = np.empty(1, np.int64), np.ones(1, np.int64)
     for r in range(first, last):
         for i in range(lengths[r]):
-            if usable[labels.classes[items[r, i]]]:
-                one[0] = items[r, i]
-                out[r, i] = kernel(Order(one, end), labels, r, constraints)
+            one[0] = items[r, i]
+            out[r, i] = kernel(Order(one, end), labels, r, constraints)
 
 
 SCORE_ALONE = types.void(
@@ -67,7 +66,6 @@ SCORE_ALONE = types.void(
     types.Array(types.int64, 1, "C"),
     types.int64,
     types.int64,
-    types.Array(types.boolean, 1, "C"),
     LABELS,
     CONSTRAINTS,
     types.Array(types.float64, 2, "C"),
@@ -88,29 +86,20 @@ def alone_scores(
     lists.lengths = usable_lengths(lists, neighbors, average_ties=False)
     labels, codes = problem.kernel_labels(), problem.labels.codes
     scores = np.zeros(lists.items.shape)
-    known = np.zeros(len(problem.labels.classes), bool)
-    for kind in problem.training_sets:
-        task = known_task(problem, kind)
-        usable = np.array(kind.n_train) > 0 if kind.stratified else np.ones(len(known), bool)
-        for step in known_set_part(problem, task).steps:
-            step.compiled()
-            _score_lists(lists, step, usable & ~known, labels, scores, n_jobs)
-            if not len(unserved(scores)):
-                break
-        known |= usable
+    task = known_task(problem, problem.training_sets[0])
+    for step in known_set_part(problem, task).steps:
+        step.compiled()
+        _score_lists(lists, step, labels, scores, n_jobs)
+        if not len(unserved(scores)):
+            break
     unsure = (
         4 * tol * problem.largest**2 if problem.ties == "random" and _tied_scores(lists, scores) else 0.0
     )
     largest = problem.largest
     if not equal:
         return Alone(lists, scores * by_class[codes][:, None], largest, unsure, result.score)
-    means = np.full(len(known), result.score)
-    if problem.design.stratifies:
-        tested = result.weights > 0
-        sums = np.bincount(codes[tested], result.per_item[tested], len(known))
-        means = sums / np.maximum(np.bincount(codes[tested], minlength=len(known)), 1)
-    largest += float(np.abs(means).max())
-    scores -= means[codes][:, None]
+    largest += abs(result.score)
+    scores -= result.score
     scores[np.abs(scores) <= ROUNDED * largest] = 0.0
     return Alone(lists, scores, largest, unsure)
 
@@ -118,7 +107,6 @@ def alone_scores(
 def _score_lists(
     lists: NeighborLists,
     step: Step,
-    usable: Array,
     labels: Labels,
     out: Array,
     n_jobs: int | None,
@@ -126,9 +114,7 @@ def _score_lists(
     compile_driver(score_alone, SCORE_ALONE)
 
     def fill(first: int, last: int) -> None:
-        score_alone(
-            step.kernel, lists.items, lists.lengths, first, last, usable, labels, step.constraints, out
-        )
+        score_alone(step.kernel, lists.items, lists.lengths, first, last, labels, step.constraints, out)
 
     over_blocks(fill, len(lists.items), ROWS, n_jobs)
 

@@ -11,19 +11,18 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
-from ..driver import Scored, ScoringProblem, all_lists, first_depth
+from ..driver import Jobs, Scored, ScoringProblem
 from ..neighbors import Neighbors
+from ._planes import draw_runs
 from ._split_exact import NotExactError, exact_variance, why_not_exact
 from ._split_result import SplitSpread
-from ._trials import TOLERANCE, item_shares, score_runs, trial_scorer
+from ._trials import item_shares, score_runs
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
 ROUNDED_TO_ZERO = 1e-15
 """Variance of scores of at most 1 that rounding alone may cause."""
 EPS = float(np.finfo(float).eps)
-BATCH_BYTES = 2**24
-"""Bytes of the scores of all samples in the runs of one batch."""
 
 
 def split_spread(
@@ -94,24 +93,16 @@ def _sampled(
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> SplitSpread:
-    depth = first_depth(problem, neighbors, TOLERANCE)
-    if neighbors.room(depth) is not None:
-        all_lists(neighbors, depth, n_jobs)  # for all batches
-    size = max(1, min(N_RUNS, BATCH_BYTES // (8 * neighbors.n_items)))
-    batches, missed = [], 0.0
-    for start in range(0, N_RUNS, size):
-        n_runs = min(size, N_RUNS - start)
-        try:
-            runs = [problem.design.draw(problem.labels, rng) for _ in range(n_runs)]
-        except NotImplementedError as reason:
-            msg = f"split_std() cannot draw runs of {problem.design!r}: {reason}"
-            raise ValueError(msg) from reason
-        plan = trial_scorer(problem, neighbors, runs)
-        scores, unknown = score_runs(plan, problem, n_jobs, None, progress=False, announce=start == 0)
-        batches.append(scores)
-        missed += unknown * n_runs / N_RUNS
-    deviations = np.concatenate(batches) - result.score
+    try:
+        runs = draw_runs(problem, N_RUNS, rng)
+    except NotImplementedError as reason:
+        msg = f"split_std() cannot draw runs of {problem.design!r}: {reason}"
+        raise ValueError(msg) from reason
+    scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
+    deviations = scores - result.score
     std = _deviation(deviations, 0.0)
+    if std <= 8 * EPS * problem.largest:
+        std = 0.0
     fourth = math.fsum((deviations**4).tolist()) / N_RUNS
     error = math.sqrt(max(fourth - std**4, 0.0) / N_RUNS) / (2 * std) if std else 0.0
     return SplitSpread(std, False, error + math.sqrt(missed * problem.largest), N_RUNS)

@@ -1,4 +1,4 @@
-"""Scores of random runs: known training sets, on the neighbor lists of all samples."""
+"""Scores of random runs: plain votes are counted 512 runs at a time, other rules are asked run by run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
-from .._parallel import ExecutorLike, WorkerPool, stop_flag
+from .._parallel import WorkerPool, stop_flag
 from .._typing import Array
 from ..designs import TrainingSets
 from ..driver import (
@@ -35,8 +35,16 @@ from ..kernel import (
     jit,
 )
 from ..neighbors import NeighborLists, Neighbors
+from ._counts import TOLERANCE, Ballot, RunCounter, RunTables, ballot_of
+from ._planes import Runs
+from ._walks import ANY, RIGHT
 
-TOLERANCE = 1e-12
+BATCH_BYTES = 2**26
+"""Bytes of the scores of all samples in the runs that are scored at once."""
+
+
+NEITHER = -2
+"""In place of a fold: the sample neither trains nor is tested."""
 
 
 @jit
@@ -78,7 +86,7 @@ def score_trials(
             last = 0
             for i in range(lengths[r]):
                 item = items[r, i]
-                if fold_of[item, run] == fold:
+                if fold_of[item, run] == fold or fold_of[item, run] == NEITHER:
                     continue
                 tie = found > 0 and average_ties and values[r, i] == values[r, last]
                 if found >= nearest and not tie:
@@ -189,39 +197,37 @@ class TrialScorer:
 
 
 def trial_scorer(
-    question: ScoringProblem, neighbors: Neighbors, runs: list[tuple[Array, Array]]
+    problem: ScoringProblem, neighbors: Neighbors, fold_of: Array, kinds: Array
 ) -> TrialScorer:
-    """The scorer of these runs, each as `Design.draw` returns it; compiled."""
-    fold_of = np.ascontiguousarray(np.array([fold for fold, _ in runs], dtype=np.int32).T)
-    kind_of = np.ascontiguousarray([kinds for _, kinds in runs])
-    shares = item_shares(question, kind_of.shape[1])
-    if question.leaves_groups:  # training sets differ in size from run to run
-        sizes, kind_of = np.unique((fold_of < 0).sum(axis=0)[:, None], return_inverse=True)
-        kind_of = kind_of.reshape(-1, 1)
-        tasks = [question.known_training_set_task(int(size)) for size in sizes]
+    """The scorer of runs, ``fold_of`` (n_items, n_runs) and ``kinds`` (n_runs, n_folds); compiled."""
+    shares = item_shares(problem, kinds.shape[1])
+    if problem.leaves_groups:  # training sets differ in size from run to run
+        sizes, kinds = np.unique((fold_of < 0).sum(axis=0)[:, None], return_inverse=True)
+        kinds = kinds.reshape(-1, 1)
+        tasks = [problem.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
-        tasks = [known_task(question, kind) for kind in question.training_sets]
-    n_nearest = question.variant.n_nearest(**question.parameters)
+        tasks = [known_task(problem, kind) for kind in problem.training_sets]
+    n_nearest = problem.variant.n_nearest(**problem.parameters)
     plan = TrialScorer(
         neighbors,
-        question.kernel_labels(),
-        tuple(known_set_part(question, task) for task in tasks),
+        problem.kernel_labels(),
+        tuple(known_set_part(problem, task) for task in tasks),
         tuple(min(n_nearest, task.train_size) for task in tasks),
         shares,
-        fold_of,
-        kind_of,
-        question.ties == "random",
+        np.ascontiguousarray(fold_of),
+        np.ascontiguousarray(kinds),
+        problem.ties == "random",
     )
     plan.compile()
     return plan
 
 
-def item_shares(question: ScoringProblem, n_folds: int) -> Array:
+def item_shares(problem: ScoringProblem, n_folds: int) -> Array:
     """Return the weight of a tested sample in the score of its run, shape (n_kinds, n_classes)."""
-    n_classes = len(question.labels.classes)
-    shares = np.zeros((len(question.training_sets), n_classes))
-    for j, (kind, weights) in enumerate(zip(question.training_sets, question.item_weights, strict=True)):
+    n_classes = len(problem.labels.classes)
+    shares = np.zeros((len(problem.training_sets), n_classes))
+    for j, (kind, weights) in enumerate(zip(problem.training_sets, problem.item_weights, strict=True)):
         # Divide the weight by the probability that the sample is tested; a run has several folds.
         for c, (weight, tested) in enumerate(zip(weights, kind.tested_share(n_classes), strict=True)):
             if tested:
@@ -229,46 +235,87 @@ def item_shares(question: ScoringProblem, n_folds: int) -> Array:
     return shares
 
 
-def known_task(question: ScoringProblem, kind: TrainingSets) -> Task:
+def known_task(problem: ScoringProblem, kind: TrainingSets) -> Task:
     """Return the task of a known training set: all available samples are drawn."""
     return Task(
         kind.n_train,
         kind.n_train,
         kind.stratified,
         held_out=0,
-        n_classes=len(question.labels.classes),
+        n_classes=len(problem.labels.classes),
     )
 
 
 def score_runs(
-    plan: TrialScorer,
-    question: ScoringProblem,
-    n_jobs: int | None,
-    executor: ExecutorLike | None,
-    progress: bool,
-    announce: bool = True,
+    problem: ScoringProblem, neighbors: Neighbors, runs: Runs, jobs: Jobs, announce: bool = True
 ) -> tuple[Array, float]:
-    """The score of every run, and the mean share that lists leave unknown times the largest score."""
-    neighbors = plan.neighbors
-    n_runs = plan.fold_of.shape[1]
-    added = np.empty((neighbors.n_items, n_runs))
-    unknown = np.empty(neighbors.n_items)
+    """The score of every run, and the mean share that lists leave unknown times the largest score.
+
+    Plain votes are counted 512 runs at a time. What this leaves, samples with ties that matter, and all
+    other rules go through the kernels of the rule run by run.
+    """
+    every = np.arange(neighbors.n_items)
+    ballot = ballot_of(problem)
+    if ballot is None or not ballot.plain or ballot.random_ties or jobs.executor is not None:
+        scores, unknown = np.zeros((2, runs.n_runs))
+        left = dict.fromkeys(range(runs.n_blocks), every)
+    else:
+        scores, unknown, left = _count_votes(problem, neighbors, runs, ballot, jobs.n_jobs)
+    missed = 0.0
+    for block, rows in sorted(left.items()):
+        fold_of, some = runs.folds(block), runs.rows(block)
+        kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))[some]
+        size = max(1, BATCH_BYTES // (8 * len(rows)))
+        for start in range(0, len(fold_of), size):
+            part = slice(start, start + size)
+            plan = trial_scorer(problem, neighbors, fold_of[part].T, kinds[part])
+            found, beyond = _run_by_run(plan, problem, rows, jobs, announce)
+            scores[some.start + start : some.start + start + len(found)] += found
+            missed += beyond / runs.n_runs
+            announce = False
+    return scores, (float(unknown.mean()) + missed) * problem.largest
+
+
+def _count_votes(
+    problem: ScoringProblem, neighbors: Neighbors, runs: Runs, ballot: Ballot, n_jobs: int | None
+) -> tuple[Array, Array, dict[int, Array]]:
+    """Scores and unknown shares of runs of plain votes; by block, the samples that are not counted."""
+    shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
+    scores, unknown = np.zeros((2, runs.n_runs))
+    tied: dict[int, Array] = {}
+
+    def take(block: int, tables: RunTables) -> None:
+        some = runs.rows(block)
+        weights = shares[runs.kinds[some]] if differ else shares[None]
+        scores[some] = (tables.counts * weights).sum(axis=(1, 2))
+        unknown[some] = (tables.unknown * weights).sum(axis=(1, 2))
+        if len(tables.tied):
+            tied[block] = tables.tied
+
+    cells = np.arange(runs.n_folds) if differ else runs.kinds
+    counter = RunCounter(problem, neighbors, runs, ANY if ballot.any_of else RIGHT, cells, draws_ties=False)
+    counter.count(take, n_jobs)
+    return scores, unknown, tied
+
+
+def _run_by_run(
+    plan: TrialScorer, problem: ScoringProblem, rows: Array, jobs: Jobs, announce: bool
+) -> tuple[Array, float]:
+    """The parts of some samples in the scores of runs, and the sum of what is unknown over the runs."""
+    neighbors, n_runs = plan.neighbors, plan.fold_of.shape[1]
+    added, unknown = np.empty((neighbors.n_items, n_runs)), np.zeros(neighbors.n_items)
     waiting = announce
 
     def begin(rows: Array, depth: int, workers: WorkerPool) -> None:
         nonlocal waiting
         if waiting:
-            announce_trials(plan, question, rows, depth, workers.n_workers)
+            announce_trials(plan, problem, rows, depth, workers.n_workers)
             waiting = False
-        if n_runs * hardest(question, neighbors.max_depth) > HARD:
+        if n_runs * hardest(problem, neighbors.max_depth) > HARD:
             workers.stand_apart()
 
     def take(block: Array, depth: int, found: tuple[Array, Array], is_open: Array) -> None:  # noqa: ARG001
         added[block], unknown[block] = found
 
-    rows = np.arange(neighbors.n_items)
-    depth = first_depth(question, neighbors, TOLERANCE)
-    deepen(plan, rows, depth, take, Jobs(n_jobs, executor, progress), begin=begin)
-    scores = np.array([math.fsum(column) for column in added.T])
-    missed = float(unknown.sum()) / len(scores) * question.largest
-    return scores, missed
+    deepen(plan, rows, first_depth(problem, neighbors, TOLERANCE), take, jobs, begin=begin)
+    return np.array([math.fsum(column) for column in added[rows].T]), float(unknown.sum())

@@ -1,9 +1,10 @@
 """Votes of the nearest training samples in 512 runs at once, from bit planes; compiled.
 
-For a tested sample, a walk along its neighbor list finds in which runs each neighbor trains: the bits in which
-the codes of both differ. Votes are counted in vertical counters, and a run is done when it has K of them. Then
-the class with the most votes is found by comparing counters, and the bits of the runs in which it wins are
-added to the vertical counters of the table: one addition counts for 512 runs. About 2 ns a sample and run.
+For a tested sample, a walk along its neighbor list finds in which runs each neighbor trains: the bits in
+which the codes of both differ. Votes are counted in vertical counters, and a run is done when it has K of
+them. Then the class with the most votes is found by comparing counters, and the bits of the runs in which
+it wins are added to the vertical counters of the table: one addition counts for 512 runs. About 2 ns a
+sample and run.
 """
 
 from __future__ import annotations
@@ -34,15 +35,20 @@ from ..sampled import scramble
 from ._planes import equals, random_below
 
 RIGHT, ANY, CONFUSION, VOTES = 0, 1, 2, 3
-"""What is counted by cell and true class: correct votes; runs with a correct neighbor; predictions by class;
-numbers of votes by class."""
+"""What is counted by cell and true class: correct votes; a correct neighbor; predictions by class; numbers
+of votes by class."""
+TESTED = np.int64(1)
+OPEN, TIED = 1, 2
+"""Why a row is left out: its list is too short, or it matters in which order tied samples are."""
 
 
 class Plan(NamedTuple):
     """What runs draw and how they vote.
 
-    ``bits`` (n_items * n_digits, 8) are the digits of the codes. ``cells`` (n_folds,) say in which part of the
-    table a fold is counted. A code of `spare` is never tested. ``random_votes``: tied votes are drawn.
+    ``bits`` (n_items * n_digits, 8) are the digits of the codes. ``cells`` (n_folds,) say in which part of
+    the table a fold is counted. A code of `spare` is never tested. ``draws_ties``: which of tied samples
+    vote, where it matters, is drawn; otherwise such a row is left out. ``draws_votes``: tied votes are
+    drawn.
     """
 
     bits: Array
@@ -54,7 +60,8 @@ class Plan(NamedTuple):
     codes: Array
     n_classes: int
     n_nearest: int
-    random_votes: bool
+    draws_ties: bool
+    draws_votes: bool
     seed: int
 
 
@@ -63,7 +70,7 @@ _INTEGERS = types.Array(types.int64, 1, "C")
 PLAN = types.NamedTuple(
     [
         _WORDS, types.int64, types.boolean, types.int64, _INTEGERS, types.int64, _INTEGERS, types.int64,
-        types.int64, types.boolean, types.int64,
+        types.int64, types.boolean, types.boolean, types.int64,
     ],
     Plan,
 )  # fmt: skip
@@ -88,7 +95,7 @@ def is_tested(plan, own, masks):
     n_digits, n_cells = plan.n_digits, plan.n_cells
     first = own * n_digits
     if not plan.folded:
-        tested = equals(plan.bits, first, n_digits, 1)
+        tested = equals(plan.bits, first, n_digits, TESTED)
         store(masks, ZERO, tested)
         return tested
     tested = all_bits()
@@ -157,7 +164,7 @@ def draw_tied(plan, own, items, start, end, total, n_total, room, votes, slots, 
 
 
 @inner
-def draw_winners(plan, wins, votes, slots, n_slots, tied, n_digits, state):
+def draw_winners(wins, votes, n_slots, tied, n_digits, state):
     """Draw the winner among the classes of most votes, in the runs of the row `tied` of `wins`."""
     for run in range(BITS):
         if not bit_at(wins, tied, run):
@@ -200,14 +207,14 @@ def find_winners(plan, votes, slots, seen, n_seen, n_digits, wins, best, state):
             a, b = load(votes, slot * n_digits + d), load(best, d)
             store(best, d, either(both(a, greater), but_not(b, greater)))
         tied = either(but_not(tied, greater), equal)
-    if plan.random_votes and any_bit(tied):
+    if plan.draws_votes and any_bit(tied):
         store(wins, n_seen, tied)
-        draw_winners(plan, wins, votes, slots, n_seen, n_seen, n_digits, state)
+        draw_winners(wins, votes, n_seen, n_seen, n_digits, state)
 
 
 @inner
 def count_in_cells(plan, at, size, bits, masks, counters, n_levels):
-    """Count the runs of the bits at a place of the table, in the cells of the folds that test the sample."""
+    """Count the runs of the bits at a place of the table, in the cell of the fold that tests the sample."""
     for cell in range(plan.n_cells):
         add_bits(counters, (cell * size + at) * n_levels, n_levels, both(bits, load(masks, cell)))
 
@@ -263,12 +270,13 @@ def list_classes(codes, items, start, end, slots, seen, n_seen, votes, n_digits)
 
 
 @jit
-def count_rows(rows, what, final, plan, counters, unknown, n_levels, is_open):
+def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
     """Count the votes of a block of tested samples in the vertical counters of a table.
 
     The place of a sample in the table is (fold's cell, true class), then the predicted class, or class and
-    number of votes. A row is left open, and not counted, if its list ends before all runs are done; if it is
-    `final`, the runs that are not done are counted in `unknown`, by cell and true class.
+    number of votes. A row is `left_out` as `OPEN`, and not counted, if its list ends before all runs are
+    done; if it is `final`, the runs that are not done are counted in `unknown`, by cell and true class. Or
+    it is left out as `TIED`.
     """
     k, n_classes, codes = plan.n_nearest, plan.n_classes, plan.codes
     n_total, n_digits = 0, 1
@@ -294,26 +302,29 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, is_open):
             fill_group_ends(rows.values[r], length, group_end)
         for d in range(n_total):
             store(total, d, all_bits() if (((1 << n_total) - k) >> d) & 1 else no_bits())
-        left, n_seen, i = tested, 0, 0
+        left, n_seen, i, skipped = tested, ZERO, ZERO, ZERO
         while i < length and any_bit(left):
             end = group_end[i]
             n_seen = list_classes(codes, items, i, end, slots, seen, n_seen, votes, n_digits)
             if end > i + 1:
                 crossing = crossing_runs(plan, own, items, i, end, total, n_total, left, best)
                 if any_bit(crossing):
+                    if not plan.draws_ties:
+                        skipped = TIED
+                        break
                     store(room, ZERO, crossing)
-                    draw_tied(
-                        plan, own, items, i, end, total, n_total, room, votes, slots, n_digits, state
-                    )
+                    draw_tied(plan, own, items, i, end, total, n_total, room, votes, slots, n_digits, state)
                     left = but_not(left, crossing)
             for j in range(i, end):
                 active = both(trains(plan, own, items[j]), left)
                 add_bits(votes, slots[codes[items[j]]] * n_digits, n_digits, active)
                 left = but_not(left, add_bits(total, ZERO, n_total, active))
             i = end
-        is_open[r] = any_bit(left)
-        if final or not is_open[r]:
-            for cell in range(plan.n_cells if is_open[r] else 0):
+        if skipped == 0 and any_bit(left):
+            skipped = OPEN
+        left_out[r] = skipped
+        if skipped == 0 or (final and skipped == OPEN):
+            for cell in range(plan.n_cells if skipped == OPEN else 0):
                 at = (cell * n_classes + true) * n_levels
                 add_bits(unknown, at, n_levels, both(left, load(masks, cell)))
             decided = but_not(tested, left)
@@ -336,5 +347,5 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, is_open):
 
 
 COUNT_ROWS = types.void(
-    ROWS, types.int64, types.boolean, PLAN, _WORDS, _WORDS, types.int64, types.Array(types.boolean, 1, "C")
+    ROWS, types.int64, types.boolean, PLAN, _WORDS, _WORDS, types.int64, types.Array(types.int64, 1, "C")
 )

@@ -10,7 +10,7 @@ import numpy as np
 from .._formatting import _listed
 from .._typing import Array
 from .._validation import check_integer
-from ..montecarlo import RandomRuns
+from ..runs import RandomRuns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from ..designs import as_design
 from ..driver import Block, ScoringProblem, known_set_part, validate_problem
 from ..kernel import Labels, Variant
 from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances
+from ..runs import draw_runs
 from ._condense import check_limits, check_step, condensed, pool_problem
 from ._condense_result import CondensedCV
 
@@ -102,19 +103,19 @@ def condensed_cv(
     limits = check_limits(tol, n_prototypes, min_per_class, near.n_items)
     share = check_step(step)
     design = as_design(outer)
-    validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
+    outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
-    runs = [design.draw(labels, rng) for _ in range(n_repeats)]
-    pieces = [(run, fold) for run, (_, kinds) in enumerate(runs) for fold in range(len(kinds))]
+    runs = draw_runs(outside, n_repeats, rng)
+    fold_of, n_folds = runs.all_folds(), runs.n_folds
+    pieces = [(run, fold) for run in range(n_repeats) for fold in range(n_folds)]
     data = _Samples(X, metric, metric_params)
-    n_folds = len(runs[0][1])
     right, right_of_all = np.zeros((2, n_repeats, n_folds))
     inner, reduced = np.zeros((2, n_repeats, n_folds))
     tested_items = np.zeros((n_repeats, n_folds))
 
     def one_fold(piece: tuple[int, int]) -> None:
         run, fold = piece
-        is_tested = runs[run][0] == fold
+        is_tested = fold_of[run] == fold
         train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
         y_train = labels.classes[labels.codes[train]]
         try:

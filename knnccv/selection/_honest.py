@@ -13,9 +13,9 @@ from .._parallel import check_pool, for_each, one_blas_thread
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
-from ..montecarlo import MonteCarloCV, RandomRuns, screened_cv
+from ..montecarlo import MonteCarloCV, screened_cv
 from ..neighbors import ranking
-from ..runs import item_shares
+from ..runs import RandomRuns, draw_runs, item_shares
 
 N_REPEATS = 10
 """Random runs of an honest score."""
@@ -288,13 +288,13 @@ class Reruns:
             targets, len(self.X), old.variant, cv, "index", old.average, old.parameters
         )
         k = question.variant.n_nearest(**question.parameters)
-        drawn = [question.design.draw(question.labels, rng) for _ in range(n_repeats)]
-        n_folds = len(drawn[0][1])
+        runs = draw_runs(question, n_repeats, rng)
+        fold_of, n_folds = runs.all_folds(), runs.n_folds
         errors = np.zeros((n_repeats, n_folds))
 
         def run(piece: tuple[int, int]) -> None:
             at, fold = piece
-            tested = drawn[at][0] == fold
+            tested = fold_of[at] == fold
             inside, outside = self._applied(~tested, tested)
             ranked = ranking(np.concatenate([inside, outside]), self.metric, None)
             values = ranked.compare(ranked.data[len(inside) :], ranked.data[: len(inside)])
@@ -306,7 +306,7 @@ class Reruns:
         with one_blas_thread():
             for_each(run, pieces, n_jobs, progress, unit="training set")
         shares = item_shares(question, n_folds)[:, 0]
-        kinds = np.array([kind for _, kind in drawn])
+        kinds = np.broadcast_to(runs.kinds, (n_repeats, n_folds))
         return MonteCarloCV(
             scores=np.array([math.fsum(row) for row in errors * shares[kinds]]),
             variant=question.variant.name,

@@ -68,8 +68,6 @@ class Inner:
         least = problem.smallest_train
         check_integer("inner", self.n_folds, 1, least, "the size of the smallest training set")
         held_out = 1 if self.n_folds == 1 else -(-least // self.n_folds)
-        if self.n_folds > 1 and self.stratified:  # a fold has at most one sample more of every class
-            held_out = min(held_out + 1, least)
         size = least - held_out
         limit = "the size of the smallest training set without the samples left out of it"
         check_integer("n_neighbors", n_neighbors, 1, size, limit)

@@ -12,8 +12,8 @@ from problems import SETTINGS, plain, problem
 
 import knnccv.neighbors
 from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, complete_cv, get_variant, monte_carlo_cv
-from knnccv._labels import encode_labels
-from knnccv.driver import AVERAGES
+from knnccv.driver import AVERAGES, validate_problem
+from knnccv.runs import draw_runs
 
 N_PROBLEMS = 60
 
@@ -320,7 +320,7 @@ def test_threads_blocks_and_processes_do_not_matter(variant, p, monkeypatch):
 def test_every_run_is_the_classification_of_its_split(setting, seed):
     variant, parameters = setting
     case = problem(seed)
-    y, labels = case.y.tolist(), encode_labels(case.y)
+    y = case.y.tolist()
     parameters = case.parameters(parameters)
     for design, listed in designs(case, seed):
         if parameters.get("n_neighbors", 1) > smallest(listed):
@@ -331,10 +331,10 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
                 case.distances, y, variant, design, n_repeats=4, random_state=seed, **asked
             )
             found = naive.scores(case.distances, y, variant, listed, ties, **plain(parameters))
-            rng = np.random.default_rng(seed)
             n_tested = Fraction(len(y) * design.p, len(set(design.groups)))
-            for run in range(4):
-                fold, _ = design.draw(labels, rng)
+            question = validate_problem(y, len(y), variant, design, ties, "pooled", parameters)
+            runs = draw_runs(question, 4, np.random.default_rng(seed))
+            for run, fold in enumerate(runs.all_folds()):
                 training = frozenset(np.flatnonzero(fold < 0).tolist())
                 assert (training,) in listed.outcomes
                 total = sum(found[training, x] for x in range(len(y)) if x not in training)

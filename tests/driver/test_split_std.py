@@ -12,6 +12,7 @@ from problems import blobs, designs, plain, problem
 
 import knnccv.runs._split_exact as split_exact
 import knnccv.runs._split_spread as split_spread
+import knnccv.runs._trials as trials
 from knnccv import (
     KFold,
     LeaveGroupsOut,
@@ -47,6 +48,13 @@ def check(found, expected, where):
     assert abs(found.std - math.sqrt(expected)) <= found.error + 1e-15 * found.std, where
 
 
+def check_sampled(found, expected, where):
+    """The spread of 5,000 runs is within its error of the rational variance; its error may be rough."""
+    std = math.sqrt(expected)
+    assert not found.exact, where
+    assert abs(found.std - std) <= 5 * found.error + 0.002 * std + 1e-12, where
+
+
 FEW = 5
 
 
@@ -63,8 +71,11 @@ def test_every_design_equals_the_enumeration_of_all_runs(chunk):
             parameters = {"loss": case.loss} if (seed + d) % 2 else {}
             average = AVERAGES[(seed + d // 2) % 3]
             expected = enumerated(case, "nn", listed, average=average, **parameters)
-            found = ask(case, "nn", design, average=average, **parameters).split_std("exact")
-            check(found, expected, f"seed {seed}: {design} {average} {parameters}")
+            found = ask(case, "nn", design, average=average, **parameters).split_std()
+            if not design.stratifies or (found.exact and expected == 0):
+                check(found, expected, f"seed {seed}: {design} {average} {parameters}")
+            else:
+                check_sampled(found, expected, f"seed {seed}: {design} {average} {parameters}")
             compared += 1
     assert compared >= 30
 
@@ -96,7 +107,7 @@ def test_classes_that_are_never_tested_or_never_train(kind):
         for average in AVERAGES:
             result = complete_cv(D, y, "nn", design, metric="precomputed", average=average)
             scores = naive_spread.run_scores(D.tolist(), y.tolist(), "nn", listed, average)
-            check(result.split_std("exact"), naive_spread.variance(scores), f"{design} {average}")
+            check_sampled(result.split_std(), naive_spread.variance(scores), f"{design} {average}")
 
 
 @pytest.mark.parametrize("alpha", [1, 6, 13, 18, 19])
@@ -137,8 +148,6 @@ DESIGNS = [
     Subsample(12),
     KFold(5),
     KFold(7),
-    StratifiedSubsample(0.6),
-    StratifiedKFold(4),
 ]
 
 
@@ -241,22 +250,22 @@ def test_a_score_that_never_varies_has_no_spread():
     assert (one.std, one.exact) == (0, True)
 
 
-@pytest.mark.parametrize("design", [Subsample(0.8), KFold(5), StratifiedKFold(5)], ids=repr)
+@pytest.mark.parametrize("design", [Subsample(0.8), KFold(5)], ids=repr)
 def test_the_number_of_threads_does_not_change_a_bit(design, monkeypatch):
     X, y = blobs(8, 600, 3)
     result = complete_cv(X, y, "nn", design)
-    monkeypatch.setattr(split_spread, "N_RUNS", 200)
+    monkeypatch.setattr(split_spread, "N_RUNS", 1500)
     for method in ("exact", "sampled"):
         assert result.split_std(method, n_jobs=1) == result.split_std(method, n_jobs=2)
 
 
 def test_batches_of_runs_do_not_change_the_spread(monkeypatch):
     X, y = blobs(8, 90, 3)
-    result = complete_cv(X, y, "knn", KFold(5))
-    monkeypatch.setattr(split_spread, "N_RUNS", 300)
+    result = complete_cv(X, y, "confidence", KFold(5))
+    monkeypatch.setattr(split_spread, "N_RUNS", 600)
     one = result.split_std()
-    monkeypatch.setattr(split_spread, "BATCH_BYTES", 90 * 8 * 7)
-    assert result.split_std().std == one.std
+    monkeypatch.setattr(trials, "BATCH_BYTES", 90 * 8 * 7)
+    assert result.split_std().std == pytest.approx(one.std, rel=1e-12)
 
 
 def test_seeds(monkeypatch):
@@ -310,6 +319,7 @@ def test_bad_arguments(monkeypatch):
     for rule, design, why in [
         ("knn", KFold(5), "several nearest training samples"),
         ("nn", LeaveGroupsOut(np.arange(40) // 4, 2), "has no formula"),
+        ("nn", StratifiedKFold(5), "has no formula"),
     ]:
         with pytest.raises(ValueError, match=f'method="exact" is not offered: .*{why}'):
             complete_cv(X, y, rule, design).split_std("exact")
@@ -327,15 +337,14 @@ def test_bad_arguments(monkeypatch):
     with pytest.raises(ValueError, match="a mean over runs"):
         bias.split_std()
     monkeypatch.setattr(split_spread, "N_RUNS", 50)
-    monkeypatch.setattr(split_exact, "MOST_STEPS", {False: 10, True: 10})
-    for design in (KFold(5), StratifiedKFold(5)):
-        long = complete_cv(X, y, "nn", design)
-        with pytest.raises(ValueError, match=r"about .* steps, more than the 10 that are allowed"):
-            long.split_std("exact")
-        assert long.split_std().n_runs == 50
+    monkeypatch.setattr(split_exact, "MOST_STEPS", 10)
+    long = complete_cv(X, y, "nn", KFold(5))
+    with pytest.raises(ValueError, match=r"about .* steps, more than the 10 that are allowed"):
+        long.split_std("exact")
+    assert long.split_std().n_runs == 50
 
 
-BUNDLED = [Subsample(0.5), Subsample(0.9), KFold(7), StratifiedSubsample(0.6), StratifiedKFold(4)]
+BUNDLED = [Subsample(0.5), Subsample(0.9), KFold(7)]
 
 
 @pytest.mark.slow

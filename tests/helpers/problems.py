@@ -8,6 +8,8 @@ import numpy as np
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
 from knnccv.designs import DESIGNS
+from knnccv.driver import validate_problem
+from knnccv.runs import draw_runs
 
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [
@@ -132,3 +134,9 @@ def check_votes(seed, kinds):
                 n_neighbors=k,
             )  # fmt: skip
             assert abs(Fraction(found.score) - expected) <= found.error_bound
+
+
+def drawn_folds(design, y, n_runs, seed, variant="nn"):
+    """The fold that tests every sample in the runs that the library draws from this seed."""
+    problem = validate_problem(y, len(y), variant, design, None, "pooled", {})
+    return draw_runs(problem, n_runs, np.random.default_rng(seed)).all_folds()

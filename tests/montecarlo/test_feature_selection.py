@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from problems import drawn_folds
 
 from knnccv import (
     KFold,
@@ -20,7 +21,6 @@ from knnccv import (
     monte_carlo_cv,
     screened_cv,
 )
-from knnccv._labels import encode_labels
 from knnccv.driver import AVERAGES
 
 DESIGNS = [
@@ -55,14 +55,15 @@ def everything(X, _):
     return np.ones(X.shape[1], bool)
 
 
-def folds_of(design, y, rng):
-    """Return the (training, tested) samples of a run; leave-one-out leaves out every sample."""
+def folds_of(design, y, runs):
+    """Return the (training, tested) samples of the next run; leave-one-out leaves out every sample."""
     items = range(len(y))
     if design == LeaveOut(1):
         return [([i for i in items if i != x], [x]) for x in items]
-    fold, kinds = design.draw(encode_labels(y), rng)
+    fold = next(runs)
     return [
-        ([i for i in items if fold[i] != f], [i for i in items if fold[i] == f]) for f in range(len(kinds))
+        ([i for i in items if fold[i] != f], [i for i in items if fold[i] == f])
+        for f in range(fold.max() + 1)
     ]
 
 
@@ -89,11 +90,11 @@ def test_against_a_literal_loop(design, k):
     result = screened_cv(
         X, y, two_smallest_sums, design, n_neighbors=k, n_repeats=5, random_state=3, n_jobs=2
     )
-    rng = np.random.default_rng(3)
+    runs = iter(drawn_folds(design, y, 5, 3))
     total = Counter()
     n_sets = 0
     for run in range(5):
-        folds = folds_of(design, y, rng)
+        folds = folds_of(design, y, runs)
         score, chosen = naive_run(X, y, two_smallest_sums, folds, k)
         assert result.scores[run] == pytest.approx(float(score), abs=1e-14)
         total += chosen
@@ -122,9 +123,9 @@ def test_against_a_pipeline_of_scikit_learn(cv, k, metric):
     vote = KNeighborsClassifier(k, algorithm="brute", metric=metric)
     design = StratifiedKFold(5) if cv == 5 else cv
     assert found.design == repr(design)
-    rng = np.random.default_rng(7)
+    runs = iter(drawn_folds(design, y, 4, 7))
     for run in range(4):
-        folds = folds_of(design, y, rng)
+        folds = folds_of(design, y, runs)
         each = cross_val_score(make_pipeline(SelectKBest(k=5), vote), X, y, cv=folds)
         assert found.scores[run] == pytest.approx(each.mean(), abs=1e-14)
     assert found.selection_counts.sum() == 5 * found.n_train_sets
@@ -161,9 +162,9 @@ def test_transformers_are_fitted_in_every_fold():
         TwoFaced(),
     ):
         found = screened_cv(X, y, step, KFold(5), metric="manhattan", n_repeats=2, random_state=0)
-        rng = np.random.default_rng(0)
+        runs = iter(drawn_folds(KFold(5), y, 2, 0))
         for run in range(2):
-            each = cross_val_score(make_pipeline(step, vote), X, y, cv=folds_of(KFold(5), y, rng))
+            each = cross_val_score(make_pipeline(step, vote), X, y, cv=folds_of(KFold(5), y, runs))
             assert found.scores[run] == pytest.approx(each.mean(), abs=1e-14)
         assert found.selection_counts is None
         assert "training sets with transformed features" in repr(found)
@@ -232,8 +233,8 @@ def test_the_selector_sees_the_training_items_only():
         return [0, 2]
 
     first = screened_cv(X, y, note, KFold(3), n_repeats=2, random_state=0, n_jobs=1)
-    rng = np.random.default_rng(0)
-    training = [train for _ in range(2) for train, _ in folds_of(KFold(3), y, rng)]
+    runs = iter(drawn_folds(KFold(3), y, 2, 0))
+    training = [train for _ in range(2) for train, _ in folds_of(KFold(3), y, runs)]
     assert len(seen) == 6
     for (rows, labels), train in zip(seen, training, strict=True):
         np.testing.assert_array_equal(rows, X[train])
@@ -419,10 +420,10 @@ def test_a_metric_that_depends_on_the_columns_chosen():
     X, y = gaussian(40, 6, seed=2)
     found = screened_cv(X, y, lambda *_: [1, 3, 4], KFold(4), metric="cosine", random_state=0, n_repeats=3)
     rows = X[:, [1, 3, 4]] / np.linalg.norm(X[:, [1, 3, 4]], axis=1, keepdims=True)
-    rng = np.random.default_rng(0)
+    runs = iter(drawn_folds(KFold(4), y, 3, 0))
     for run in range(3):
         right = []
-        for train, test in folds_of(KFold(4), y, rng):
+        for train, test in folds_of(KFold(4), y, runs):
             nearest = np.array(train)[(rows[test] @ rows[train].T).argmax(axis=1)]
             right.append(np.mean(y[nearest] == y[test]))
         assert found.scores[run] == pytest.approx(np.mean(right))

@@ -17,8 +17,8 @@ from knnccv import (
     get_variant,
     monte_carlo_cv,
 )
-from knnccv._labels import encode_labels, single_class
-from knnccv.driver import AVERAGES
+from knnccv.driver import AVERAGES, validate_problem
+from knnccv.runs import draw_runs
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
 
@@ -37,7 +37,6 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
     case = problem(seed)
     y = case.y.tolist()
     parameters = case.parameters(parameters)
-    labels = encode_labels(case.y)
     for design in (Subsample(len(y) - 2), KFold(2), StratifiedKFold(2)):
         if parameters.get("n_neighbors", 1) > len(y) // 2:
             continue
@@ -50,11 +49,11 @@ def test_every_run_is_the_classification_of_its_split(setting, seed):
             except ValueError as error:  # no class has two samples
                 assert "n_splits must be between" in str(error)  # noqa: PT017
                 continue
-            rng = np.random.default_rng(seed)
-            for run in range(6):
-                fold, kinds = design.draw(labels, rng)
+            asked = validate_problem(y, len(y), variant, design, ties, "pooled", parameters)
+            runs = draw_runs(asked, 6, np.random.default_rng(seed))
+            for run, fold in enumerate(runs.all_folds()):
                 scores = []
-                for i in range(len(kinds)):
+                for i in range(runs.n_folds):
                     training = [j for j in range(len(y)) if fold[j] != i]
                     tested = [x for x in range(len(y)) if fold[x] == i]
                     if not training or not tested:
@@ -89,11 +88,11 @@ def test_every_run_of_regression_is_that_of_its_split(seed, k):
                 n_repeats=6,
                 random_state=seed,
             )
-            rng = np.random.default_rng(seed)
-            for run in range(6):
-                fold, kinds = design.draw(single_class(len(y)), rng)
+            asked = validate_problem(y, len(y), "regression", design, ties, "pooled", {"n_neighbors": k})
+            runs = draw_runs(asked, 6, np.random.default_rng(seed))
+            for run, fold in enumerate(runs.all_folds()):
                 scores = []
-                for i in range(len(kinds)):
+                for i in range(runs.n_folds):
                     training = [j for j in range(len(y)) if fold[j] != i]
                     each = []
                     for x in (x for x in range(len(y)) if fold[x] == i):
@@ -139,14 +138,13 @@ def test_a_run_equals_scikit_learn_on_the_same_split():
     neighbors = pytest.importorskip("sklearn.neighbors")
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 3, 120)
-    labels = encode_labels(y)
     for design in (KFold(5), StratifiedSubsample(0.7)):
         few = monte_carlo_cv(X, y, "knn", design, n_neighbors=4, n_repeats=3, random_state=9)
-        again = np.random.default_rng(9)
-        for run in range(3):
-            fold, kinds = design.draw(labels, again)
+        asked = validate_problem(y, 120, "knn", design, None, "pooled", {"n_neighbors": 4})
+        runs = draw_runs(asked, 3, np.random.default_rng(9))
+        for run, fold in enumerate(runs.all_folds()):
             scores = []
-            for i in range(len(kinds)):
+            for i in range(runs.n_folds):
                 model = neighbors.KNeighborsClassifier(4).fit(X[fold != i], y[fold != i])
                 scores.append(model.score(X[fold == i], y[fold == i]))
             assert few.scores[run] == pytest.approx(np.mean(scores), abs=1e-13)

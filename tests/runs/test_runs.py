@@ -15,20 +15,19 @@ from knnccv import (
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
-    complete_cv,
 )
 from knnccv._labels import encode_labels
-from knnccv.designs import Allotment, Design
+from knnccv.designs import Allotment
 from knnccv.driver import validate_problem
 from knnccv.runs import (
     ANY,
     CONFUSION,
     RIGHT,
     VOTES,
-    count_runs,
+    RunCounter,
     draw_planes,
     draw_runs,
-    given_runs,
+    nearest_in_runs,
     pack,
     unpack,
 )
@@ -85,7 +84,7 @@ def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
 
 @pytest.mark.parametrize("sizes", [[[40, 40, 40, 39]], [[30, 70], [300, 20]], [[9] * 5, [50] * 5]])
 def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
-    """Many samples, digits and repair: sizes are exact, pairs of one stratum meet with the right probability."""
+    """Many samples, digits and repair: sizes are exact, pairs of a stratum meet as often as they should."""
     asked = allotment(sizes, folded=True)
     codes = np.concatenate([unpack(draw_planes(asked, 3, block)) for block in range(20)])
     for s, row in enumerate(sizes):
@@ -140,7 +139,7 @@ def plain_counts(order, y, folds, k):
 def count(problem, neighbors, runs, what):
     """The counts of all runs, by fold."""
     found = {}
-    count_runs(problem, neighbors, runs, what, np.arange(runs.n_folds), found.__setitem__)
+    RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds)).count(found.__setitem__)
     assert all(not tables.unknown.any() for tables in found.values())
     return np.concatenate([found[block].counts for block in range(len(found))])
 
@@ -159,7 +158,7 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
         problem = validate_problem(y, len(y), "knn", design, *asked.values(), {"n_neighbors": k})
         rank = validate_problem(y, len(y), "rank", design, *asked.values(), {"rank": k})
         runs = draw_runs(problem, 30, np.random.default_rng(seed))
-        folds = runs.folds()
+        folds = runs.all_folds()
         D = ((X[:, None] - X) ** 2).sum(axis=2)
         np.fill_diagonal(D, np.inf)
         order = np.argsort(D, axis=1, kind="stable")[:, :-1]
@@ -174,3 +173,24 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
             np.testing.assert_array_equal(tables[3][run], right, where)
             compared += 1
     assert compared == 600
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_nearest_training_samples_of_every_run(seed):
+    X, y, design, _ = problem_of(seed)
+    neighbors, k = Neighbors.from_data(X), 2
+    problem = validate_problem(y, len(y), "nn", design, "index", "pooled", {})
+    folds = draw_runs(problem, 40, np.random.default_rng(seed)).all_folds()
+    folds[::2, seed] = np.where(folds[::2, seed] < 0, -2, folds[::2, seed])
+    items, distances = nearest_in_runs(neighbors, folds, k, "index", 3)
+    _, drawn = nearest_in_runs(neighbors, folds, k, "random", 3)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+    for run, fold in enumerate(folds):
+        for x in range(len(y)):
+            near = [j for j in order[x] if fold[j] not in (fold[x], -2)][:k]
+            assert items[run, x].tolist() == (near if fold[x] >= 0 else [-1] * k)
+            if fold[x] >= 0:
+                np.testing.assert_allclose(distances[run, x], np.sqrt(D[x, near]), rtol=1e-12)
+                np.testing.assert_allclose(drawn[run, x], np.sqrt(D[x, near]), rtol=1e-12)

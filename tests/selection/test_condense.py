@@ -7,6 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from naive import expected_over_ties, mean, neighbor_order
+from problems import drawn_folds
 
 from knnccv import (
     KFold,
@@ -251,10 +252,8 @@ def test_honest_runs_repeat_the_search_in_every_training_set():
 def test_honest_runs_of_one_fold_are_those_by_hand():
     X, y = blobs(100)
     runs = condensed_cv(X, y, outer=Subsample(0.5), n_repeats=2, random_state=5)
-    rng = np.random.default_rng(5)
-    for run in range(2):
-        problem = validate_problem(y, len(y), "nn", Subsample(0.5), None, "item", {})
-        tested = problem.design.draw(problem.labels, rng)[0] == 0
+    for run, fold in enumerate(drawn_folds(Subsample(0.5), y, 2, 5)):
+        tested = fold == 0
         train = np.flatnonzero(~tested)
         kept = train[condense(X[train], y[train]).sample_indices]
         for rows, scores in ((kept, runs.scores), (train, runs.scores_of_all)):

@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from problems import drawn_folds
 from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -191,9 +192,8 @@ def test_the_honest_error_of_a_regression_is_that_of_plain_loops():
     y = X[:, 1] + 0.3 * rng.normal(size=23)
     found = select_features(X, y, "regression", 4, n_neighbors=3, n_features=2, n_jobs=1)
     runs = found.honest(n_repeats=2, random_state=7, n_jobs=1)
-    rng, expected = RNG(7), []
-    for _ in range(2):
-        fold_of, _ = KFold(4).draw(type("L", (), {"codes": np.zeros(23), "counts": [23]})(), rng)
+    expected = []
+    for fold_of in drawn_folds(KFold(4), np.zeros(23), 2, 7):
         errors = []
         for fold in range(4):
             train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
