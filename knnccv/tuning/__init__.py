@@ -1,7 +1,8 @@
 """The score of a rule that is chosen within each training set: nested cross-validation, 512 runs at once.
 
 - `_tuned_score` has `tuned_score` and its result, `TunedScore`.
-- `_nested` draws the inner folds, counts the right answers of all candidates, inside and outside, and chooses.
+- `_nested` draws the inner folds, counts the right answers of all candidates, inside and outside, and
+  chooses.
 - `_nested_walk` has its compiled loops.
 """
 

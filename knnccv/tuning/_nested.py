@@ -97,7 +97,6 @@ def nested_runs(
     n_neighbors: list[int],
     inner: Inner,
     runs: Runs,
-    seed: int,
     n_jobs: int | None,
 ) -> NestedRuns:
     """Score all candidates inside and outside of every training set of the runs, and choose.
@@ -109,40 +108,46 @@ def nested_runs(
     ValueError
         If given neighbor lists are too short.
     """
-    labels, n_folds = problem.labels, runs.n_folds
+    labels = problem.labels
     depth = first_depth(problem, sources[0], TOLERANCE)
     if inner.n_folds > 1:
-        depth = min(depth * inner.n_folds // (inner.n_folds - 1) + 1, sources[0].max_depth)
+        depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
     lists = [all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
-    n_candidates, n_blocks = len(sources) * len(n_neighbors), len(runs.blocks)
-    chosen = np.empty((n_blocks * BITS, n_folds), np.int64)
-    best, outer = np.empty(chosen.shape), np.empty((*chosen.shape, n_candidates))
+    shape = runs.n_runs, runs.n_folds
+    found = NestedRuns(
+        np.empty(shape, np.int64), np.empty(shape), np.empty((*shape, len(sources) * len(n_neighbors)))
+    )
 
-    def one(task: int) -> None:
-        block, fold = divmod(task, n_folds)
-        train, test = split_masks(runs.blocks[block], fold)
-        n_runs = min(BITS, runs.n_runs - block * BITS)  # of a last block, the other runs are not counted
+    def one(block: int) -> None:
+        planes, rows = runs.planes(block), runs.rows(block)
+        n_runs = rows.stop - rows.start
         wanted = pack(np.ones((n_runs, 1), np.int32), False).bits[0, 0]
-        train &= wanted
-        test &= wanted
-        own = int(np.random.SeedSequence([seed, block, fold]).generate_state(1, np.uint64)[0] >> 1)
-        folds = inner_folds(inner, train, labels, own)
-        counts = [
-            right_answers(near, of_all, train, test, folds, inner, labels, n_neighbors)
-            for near, of_all in zip(sources, lists, strict=True)
-        ]
-        with np.errstate(invalid="ignore"):  # runs that are not counted
+        for fold in range(runs.n_folds):
+            train, test = split_masks(planes, fold)
+            train &= wanted
+            test &= wanted
+            folds = inner_folds(inner, train, labels, inner_seed(runs, block, fold))
+            counts = [
+                right_answers(near, of_all, train, test, folds, inner, labels, n_neighbors)[:n_runs]
+                for near, of_all in zip(sources, lists, strict=True)
+            ]
             shares = np.concatenate([right[..., :-1] / right[..., -1:] for right in counts], axis=2)
-        inside = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # the sum of scikit-learn, digit by digit
-        at, rows = slice(block * BITS, (block + 1) * BITS), np.arange(BITS)
-        chosen[at, fold] = inside.argmax(axis=1)
-        best[at, fold] = inside[rows, chosen[at, fold]]
-        outer[at, fold] = shares[:, -1]
+            inside = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
+            chosen = inside.argmax(axis=1)
+            found.chosen[rows, fold] = chosen
+            found.best[rows, fold] = inside[np.arange(n_runs), chosen]
+            found.outer[rows, fold] = shares[:, -1]
 
     with np.errstate(over="ignore"):  # without compilation, random numbers overflow
         one(0)  # compiles
-        for_each(one, range(1, n_blocks * n_folds), n_jobs)
-    return NestedRuns(chosen[: runs.n_runs], best[: runs.n_runs], outer[: runs.n_runs])
+        for_each(one, range(1, runs.n_blocks), n_jobs)
+    return found
+
+
+def inner_seed(runs: Runs, block: int, fold: int) -> int:
+    """The seed of the inner folds of a block; that of its runs ends with two numbers."""
+    mixed = np.random.SeedSequence([runs.seed, block, fold + 1]).generate_state(1, np.uint64)[0]
+    return int(mixed >> np.uint64(1))
 
 
 def split_masks(planes: Planes, fold: int) -> tuple[Array, Array]:

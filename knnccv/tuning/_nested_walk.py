@@ -1,10 +1,9 @@
 """Right answers for all numbers of neighbors, inside and outside of training sets, in 512 runs; compiled.
 
 One walk along the neighbor list of a sample serves all K. Vertical counters hold the number of training
-samples so far, and for every class of the list by how much the own class leads it. When a run has K training
-samples, the signs of the leads say whether its vote is right. In runs in which the sample itself trains, this
-is the vote of the others in its training set: leave-one-out, or without those of its inner fold. About 100 ns
-a sample and run for 16 K and one training set of a run, whatever the K up to 31.
+samples so far, and for every class of the list by how much the own class leads it. When a run has K
+training samples, the signs of the leads say whether its vote is right. In runs in which the sample itself trains,
+this is the vote of the others in its training set: leave-one-out, or without those of its inner fold.
 """
 
 from __future__ import annotations
@@ -114,7 +113,19 @@ def walk(items, length, own, train, scored, folds, n_digits, codes, grid, right,
 
 @jit
 def count_nested(
-    items, lengths, targets, train, test, folds, n_digits, n_folds, codes, n_classes, grid, counters, n_levels,
+    items,
+    lengths,
+    targets,
+    train,
+    test,
+    folds,
+    n_digits,
+    n_folds,
+    codes,
+    n_classes,
+    grid,
+    counters,
+    n_levels,
     is_open,
 ):
     """Count the right answers of every K by inner fold, and outside, for some samples in 512 runs.
@@ -136,7 +147,19 @@ def count_nested(
         inside, outside = load(train, own), load(test, own)
         scored = either(inside, outside)
         left = walk(
-            items[r], lengths[r], own, train, scored, folds, n_digits, codes, grid, right, leads, total, slots
+            items[r],
+            lengths[r],
+            own,
+            train,
+            scored,
+            folds,
+            n_digits,
+            codes,
+            grid,
+            right,
+            leads,
+            total,
+            slots,
         )
         is_open[r] = any_bit(left)
         if is_open[r]:

@@ -99,9 +99,9 @@ class TunedScore:
     def __repr__(self) -> str:
         most = self.most_chosen
         return (
-            f"<TunedScore {self.score:.6g} ± {self.std_error:.2g} (standard error; one run ± {self.std:.2g}): "
-            f"best of {len(self.choices)} by {self.inner}, {self.n_runs} runs of {self.design}; "
-            f"optimism {self.optimism:.2g} ± {self.optimism_std_error:.1g}; most chosen K = "
+            f"<TunedScore {self.score:.6g} ± {self.std_error:.2g} (standard error; one run ± "
+            f"{self.std:.2g}): best of {len(self.choices)} by {self.inner}, {self.n_runs} runs of "
+            f"{self.design}; optimism {self.optimism:.2g} ± {self.optimism_std_error:.1g}; most chosen K = "
             f"{most.n_neighbors}, {most.metric}, {most.scaling} ({self.choices[most]:.0%})>"
         )
 
@@ -132,8 +132,8 @@ def tuned_score(
     y : array of shape (n_items,)
         Class labels.
     n_neighbors : int or sequence of int, default 1 to 31
-        The K to choose from. The smallest label wins a tied vote; of tied neighbors the first in the data is
-        nearer, as in scikit-learn.
+        The K to choose from. The smallest label wins a tied vote; of tied neighbors the first in the data
+        is nearer, as in scikit-learn.
     cv : int or design, default 5
         The outer splits; an integer is that number of stratified folds.
     metric : str, callable or list of them, default "euclidean"
@@ -189,8 +189,7 @@ def tuned_score(
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split)
     for near in sources:
         warn_label_leakage(near, problem.smallest_train)
-    runs = draw_runs(problem, n_runs, rng, n_jobs)
-    found = nested_runs(problem, sources, ks, split, runs, int(rng.integers(2**63)), n_jobs)
+    found = nested_runs(problem, sources, ks, split, draw_runs(problem, n_runs, rng), n_jobs)
     scores = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)[..., 0].mean(axis=1)
     n_candidates = len(ks) * len(sources)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
