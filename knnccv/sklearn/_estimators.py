@@ -102,7 +102,7 @@ def read_rule(estimator: Any, X: Any) -> Rule:
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
-    metric, params = _metric_of(estimator)
+    metric, params = metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
         msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
@@ -111,13 +111,13 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         return Neighbors.from_distances(X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return Neighbors.from_data(X, partial(metric, **params) if params else metric)
-    given = not _missing_parameters(name, params)
+    given = not missing_parameters(name, params)
     if name in _KNOWN and given and set(params) <= set(PARAMETERS.get(name, ())):
         return Neighbors.from_data(X, name, metric_params=params)
     return _measured(X, metric, params)
 
 
-def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
+def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
     """Return the metric, by its name in knnccv if it has one, and its parameters."""
     metric, params = estimator.metric, dict(estimator.metric_params or {})
     if not isinstance(metric, str):
@@ -135,7 +135,7 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
     return ("chebyshev" if metric == "infinity" else metric), params
 
 
-def _missing_parameters(name: str, params: dict[str, Any]) -> bool:
+def missing_parameters(name: str, params: dict[str, Any]) -> bool:
     """Check whether scikit-learn would estimate a parameter from the compared samples."""
     needed = _FITTED_METRICS.get(name, ())
     return bool(needed) and not any(one in params for one in needed)
@@ -145,7 +145,7 @@ def _measured(X: Any, metric: Any, params: dict[str, Any]) -> Neighbors:
     """Create neighbors from all of scikit-learn's own distances."""
     from sklearn.metrics import pairwise_distances
 
-    if isinstance(metric, str) and _missing_parameters(metric, params):
+    if isinstance(metric, str) and missing_parameters(metric, params):
         msg = (
             f"metric {metric!r} without {' or '.join(_FITTED_METRICS[metric])} in metric_params estimates "
             "it from the compared samples, so the distances would depend on the split"

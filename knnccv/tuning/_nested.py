@@ -157,16 +157,19 @@ def split_masks(planes: Planes, fold: int) -> tuple[Array, Array]:
     if not planes.folded:
         return masks_of(bits, n_digits, 0), masks_of(bits, n_digits, 1)
     test = masks_of(bits, n_digits, fold)
-    return np.invert(test, out=word_rows(len(test))), test
+    train: Array = np.invert(test, out=word_rows(len(test)))
+    return train, test
 
 
 def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) -> Array:
     """The digits of the inner folds of the training samples."""
-    if inner.n_folds == 1:
-        return word_rows(0)
     strata = labels.codes if inner.stratified else np.zeros_like(labels.codes)
-    n_strata = len(labels.classes)
-    return draw_inner(train, strata, n_strata, inner.n_folds, inner.n_digits, inner.shuffled, seed)
+    if inner.n_folds == 1:
+        folds: Array = word_rows(0)
+    else:
+        n_strata, n_folds = len(labels.classes), inner.n_folds
+        folds = draw_inner(train, strata, n_strata, n_folds, inner.n_digits, inner.shuffled, seed)
+    return folds
 
 
 def right_answers(

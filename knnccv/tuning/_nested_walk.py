@@ -2,8 +2,10 @@
 
 One walk along the neighbor list of a sample serves all K. Vertical counters hold the number of training
 samples so far, and for every class of the list by how much the own class leads it. When a run has K
-training samples, the signs of the leads say whether its vote is right. In runs in which the sample itself trains,
-this is the vote of the others in its training set: leave-one-out, or without those of its inner fold.
+training samples, the signs of the leads say whether its vote is right. In runs in which the sample itself
+trains, this is the vote of the others in its training set: leave-one-out, or without its inner fold.
+For 16 K up to 31 and two classes about 10 ns a sample and training set; with five inner folds 20 ns, and as
+long to deal them.
 """
 
 from __future__ import annotations
