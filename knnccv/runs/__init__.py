@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from ._counts import Ballot, RunCounter, RunTables, ballot_of
+from ._counts import Ballot, RunCounter, RunTables, ballot_of, spread
 from ._nearest import nearest_in_runs
 from ._planes import (
     Planes,
@@ -58,5 +58,6 @@ __all__ = [
     "random_runs",
     "score_runs",
     "split_spread",
+    "spread",
     "unpack",
 ]

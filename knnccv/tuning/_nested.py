@@ -10,13 +10,12 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
-from .._validation import check_integer
 from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
-from ..driver import ScoringProblem, all_lists, first_depth, search_lists, usable_lengths
-from ..kernel.words import BITS, WORDS, spread_bits, word_rows
+from ..driver import Rows, ScoringProblem, all_lists, first_depth, search_lists, usable_lengths
+from ..kernel.words import word_rows
 from ..neighbors import NeighborLists, Neighbors
-from ..runs import Planes, Runs, pack
-from ._nested_walk import count_nested, draw_inner, masks_of
+from ..runs import Planes, Runs, pack, spread
+from ._nested_walk import Split, count_nested, draw_inner
 
 TOLERANCE = 1e-12
 """The share of runs for which the first lists may be too short."""
@@ -63,15 +62,6 @@ class Inner:
         """The binary digits of the number of a fold; none if one sample is left out."""
         return (self.n_folds - 1).bit_length()
 
-    def check(self, problem: ScoringProblem, n_neighbors: int) -> None:
-        """Raise ValueError if a training set has too few samples for these folds, or for this K."""
-        least = problem.smallest_train
-        check_integer("inner", self.n_folds, 1, least, "the size of the smallest training set")
-        held_out = 1 if self.n_folds == 1 else -(-least // self.n_folds)
-        size = least - held_out
-        limit = "the size of the smallest training set without the samples left out of it"
-        check_integer("n_neighbors", n_neighbors, 1, size, limit)
-
     def in_words(self) -> str:
         """The split in words."""
         if self.n_folds == 1:
@@ -108,7 +98,6 @@ def nested_runs(
     ValueError
         If given neighbor lists are too short.
     """
-    labels = problem.labels
     depth = first_depth(problem, sources[0], TOLERANCE)
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
@@ -119,84 +108,72 @@ def nested_runs(
     )
 
     def one(block: int) -> None:
-        planes, rows = runs.planes(block), runs.rows(block)
-        n_runs = rows.stop - rows.start
-        wanted = pack(np.ones((n_runs, 1), np.int32), False).bits[0, 0]
+        rows = runs.rows(block)
         for fold in range(runs.n_folds):
-            train, test = split_masks(planes, fold)
-            train &= wanted
-            test &= wanted
-            folds = inner_folds(inner, train, labels, inner_seed(runs, block, fold))
+            split = split_of(runs, block, fold, inner, problem.labels)
             counts = [
-                right_answers(near, of_all, train, test, folds, inner, labels, n_neighbors)[:n_runs]
+                right_answers(near, of_all, split, problem.labels.codes, n_neighbors)
                 for near, of_all in zip(sources, lists, strict=True)
             ]
-            shares = np.concatenate([right[..., :-1] / right[..., -1:] for right in counts], axis=2)
+            some = slice(rows.stop - rows.start)
+            shares = np.concatenate([right[some, :, :-1] / right[some, :, -1:] for right in counts], axis=2)
             inside = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-            chosen = inside.argmax(axis=1)
-            found.chosen[rows, fold] = chosen
-            found.best[rows, fold] = inside[np.arange(n_runs), chosen]
+            found.chosen[rows, fold] = inside.argmax(axis=1)
+            found.best[rows, fold] = inside.max(axis=1)
             found.outer[rows, fold] = shares[:, -1]
 
-    with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-        one(0)  # compiles
-        for_each(one, range(1, runs.n_blocks), n_jobs)
+    one(0)  # compiles
+    for_each(one, range(1, runs.n_blocks), n_jobs)
     return found
 
 
-def inner_seed(runs: Runs, block: int, fold: int) -> int:
-    """The seed of the inner folds of a block; that of its runs ends with two numbers."""
+def split_of(runs: Runs, block: int, fold: int, inner: Inner, labels: EncodedLabels) -> Split:
+    """One fold of the runs of a block, with its inner folds; in runs beyond the last, no sample trains."""
+    planes, rows = runs.planes(block), runs.rows(block)
+    wanted = pack(np.ones((rows.stop - rows.start, 1), np.int32), False).bits[0, 0]
+    test = has_code(planes, fold if planes.folded else 1) & wanted
+    train = (~test if planes.folded else has_code(planes, 0)) & wanted
+    # Two numbers seed the planes themselves, and zeros at the end would change nothing.
     mixed = np.random.SeedSequence([runs.seed, block, fold + 1]).generate_state(1, np.uint64)[0]
-    return int(mixed >> np.uint64(1))
+    folds = inner_folds(inner, train, labels, int(mixed >> np.uint64(1)))
+    return Split(train, test, folds, inner.n_digits, inner.n_folds)
 
 
-def split_masks(planes: Planes, fold: int) -> tuple[Array, Array]:
-    """The runs in which every sample trains, and in which it is tested, for one fold."""
-    n_digits = planes.bits.shape[1]
-    bits = planes.bits.reshape(-1, WORDS)
-    if not planes.folded:
-        return masks_of(bits, n_digits, 0), masks_of(bits, n_digits, 1)
-    test = masks_of(bits, n_digits, fold)
-    train: Array = np.invert(test, out=word_rows(len(test)))
-    return train, test
+def has_code(planes: Planes, code: int) -> Array:
+    """The runs in which every sample has this code, uint64 (n_items, 8)."""
+    digits = planes.bits.swapaxes(0, 1)
+    agreeing = [digit if (code >> d) & 1 else ~digit for d, digit in enumerate(digits)]
+    masks: Array = np.bitwise_and.reduce(agreeing, axis=0)
+    return masks
 
 
 def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) -> Array:
     """The digits of the inner folds of the training samples."""
     strata = labels.codes if inner.stratified else np.zeros_like(labels.codes)
-    if inner.n_folds == 1:
-        folds: Array = word_rows(0)
-    else:
-        n_strata, n_folds = len(labels.classes), inner.n_folds
-        folds = draw_inner(train, strata, n_strata, n_folds, inner.n_digits, inner.shuffled, seed)
-    return folds
+    n_strata, folds = len(labels.classes), word_rows(0)
+    if inner.n_folds > 1:
+        with np.errstate(over="ignore"):  # without compilation, random numbers overflow
+            folds = draw_inner(train, strata, n_strata, inner.n_folds, inner.n_digits, inner.shuffled, seed)
+    return np.asarray(folds)
 
 
 def right_answers(
-    neighbors: Neighbors,
-    lists: NeighborLists,
-    train: Array,
-    test: Array,
-    folds: Array,
-    inner: Inner,
-    labels: EncodedLabels,
-    n_neighbors: list[int],
+    neighbors: Neighbors, lists: NeighborLists, split: Split, codes: Array, n_neighbors: list[int]
 ) -> Array:
     """Right answers of every K in 512 runs, (512, n_folds + 1, n_K + 1): the last fold is the test set.
 
     The last column is the number of samples. Lists that are too short for some run are searched deeper.
     """
     grid, order = np.unique(n_neighbors, return_inverse=True)
-    shape = inner.n_folds + 1, len(grid) + 1
+    shape = split.n_folds + 1, len(grid) + 1
     n_levels = neighbors.n_items.bit_length()
     counters = word_rows(shape[0] * shape[1] * n_levels)
     rows, some = np.arange(neighbors.n_items), lists
     while True:
-        is_open = np.zeros(len(rows), bool)
+        is_open, lengths = np.zeros(len(rows), bool), usable_lengths(some, neighbors, average_ties=False)
         count_nested(
-            some.items, usable_lengths(some, neighbors, False), rows, train, test, folds, inner.n_digits,
-            inner.n_folds, labels.codes, len(labels.classes), grid, counters, n_levels, is_open,
-        )  # fmt: skip
+            Rows(some.items, some.values, lengths, rows, False), split, codes, grid, counters, is_open
+        )
         rows, depth = rows[is_open], some.items.shape[1]
         if not len(rows):
             break
@@ -207,7 +184,4 @@ def right_answers(
             )
             raise ValueError(msg)
         some = search_lists(neighbors, rows, min(2 * depth, neighbors.max_depth), 1)
-    out = np.zeros((shape[0] * shape[1], BITS), np.int64)
-    for at, numbers in enumerate(out):
-        spread_bits(counters, at * n_levels, n_levels, numbers)
-    return out.T.reshape(BITS, *shape)[:, :, [*order, -1]]
+    return spread(counters, shape, n_levels)[:, :, [*order, -1]]

@@ -10,8 +10,11 @@ long to deal them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from .._typing import Array
 from ..kernel import ZERO, inner, jit
 from ..kernel.words import (
     BITS,
@@ -31,6 +34,21 @@ from ..runs import below, equals, random_below
 from ..sampled import scramble
 
 
+class Split(NamedTuple):
+    """One fold of 512 runs, and the inner folds of its training sets.
+
+    ``train`` and ``test`` (n_items, 8) are the runs in which a sample trains, and is tested. ``folds``
+    (n_items * n_digits, 8) are the digits of the number of its inner fold, of which there are `n_folds`;
+    without digits it is one, and one sample after another is left out.
+    """
+
+    train: Array
+    test: Array
+    folds: Array
+    n_digits: int
+    n_folds: int
+
+
 @inner
 def take_bits(counters, first, n_levels, bits):
     """Subtract the bits from the vertical counter in the rows from `first` on."""
@@ -44,135 +62,100 @@ def take_bits(counters, first, n_levels, bits):
 
 
 @inner
-def begin_lead(leads, first, n_votes, is_smaller):
-    """Start the lead of the own class over one that has no vote yet; the own votes are in the first rows.
-
-    The top digit of a lead is set where the own class wins: it needs one vote more than a smaller label.
-    """
-    for d in range(n_votes):
-        store(leads, first + d, load(leads, d))
-    store(leads, first + n_votes, all_bits())
-    if is_smaller:
-        take_bits(leads, first, n_votes + 1, all_bits())
+def n_digits_of(number):
+    """The binary digits of a positive integer."""
+    n_digits = 1
+    while number >> n_digits:
+        n_digits += 1
+    return n_digits
 
 
 @inner
-def same_fold(folds, one, other, n_digits):
-    """The bits of the runs in which two samples are in the same inner fold."""
+def same_fold(split, one, other):
+    """The bits of the runs in which two training samples are in the same inner fold."""
     different = no_bits()
-    for d in range(n_digits):
-        pair = differ(load(folds, one * n_digits + d), load(folds, other * n_digits + d))
-        different = either(different, pair)
-    return but_not(all_bits(), different)
+    for d in range(split.n_digits):
+        one_digit, other_digit = one * split.n_digits + d, other * split.n_digits + d
+        different = either(different, differ(load(split.folds, one_digit), load(split.folds, other_digit)))
+    return but_not(load(split.train, one), different)
 
 
 @inner
-def walk(items, length, own, train, scored, folds, n_digits, codes, grid, right, leads, total, slots):
-    """Fill the rows `right` with the runs in which the vote of each K is right; return those left open."""
-    n_grid, most, true = len(grid), grid[-1], codes[own]
-    n_votes = len(total)
-    inside = load(train, own)
+def walk(rows, r, split, codes, grid, right, room, slots):
+    """Fill the rows `right` with the runs in which the vote of each K is right; return those left open.
+
+    ``room`` has the counters: of training samples, of the own votes, and of the leads over other classes.
+    The top digit of a lead is set where the own class wins: it needs a vote more than a smaller label.
+    """
+    own, true, n_grid, n_votes = rows.targets[r], codes[rows.targets[r]], len(grid), n_digits_of(grid[-1])
     for at in range(n_grid):
         store(right, at, no_bits())
-    for d in range(n_votes):
-        store(total, d, no_bits())
-        store(leads, d, no_bits())
+    for d in range(2 * n_votes):
+        store(room, d, no_bits())
     slots[:] = -1
-    left, n_slots, first = scored, 0, 0
-    for i in range(length):
-        other = items[i]
-        active = both(load(train, other), left)
-        if n_digits:
-            active = but_not(active, both(inside, same_fold(folds, own, other, n_digits)))
-        code = codes[other]
+    scored = either(load(split.train, own), load(split.test, own))
+    left, end, first = scored, 2 * n_votes, 0
+    for i in range(rows.lengths[r]):
+        other = rows.items[r, i]
+        code, active = codes[other], both(load(split.train, other), left)
+        if split.n_digits:
+            active = but_not(active, same_fold(split, own, other))
         if code == true:
-            add_bits(leads, ZERO, n_votes, active)
-            for s in range(n_slots):
-                add_bits(leads, n_votes + s * (n_votes + 1), n_votes + 1, active)
+            add_bits(room, n_votes, n_votes, active)
+            for slot in range(2 * n_votes, end, n_votes + 1):
+                add_bits(room, slot, n_votes + 1, active)
         else:
-            if slots[code] < 0:
-                slots[code] = n_votes + n_slots * (n_votes + 1)
-                begin_lead(leads, slots[code], n_votes, code < true)
-                n_slots += 1
-            take_bits(leads, slots[code], n_votes + 1, active)
-        add_bits(total, ZERO, n_votes, active)
+            if slots[code] < 0:  # the lead over a class without votes
+                for d in range(n_votes):
+                    store(room, end + d, load(room, n_votes + d))
+                store(room, end + n_votes, all_bits())
+                if code < true:
+                    take_bits(room, end, n_votes + 1, all_bits())
+                slots[code] = end
+                end += n_votes + 1
+            take_bits(room, slots[code], n_votes + 1, active)
+        add_bits(room, ZERO, n_votes, active)
         won = active
-        for s in range(n_slots):
-            won = both(won, load(leads, n_votes + s * (n_votes + 1) + n_votes))
+        for slot in range(2 * n_votes, end, n_votes + 1):
+            won = both(won, load(room, slot + n_votes))
         at = first
         while at < n_grid and grid[at] <= i + 1:
-            now = equals(total, ZERO, n_votes, grid[at])
+            now = equals(room, ZERO, n_votes, grid[at])
             store(right, at, either(load(right, at), both(now, won)))
-            if grid[at] == most:
+            if at == n_grid - 1:
                 left = but_not(left, both(now, active))
             at += 1
-        while first < n_grid and not any_bit(both(scored, below(total, ZERO, n_votes, grid[first]))):
+        while first < n_grid and not any_bit(both(scored, below(room, ZERO, n_votes, grid[first]))):
             first += 1
         if first == n_grid:
-            return no_bits()
+            break
     return left
 
 
 @jit
-def count_nested(
-    items,
-    lengths,
-    targets,
-    train,
-    test,
-    folds,
-    n_digits,
-    n_folds,
-    codes,
-    n_classes,
-    grid,
-    counters,
-    n_levels,
-    is_open,
-):
+def count_nested(rows, split, codes, grid, counters, is_open):
     """Count the right answers of every K by inner fold, and outside, for some samples in 512 runs.
 
-    ``train`` and ``test`` (n_items, 8) are the runs in which a sample trains, and is tested. ``folds``
-    (n_items * n_digits, 8) are the digits of the inner folds, of which there are `n_folds`; without digits
-    it is one, left one out. The vertical counters are for (n_folds + 1, n_grid + 1): the last fold is the
-    test set, the last column counts the samples. A row whose list is too short is left open, not counted.
+    The vertical counters are for (n_folds + 1, n_grid + 1): the last fold is the test set, the last column
+    counts the samples. A row whose list is too short is left open, and not counted.
     """
-    n_grid, depth = len(grid), items.shape[1]
-    n_votes = 1
-    while grid[-1] >> n_votes:
-        n_votes += 1
-    right, total = word_rows(n_grid + 1), word_rows(n_votes)
-    leads = word_rows(n_votes + min(n_classes, depth + 1) * (n_votes + 1))
-    slots = np.empty(n_classes, np.int64)
-    for r in range(len(targets)):
-        own = targets[r]
-        inside, outside = load(train, own), load(test, own)
-        scored = either(inside, outside)
-        left = walk(
-            items[r],
-            lengths[r],
-            own,
-            train,
-            scored,
-            folds,
-            n_digits,
-            codes,
-            grid,
-            right,
-            leads,
-            total,
-            slots,
-        )
-        is_open[r] = any_bit(left)
+    n_columns, n_classes, n_digits = len(grid) + 1, codes.max() + 1, split.n_digits
+    n_levels = len(counters) // ((split.n_folds + 1) * n_columns)
+    n_votes = n_digits_of(grid[-1])
+    right, slots = word_rows(n_columns), np.empty(n_classes, np.int64)
+    room = word_rows(2 * n_votes + min(n_classes, rows.items.shape[1]) * (n_votes + 1))
+    for r in range(len(rows.targets)):
+        own = rows.targets[r]
+        is_open[r] = any_bit(walk(rows, r, split, codes, grid, right, room, slots))
         if is_open[r]:
             continue
-        store(right, n_grid, all_bits())
-        for fold in range(n_folds + 1):
-            mask = inside if fold < n_folds else outside
-            if n_digits and fold < n_folds:
-                mask = both(mask, equals(folds, own * n_digits, n_digits, fold))
-            for at in range(n_grid + 1):
-                place = (fold * (n_grid + 1) + at) * n_levels
+        store(right, n_columns - 1, all_bits())
+        for fold in range(split.n_folds + 1):
+            mask = load(split.train if fold < split.n_folds else split.test, own)
+            if n_digits and fold < split.n_folds:
+                mask = both(mask, equals(split.folds, own * n_digits, n_digits, fold))
+            for at in range(n_columns):
+                place = (fold * n_columns + at) * n_levels
                 add_bits(counters, place, n_levels, both(load(right, at), mask))
 
 
@@ -217,15 +200,5 @@ def draw_inner(train, strata, n_strata, n_folds, n_digits, shuffled, seed):
                 fold = dealt[next_of[strata[i]]]
                 next_of[strata[i]] += 1
                 for d in range(n_digits):
-                    if (fold >> d) & 1:
-                        folds[i * n_digits + d, w] |= one << b
+                    folds[i * n_digits + d, w] |= np.uint64((fold >> d) & 1) << b
     return folds
-
-
-@jit
-def masks_of(bits, n_digits, number):
-    """The runs in which the code of each sample is this number, (n_items, 8)."""
-    masks = word_rows(len(bits) // n_digits)
-    for i in range(len(masks)):
-        store(masks, i, equals(bits, i * n_digits, n_digits, number))
-    return masks

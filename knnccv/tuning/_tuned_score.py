@@ -257,7 +257,11 @@ def tuned_problem(y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner)
     if design.leaves_groups or design.item_weights(problem.labels, "pooled") is not None:
         msg = f"cv must be a design of single samples that count alike, such as KFold(5), got {design!r}"
         raise ValueError(msg)
-    inner.check(problem, n_neighbors)
+    least = problem.smallest_train
+    check_integer("inner", inner.n_folds, 1, least, "the size of the smallest training set")
+    left_out = 1 if inner.n_folds == 1 else -(-least // inner.n_folds)
+    limit = "the size of the smallest training set without the samples left out of it"
+    check_integer("n_neighbors", n_neighbors, 1, least - left_out, limit)
     return problem
 
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample
 from knnccv._labels import encode_labels
 from knnccv.runs import Planes, draw_runs, given_runs, pack, unpack
-from knnccv.tuning._nested import Inner, inner_folds, inner_seed, nested_runs, right_answers, split_masks
+from knnccv.tuning._nested import Inner, has_code, inner_folds, nested_runs, right_answers, split_of
 from knnccv.tuning._tuned_score import tuned_problem
 
 INNERS = [Inner(), Inner(3), Inner(2, stratified=True), Inner(4, True, False), Inner(3, False, False)]
@@ -45,10 +45,10 @@ def check_against_scikit_learn(seed, runs_of_each):
     found = nested_runs(problem, [near], ks, inner, runs, 1)
     drawn = runs.all_folds()
     for fold in range(runs.n_folds):
-        train, test = split_masks(runs.planes(0), fold)
-        folds = inner_folds(inner, train, labels, inner_seed(runs, 0, fold))
+        split = split_of(runs, 0, fold, inner, labels)
+        train, test, folds = split[:3]
         lists = near.search(np.arange(len(y)), min(12, near.max_depth))  # short: deepened
-        counts = right_answers(near, lists, train, test, folds, inner, labels, ks)
+        counts = right_answers(near, lists, split, labels.codes, ks)
         for run in rng.choice(512, runs_of_each, replace=False).tolist():
             inside, outside = np.flatnonzero(bits_of(train, run)), np.flatnonzero(bits_of(test, run))
             np.testing.assert_array_equal(outside, np.flatnonzero(drawn[run] == fold))
@@ -131,7 +131,7 @@ def test_inner_folds_are_dealt_as_by_scikit_learn(stratified, shuffled):
     y = rng.integers(0, 3, 61) ** 2
     labels, inner = encode_labels(y), Inner(5, stratified, shuffled)
     train_codes = (rng.random((512, len(y))) < 0.2).astype(np.int32)  # any training sets, code 0
-    train, _ = split_masks(pack(train_codes, False), 0)
+    train = has_code(pack(train_codes, False), 0)
     found = unpack(Planes(inner_folds(inner, train, labels, 3).reshape(len(y), -1, 8), True))
     split = (SklearnStratifiedKFold if stratified else SklearnKFold)(5, shuffle=shuffled)
     for run in range(512):
@@ -149,7 +149,7 @@ def test_inner_folds_are_dealt_as_by_scikit_learn(stratified, shuffled):
 
 def test_inner_folds_are_uniform():
     """Five training samples of six in two folds: all 10 ways, equally often."""
-    train, _ = split_masks(pack(np.tile([0, 0, 1, 0, 0, 0], (512, 1)), False), 0)
+    train = has_code(pack(np.tile([0, 0, 1, 0, 0, 0], (512, 1)), False), 0)
     labels, counts = encode_labels(np.array([0, 1, 0, 1, 0, 1])), {}
     for seed in range(20):
         folds = inner_folds(Inner(2), train, labels, seed)
