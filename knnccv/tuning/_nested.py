@@ -108,9 +108,9 @@ def nested_runs(
     )
 
     def one(block: int) -> None:
-        rows = runs.rows(block)
+        rows, planes = runs.rows(block), runs.planes(block)
         for fold in range(runs.n_folds):
-            split = split_of(runs, block, fold, inner, problem.labels)
+            split = split_of(planes, runs, block, fold, inner, problem.labels)
             counts = [
                 right_answers(near, of_all, split, problem.labels.codes, n_neighbors)
                 for near, of_all in zip(sources, lists, strict=True)
@@ -127,9 +127,11 @@ def nested_runs(
     return found
 
 
-def split_of(runs: Runs, block: int, fold: int, inner: Inner, labels: EncodedLabels) -> Split:
+def split_of(
+    planes: Planes, runs: Runs, block: int, fold: int, inner: Inner, labels: EncodedLabels
+) -> Split:
     """One fold of the runs of a block, with its inner folds; in runs beyond the last, no sample trains."""
-    planes, rows = runs.planes(block), runs.rows(block)
+    rows = runs.rows(block)
     wanted = pack(np.ones((rows.stop - rows.start, 1), np.int32), False).bits[0, 0]
     test = has_code(planes, fold if planes.folded else 1) & wanted
     train = (~test if planes.folded else has_code(planes, 0)) & wanted

@@ -123,7 +123,7 @@ def walk(rows, r, split, codes, grid, right, room, slots):
             now = equals(room, ZERO, n_votes, grid[at])
             store(right, at, either(load(right, at), both(now, won)))
             if at == n_grid - 1:
-                left = but_not(left, both(now, active))
+                left = but_not(left, now)
             at += 1
         while first < n_grid and not any_bit(both(scored, below(room, ZERO, n_votes, grid[first]))):
             first += 1
