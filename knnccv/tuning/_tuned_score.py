@@ -175,7 +175,7 @@ def tuned_score(
     >>> found.n_runs, found.std_error < 0.0005
     (1000, True)
     >>> print(f"{found:.3f}, K = {found.most_chosen.n_neighbors}, {found.most_chosen.scaling}")
-    0.967, K = 15, standardized
+    0.962, K = 9, standardized
     """
     started = time.perf_counter()
     n_runs = check_integer("n_runs", n_runs, 1)
