@@ -39,6 +39,7 @@ _HOME = {
     "Surface": "curves",
     "TieReport": "results",
     "TrainingSets": "designs",
+    "TunedScore": "tuning",
     "Variant": "kernel",
     "bootstrap_score": "bootstrap",
     "compare": "inference",
@@ -55,6 +56,7 @@ _HOME = {
     "report": "reporting",
     "screened_cv": "montecarlo",
     "surface": "curves",
+    "tuned_score": "tuning",
     "unregister": "variants",
     "variant_names": "variants",
     "warm": "_warmup",
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
     from .reporting import Report, report
     from .results import CompleteCV, SampledCV, TieReport, complete_cv
     from .runs import SplitSpread
+    from .tuning import TunedScore, tuned_score
     from .valuation import ItemValues, item_values
     from .variants import get_variant, register, registered_variants, unregister, variant_names
 

@@ -13,9 +13,20 @@
 
 from __future__ import annotations
 
-from ._counts import Ballot, RunCounter, RunTables, ballot_of
+from ._counts import Ballot, RunCounter, RunTables, ballot_of, spread
 from ._nearest import nearest_in_runs
-from ._planes import Planes, Runs, draw_planes, draw_runs, given_runs, pack, unpack
+from ._planes import (
+    Planes,
+    Runs,
+    below,
+    draw_planes,
+    draw_runs,
+    equals,
+    given_runs,
+    pack,
+    random_below,
+    unpack,
+)
 from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._rescaled import RescaledSearch
 from ._scalers import ColumnScaling, scaling_of
@@ -41,15 +52,19 @@ __all__ = [
     "ScoredRuns",
     "SplitSpread",
     "ballot_of",
+    "below",
     "draw_planes",
     "draw_runs",
+    "equals",
     "given_runs",
     "item_shares",
     "nearest_in_runs",
     "pack",
+    "random_below",
     "random_runs",
     "scaling_of",
     "score_runs",
     "split_spread",
+    "spread",
     "unpack",
 ]

@@ -133,7 +133,7 @@ class RunCounter:
             lists = search_lists(near, rows, depth, 1)
         runs = self.runs.rows(block)
         counts, unknown = (
-            _spread(each, s, self.n_levels)[: runs.stop - runs.start]
+            spread(each, s, self.n_levels)[: runs.stop - runs.start]
             for each, s in zip(counters, (shape, shape[:2]), strict=True)
         )
         if self.what == VOTES:
@@ -159,7 +159,7 @@ class RunCounter:
         return left_out
 
 
-def _spread(counters: Array, shape: tuple[int, ...], n_levels: int) -> Array:
+def spread(counters: Array, shape: tuple[int, ...], n_levels: int) -> Array:
     """The numbers of vertical counters, int64 (512, ...)."""
     out = np.zeros((int(np.prod(shape)), BITS), np.int64)
     for at, numbers in enumerate(out):

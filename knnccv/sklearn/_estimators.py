@@ -141,7 +141,7 @@ def read_rule(estimator: Any, X: Any) -> Rule:
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
     from sklearn.metrics import pairwise_distances
 
-    metric, params = _metric_of(estimator)
+    metric, params = metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
     if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
         msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
@@ -150,14 +150,12 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         return Neighbors.from_distances(X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return Neighbors.from_data(X, partial(metric, **params) if params else metric)
-    # Without them, scikit-learn estimates a parameter from the compared samples.
-    needed = _FITTED_METRICS.get(name, ())
-    missing = needed and not any(one in params for one in needed)
+    missing = missing_parameters(name, params)
     if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
         return Neighbors.from_data(X, name, metric_params=params)
     if missing:
         msg = (
-            f"metric {metric!r} without {' or '.join(needed)} in metric_params estimates it from the "
+            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it from the "
             "compared samples, so the distances would depend on the split"
         )
         raise InexactError(msg)
@@ -169,7 +167,7 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
     return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
 
 
-def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
+def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
     """Return the metric, by its name in knnccv if it has one, and its parameters."""
     metric, params = estimator.metric, dict(estimator.metric_params or {})
     if not isinstance(metric, str):
@@ -182,6 +180,12 @@ def _metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
         known = list(params) == ["p"] and params["p"] in names
         return (names[params["p"]], {}) if known else ("minkowski", params)
     return ("chebyshev" if metric == "infinity" else metric), params
+
+
+def missing_parameters(name: str, params: dict[str, Any]) -> bool:
+    """Check whether scikit-learn would estimate a parameter from the compared samples."""
+    needed = _FITTED_METRICS.get(name, ())
+    return bool(needed) and not any(one in params for one in needed)
 
 
 def length_of(X: Any) -> int:

@@ -1,0 +1,14 @@
+"""The score of a rule that is chosen within each training set: nested cross-validation, 512 runs at once.
+
+- `_tuned_score` has `tuned_score` and its result, `TunedScore`.
+- `_nested` draws the inner folds, counts the right answers of all candidates, inside and outside, and
+  chooses.
+- `_nested_walk` has its compiled loops.
+"""
+
+from __future__ import annotations
+
+from ._nested import Inner
+from ._tuned_score import TunedScore, tuned_score
+
+__all__ = ["Inner", "TunedScore", "tuned_score"]

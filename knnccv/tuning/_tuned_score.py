@@ -1,0 +1,285 @@
+"""`tuned_score`, the expected score of a rule that is chosen within each training set, and its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._parallel import check_pool
+from .._scaling import min_max_scaled, standardized
+from .._typing import Array
+from .._validation import as_reals, check_choice, check_integer, check_random_state
+from ..driver import ScoringProblem, validate_problem
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ..results import complete_cv
+from ..runs import draw_runs
+from ._nested import Inner, nested_runs
+
+SCALINGS = {"raw": None, "standardized": standardized, "min-max": min_max_scaled}
+RUNS_A_CONTROL = 20
+MOST_CONTROLS = 16
+"""Each control variate takes a degree of freedom, and an exact score."""
+EXACT = 1e-5
+"""Largest error of a score that is a control variate."""
+
+
+class Candidate(NamedTuple):
+    """A rule that may be chosen."""
+
+    n_neighbors: int
+    metric: str
+    scaling: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TunedScore:
+    """The score of a rule that is chosen within each training set.
+
+    Attributes
+    ----------
+    score : float
+        The expected score: mean over random runs, corrected by control variates, which are the scores of
+        candidates in the same runs, whose expectations are known exactly.
+    std_error : float
+        The standard error of `score`: the randomness of the runs that were drawn, not that of the samples.
+    scores : float64 ndarray of shape (n_runs,)
+        The score of every run: the mean over its test sets of the share of right answers.
+    choices : dict of Candidate to float
+        The share of the training sets in which each candidate is chosen, in the order in which they are
+        tried. A candidate is a named tuple (n_neighbors, metric, scaling).
+    inner_score : float
+        The mean best score inside the training sets, which many report.
+    optimism : float
+        The expectation of ``inner_score - score``. It has a part of its own if `inner` leaves out more
+        samples than the rule will miss: the inner training sets are smaller.
+    optimism_std_error : float
+        Its standard error.
+    inner, design : str
+        How training sets are split to choose within them, and how they are drawn.
+    seconds : float
+        Wall time.
+    """
+
+    score: float
+    std_error: float
+    scores: Array
+    choices: dict[Candidate, float]
+    inner_score: float
+    optimism: float
+    optimism_std_error: float
+    inner: str
+    design: str
+    seconds: float = field(default=0.0)
+
+    @property
+    def n_runs(self) -> int:
+        """The number of random runs."""
+        return len(self.scores)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the score of one run; NaN for a single run."""
+        return float(self.scores.std(ddof=1)) if self.n_runs > 1 else float("nan")
+
+    @property
+    def most_chosen(self) -> Candidate:
+        """The candidate that is chosen most often; the first of equals."""
+        return max(self.choices, key=self.choices.__getitem__)
+
+    def __float__(self) -> float:
+        return self.score
+
+    def __format__(self, spec: str) -> str:
+        return format(self.score, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        most = self.most_chosen
+        return (
+            f"<TunedScore {self.score:.6g} ± {self.std_error:.2g} (standard error; one run ± "
+            f"{self.std:.2g}): best of {len(self.choices)} by {self.inner}, {self.n_runs} runs of "
+            f"{self.design}; optimism {self.optimism:.2g} ± {self.optimism_std_error:.1g}; most chosen K = "
+            f"{most.n_neighbors}, {most.metric}, {most.scaling} ({self.choices[most]:.0%})>"
+        )
+
+
+def tuned_score(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = range(1, 32),
+    cv: Any = 5,
+    *,
+    metric: Any = "euclidean",
+    scaling: str | Sequence[str] = "raw",
+    inner: Any = "loo",
+    n_runs: int = 1000,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TunedScore:
+    """Estimate the score of votes of K whose K, metric and scaling are chosen within each training set.
+
+    The best of many scores is optimistic. Nested cross-validation is not: in every training set of a random
+    run, the candidate with the best inner score is chosen, the first of equals, and tested on samples that
+    took no part in the choice. One nested run depends on its splits; here the mean over many is computed.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
+        The samples.
+    y : array of shape (n_items,)
+        Class labels.
+    n_neighbors : int or sequence of int, default 1 to 31
+        The K to choose from. The smallest label wins a tied vote; of tied neighbors the first in the data
+        is nearer, as in scikit-learn.
+    cv : int or design, default 5
+        The outer splits; an integer is that number of stratified folds.
+    metric : str, callable or list of them, default "euclidean"
+        The metrics to choose from, as for `complete_cv`.
+    scaling : {"raw", "standardized", "min-max"} or list of them, default "raw"
+        The scalings of the columns to choose from. Columns are scaled once, by all samples.
+    inner : {"loo"}, int, KFold or StratifiedKFold, default "loo"
+        How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
+        anew in every training set; their mean score counts.
+    n_runs : int, default 1000
+        Random runs. Blocks of 512 are computed together.
+    random_state : int, numpy Generator or None, default 0
+        Seed of the splits.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    TunedScore
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    Notes
+    -----
+    The candidates are tried metric by metric, scaling by scaling, and by K in the given order, as
+    scikit-learn's ``GridSearchCV`` tries them. A run equals ``cross_val_score`` of a ``GridSearchCV`` with
+    the same splits. Varma & Simon, "Bias in error estimation when using cross-validation for model
+    selection", BMC Bioinformatics 7:91, 2006; Cawley & Talbot, JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = knnccv.tuned_score(wine.X, wine.y, [1, 5, 9, 15], scaling=["raw", "standardized"])
+    >>> found.n_runs, found.std_error < 0.0005
+    (1000, True)
+    >>> print(f"{found:.3f}, K = {found.most_chosen.n_neighbors}, {found.most_chosen.scaling}")
+    0.962, K = 9, standardized
+    """
+    started = time.perf_counter()
+    n_runs = check_integer("n_runs", n_runs, 1)
+    check_pool(n_jobs, None, progress=False)
+    rng, split = check_random_state(random_state), Inner.of(inner)
+    ks = as_list(n_neighbors)
+    for k in ks:
+        check_integer("n_neighbors", k, 1)
+    kinds = [(one, name) for one in as_list(metric) for name in as_list(scaling)]
+    sources = [as_neighbors(scaled(X, name), one, None) for one, name in kinds]
+    problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split)
+    for near in sources:
+        warn_label_leakage(near, problem.smallest_train)
+    found = nested_runs(problem, sources, ks, split, draw_runs(problem, n_runs, rng), n_jobs)
+    scores = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)[..., 0].mean(axis=1)
+    n_candidates = len(ks) * len(sources)
+    shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
+    controls = np.argsort(-shares, kind="stable")[: min(MOST_CONTROLS, n_runs // RUNS_A_CONTROL)]
+    exact = [
+        complete_cv(
+            sources[at // len(ks)], y, "knn", problem.design, ties="index", n_jobs=n_jobs,
+            n_neighbors=ks[at % len(ks)],
+        )
+        for at in controls.tolist()
+    ]  # fmt: skip
+    known = np.array([one.truncation_bound <= EXACT for one in exact], bool)
+    values = found.outer.mean(axis=1)[:, controls[known]]
+    expected = np.array([one.score for one in exact])[known]
+    inside = found.best.mean(axis=1)
+    score, std_error = controlled_mean(scores, values, expected)
+    optimism, optimism_std_error = controlled_mean(inside - scores, values, expected)
+    names = [one if isinstance(one, str) else repr(one) for one, _ in kinds]
+    candidates = [Candidate(k, names[at], kinds[at][1]) for at in range(len(kinds)) for k in ks]
+    return TunedScore(
+        score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
+        score + optimism, optimism, optimism_std_error, split.in_words(), repr(problem.design),
+        time.perf_counter() - started,
+    )  # fmt: skip
+
+
+def as_list(one_or_more: Any) -> list[Any]:
+    """The values of an argument that may be one value or a sequence of them.
+
+    Raises
+    ------
+    ValueError
+        If it is empty, or has the same value twice.
+    """
+    is_sequence = isinstance(one_or_more, list | tuple | range | np.ndarray)
+    values = list(one_or_more) if is_sequence else [one_or_more]
+    if not values or any(one == other for i, one in enumerate(values) for other in values[:i]):
+        msg = f"candidates must be one value or a list of different values, got {one_or_more!r}"
+        raise ValueError(msg)
+    return values
+
+
+def scaled(X: Any, scaling: str) -> Any:
+    """The samples with scaled columns."""
+    check_choice("scaling", scaling, tuple(SCALINGS))
+    scale = SCALINGS[scaling]
+    if scale is None:
+        return X
+    if isinstance(X, Neighbors):
+        msg = f"scaling must be 'raw' for {X!r}, which holds distances, got {scaling!r}"
+        raise ValueError(msg)
+    return scale(as_reals("X", X, "X must hold real numbers, (n_items, n_features)"))
+
+
+def tuned_problem(y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner) -> ScoringProblem:
+    """The problem of the largest K.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the training sets, or those within them, are too small, or the design is not served.
+    """
+    problem = validate_problem(y, n_items, "knn", cv, "index", "pooled", {"n_neighbors": n_neighbors})
+    design = problem.design
+    if design.leaves_groups or design.item_weights(problem.labels, "pooled") is not None:
+        msg = f"cv must be a design of single samples that count alike, such as KFold(5), got {design!r}"
+        raise ValueError(msg)
+    least = problem.smallest_train
+    check_integer("inner", inner.n_folds, 1, least, "the size of the smallest training set")
+    left_out = 1 if inner.n_folds == 1 else -(-least // inner.n_folds)
+    limit = "the size of the smallest training set without the samples left out of it"
+    check_integer("n_neighbors", n_neighbors, 1, least - left_out, limit)
+    return problem
+
+
+def controlled_mean(values: Array, controls: Array, expected: Array) -> tuple[float, float]:
+    """The mean of values (n_runs,) whose controls (n_runs, n_controls) have known expectations.
+
+    The coefficients of each half of the runs are fitted on the other, so that the mean is unbiased.
+
+    Returns
+    -------
+    mean, std_error : float
+        The standard error is NaN for a single run.
+    """
+    gaps, rest = controls - expected, values.copy()
+    for half in (0, 1) if gaps.size else ():
+        other = slice(1 - half, None, 2)
+        centered = gaps[other] - gaps[other].mean(axis=0)
+        fitted = np.linalg.lstsq(centered, values[other] - values[other].mean(), rcond=None)[0]
+        rest[half::2] -= gaps[half::2] @ fitted
+    error = rest.std(ddof=1) / np.sqrt(len(rest)) if len(rest) > 1 else np.nan
+    return float(rest.mean()), float(error)
