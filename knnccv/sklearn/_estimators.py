@@ -155,8 +155,8 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         return Neighbors.from_data(X, name, metric_params=params)
     if missing:
         msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it from the "
-            "compared samples, so the distances would depend on the split"
+            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it "
+            "from the compared samples, so the distances would depend on the split"
         )
         raise InexactError(msg)
     if len(X) > _MAX_ITEMS:
