@@ -32,12 +32,13 @@ from ._rescaled import RescaledSearch
 from ._scalers import ColumnScaling, scaling_of
 from ._split_result import RandomSplits, SplitSpread
 from ._split_spread import split_spread
-from ._trials import item_shares, score_runs
+from ._trials import NEITHER, item_shares, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
 __all__ = [
     "ANY",
     "CONFUSION",
+    "NEITHER",
     "RIGHT",
     "VOTES",
     "Ballot",

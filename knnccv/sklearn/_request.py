@@ -56,6 +56,8 @@ class ExpectedScore(ScoredHalves):
         The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
     n_draws : int
         The number of training sets that were drawn for every sample with too many of them; 0 if none were.
+    n_runs : int
+        The number of random runs of which `score` is the mean, or of nested runs; 0 if there were none.
     """
 
     score: float
@@ -70,6 +72,7 @@ class ExpectedScore(ScoredHalves):
     n_repeats: int = 0
     result: Any = None
     n_draws: int = 0
+    n_runs: int = 0
     # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
@@ -162,7 +165,7 @@ class ExpectedScore(ScoredHalves):
             what = (
                 f"an estimate from drawn training sets, n_draws={self.n_draws}"
                 if self.n_draws
-                else f"the mean of sampled runs, n_repeats={self.n_repeats}"
+                else f"the mean of sampled runs, n_repeats={self.n_repeats or self.n_runs}"
             )
             msg = (
                 f"{population} an exact score, but this is {what}: take method='exact' where it is "

@@ -9,6 +9,7 @@ from typing import Any
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
+from ._by_runs import score_by_runs
 from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, Request
@@ -46,14 +47,15 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
         As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
         are refused unless True allows them to use the features of all samples, including the tested ones.
         They must not use labels.
-    method : {"exact", "auto"}, default "exact"
-        What happens if the votes of weights "distance", or of a function, cannot be counted in all training
-        sets. "exact": an error. "auto": the score is estimated from `n_draws` training sets for each
-        sample, as by `expected_score`, with the same seed for every estimator.
+    method : {"auto", "exact"}, default "auto"
+        What happens if there is no exact score. "exact": an error. "auto": the score is estimated from
+        drawn training sets or random runs, as by `expected_score`, on the same splits for every estimator.
     n_draws : int, default 1000
-        The number of these training sets.
+        The number of training sets that are drawn for each sample, if weights are what prevents it.
+    n_runs : int, optional
+        The number of random runs; see `expected_score`.
     random_state : int, default 0
-        Their seed.
+        Seed of draws and runs.
 
     Raises
     ------
@@ -100,8 +102,9 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     tol: float = 1e-12
     n_jobs: int | None = None
     transductive: bool = False
-    method: str = "exact"
+    method: str = "auto"
     n_draws: int = 1000
+    n_runs: int | None = None
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -125,6 +128,8 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
         check_bool("transductive", self.transductive)
         check_choice("method", self.method, ("exact", "auto"))
         check_n_draws(self.n_draws)
+        if self.n_runs is not None:
+            check_integer("n_runs", self.n_runs, 2)
         check_integer("random_state", self.random_state, 0)
 
     def __repr__(self) -> str:
@@ -147,9 +152,15 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
             cv = (KFold if is_regressor(estimator) else StratifiedKFold)(int(cv))
         n_draws = self.n_draws if self.method == "auto" else 0
         options = (self.groups, self.average, self.tol, self.n_jobs, self.random_state, n_draws, self.ties)
+        request = Request(prepared, X, target, cv, *options)
         try:
-            score = exact_score(Request(prepared, X, target, cv, *options), self.scoring).score
+            score = exact_score(request, self.scoring).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
-            raise ValueError(msg) from error
+            if self.method == "exact":
+                raise ValueError(msg) from error
+            try:
+                score = score_by_runs(request, self.scoring, self.n_runs, str(error)).score
+            except InexactError:
+                raise ValueError(msg) from error
         return -score if is_costs(self.scoring) else score

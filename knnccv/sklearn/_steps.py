@@ -9,7 +9,7 @@ with labels is refused, since the score would not be that of the caller's pipeli
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,8 @@ from .._typing import Array
 from .._validation import WRONG_WAY
 from ..driver import InexactError
 from ..neighbors import SupervisedDistanceWarning
-from ._estimators import Rule, length_of, read_rule
+from ..runs import NEITHER, RescaledSearch, scaling_of
+from ._estimators import Rule, length_of, metric_of, read_rule
 
 SINGLE_ROWS = 64
 """The number of rows that are transformed one by one."""
@@ -40,6 +41,39 @@ class Prepared:
     X: Any
     note: str = ""
     reason: str = ""
+    steps: tuple[Any, ...] = ()
+    """The steps of a pipeline that are fitted to every training set, with its last."""
+
+    def inside(self, n_jobs: int | None) -> tuple[Rule, Callable[[Array], tuple[Array, Array]] | None]:
+        """The rule, and how its nearest training samples are found if columns are scaled within the folds.
+
+        The neighbors of the rule are then those of columns that are scaled once, by all samples.
+
+        Raises
+        ------
+        InexactError
+            If the steps do more than scale columns.
+        """
+        if not self.reason:
+            return self.rule, None
+        if not self.steps:
+            raise InexactError(self.reason)
+        *steps, last = self.steps
+        metric, params = metric_of(last)
+        p = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
+        scaling = None if p is None or not 1 <= p < np.inf else scaling_of(steps, self.X)
+        if scaling is None:
+            raise InexactError(self.reason)
+        search = RescaledSearch(scaling, p, params.get("w"))
+        whole = scaling.weights(np.zeros((1, length_of(self.X)), np.int32), False)[0, 0]
+        rule = read_rule(last, scaling.table * whole)
+
+        def nearest(folds: Array) -> tuple[Array, Array]:
+            folded = bool(folds.max() > 0)
+            codes = folds if folded else np.where(folds == NEITHER, 2, folds + 1)
+            return search.nearest(codes.astype(np.int32), folded, rule.n_neighbors, n_jobs=n_jobs)
+
+        return rule, nearest
 
     @cached_property
     def rule(self) -> Rule:
@@ -91,7 +125,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
             f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
             f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
         )
-        return Prepared(estimator, X, reason=reason)
+        return Prepared(estimator, X, reason=reason, steps=(*(step for _, step in steps), last))
     seen = X
     for name, step in steps:
         if name in learning:

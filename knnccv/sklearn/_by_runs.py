@@ -1,0 +1,386 @@
+"""Expected scores by random runs, for scorings that are no means over samples: `score_by_runs`.
+
+Unweighted votes are counted for hundreds of runs at once, and scorings that are functions of these tables
+are computed from them. Otherwise the nearest training samples are listed run by run, and their predictions
+are scored. The confusion table, or the squared error, of the same runs is a control variate: its mean is
+known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from .._labels import EncodedLabels, encode_labels, single_class
+from .._parallel import counted
+from .._typing import Array
+from ..designs import Allotment, LeaveGroupsOut
+from ..driver import InexactError, ScoringProblem, all_lists, first_depth, validate_problem
+from ..results import complete_cv
+from ..runs import CONFUSION, VOTES, RunCounter, Runs, RunTables, draw_planes, nearest_in_runs, pack
+from ..scorings import (
+    TableScorer,
+    confusion_controls,
+    controlled_mean,
+    mixed_ties,
+    table_scorer,
+    vote_controls,
+    vote_laws,
+)
+from ._estimators import Rule, check_size
+from ._request import ExpectedScore, Request
+from ._scoring import for_sklearn
+from ._splitters import GroupLaw, in_words, reseeded
+
+MOST_CELLS = 2**15
+"""Cells of the table of a run that are counted; with more, runs are scored one by one."""
+RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
+"""Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
+AT_ONCE = 2**22
+"""Runs times samples times neighbors that are listed at once."""
+DEEP = 1e-12
+"""The share of training sets for which the lists of the laws of votes may be too short."""
+
+Nearest = Callable[[Array], tuple[Array, Array]]
+"""From the folds of some runs, (n_runs, n_items), to the nearest training samples and their distances."""
+Controls = tuple[Array, Array] | None
+"""Statistics of runs, (n_runs, n_controls), and their expectation; None if it is unknown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is scored in every run.
+
+    With `inside`, the distances of the rule depend on the training set, and `inside` finds the nearest;
+    those of ``rule.neighbors`` serve control variates only.
+    """
+
+    request: Request
+    scoring: Any
+    rule: Rule
+    inside: Nearest | None
+
+    @cached_property
+    def labels(self) -> EncodedLabels:
+        """The classes; a single one for a regression."""
+        y = self.request.y
+        return single_class(len(y)) if self.rule.regression else encode_labels(y)
+
+    @cached_property
+    def problem(self) -> ScoringProblem:
+        """The votes, or the means, of neighbors with equal weights."""
+        law, y = self.request.law, self.request.y
+        assert not isinstance(law, tuple)
+        if isinstance(law, GroupLaw):
+            design: Any = LeaveGroupsOut(law.codes, len(law.sizes) - min(n for _, n, _ in law.parts))
+        else:
+            design = law.design
+        variant = "regression" if self.rule.regression else "knn"
+        values = y.astype(float) if self.rule.regression else y
+        k = {"n_neighbors": self.rule.n_neighbors}
+        return validate_problem(values, len(y), variant, design, law.ties, "pooled", k)
+
+    @cached_property
+    def scorer(self) -> TableScorer | None:
+        """The scoring as a function of tables, if it is one."""
+        if self.rule.regression:
+            return None
+        found = table_scorer(for_sklearn(self.scoring, self.request.y), self.labels.classes)
+        return None if found is not None and found.needs == "votes" and not self.votes_alike else found
+
+    @property
+    def votes_alike(self) -> bool:
+        """Whether the votes can be counted for many runs at once."""
+        return self.inside is None and self.rule.weights is None and not self.rule.by_distance
+
+    @cached_property
+    def plain(self) -> Nearest:
+        """Find the nearest training samples by the neighbors of the rule."""
+        near, request = self.rule.neighbors, self.request
+        options = {"ties": self.problem.ties, "depth": first_depth(self.problem, near, 1e-6)}
+        found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, **options)
+        return partial(found, n_jobs=request.n_jobs, seed=request.seed)
+
+    @cached_property
+    def expected(self) -> Array | None:
+        """The exact confusion table, or squared error, of equal weights; None if it is unknown."""
+        problem, law = self.problem, self.request.law
+        if isinstance(law, GroupLaw) and (
+            len(law.parts) > 1 or (problem.design.p > 1 and self.rule.n_neighbors > 1)
+        ):
+            return None
+        options = {
+            "n_neighbors": self.rule.n_neighbors,
+            "ties": problem.ties,
+            "n_jobs": self.request.n_jobs,
+        }
+        ask = partial(complete_cv, self.rule.neighbors, cv=problem.design, **options)
+        try:
+            if not self.rule.regression:
+                return ask(self.request.y, variant="knn").confusion(normalize="all")
+            columns = self.request.y.reshape(len(self.request.y), -1).T
+            return np.array([np.mean([ask(column, variant="regression").score for column in columns])])
+        except ValueError:
+            return None
+
+    def controls(self, tables: Array) -> Controls:
+        """The control variates of a block of runs, from confusion tables or squared errors."""
+        if self.expected is None:
+            return None
+        if self.rule.regression:
+            return tables.mean(axis=1)[:, None], self.expected
+        law, n_tested = self.request.law, tables.sum(axis=(2, 3))
+        if isinstance(law, GroupLaw):
+            n_tested = np.full(n_tested.shape, len(law.codes) * law.parts[0][2] / len(law.sizes))
+        return confusion_controls(tables, n_tested, self.expected)
+
+    @cached_property
+    def laws(self) -> list[Any] | None:
+        """The laws of the votes of every kind of training sets, for two classes; None if unknown."""
+        law, problem, codes = self.request.law, self.problem, self.labels.codes
+        if isinstance(law, (tuple, GroupLaw)) or not law.tests_rest or len(self.labels.classes) != 2:
+            return None
+        near = self.rule.neighbors
+        lists = all_lists(near, first_depth(problem, near, DEEP), self.request.n_jobs)
+        if problem.ties == "random" and mixed_ties(lists, codes).any():
+            return None
+        try:
+            found = [vote_laws(lists, codes, kind, self.rule.n_neighbors) for kind in problem.training_sets]
+        except ValueError:
+            return None
+        return found if max(float(each.tails.max()) for each in found) < 1e-9 else None
+
+
+def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) -> ExpectedScore:
+    """Estimate the expected score from random runs.
+
+    Raises
+    ------
+    InexactError
+        If the splits or the rule are unknown: scikit-learn itself has to run.
+    """
+    law = request.law
+    if isinstance(law, tuple) or law.every or request.pooled:
+        msg = "scikit-learn makes the splits, or pools the scores"
+        raise InexactError(msg)
+    asked = Question(request, scoring, *request.prepared.inside(request.n_jobs))
+    if not asked.rule.regression and request.y.ndim != 1:
+        msg = "there are several labels for each sample"
+        raise InexactError(msg)
+    runs = runs_of(request, asked.labels, 1)
+    folds = runs.folds(0)[0]
+    trains = [int(((folds != fold) & (folds != -2)).sum()) for fold in range(runs.n_folds)]
+    check_size(asked.rule.n_neighbors, min(trains))
+    scorer = asked.scorer
+    n_cells = runs.n_folds * len(asked.labels.classes) ** 2
+    if scorer is not None and scorer.needs == "votes":
+        n_cells *= asked.rule.n_neighbors + 1
+    is_counted = asked.votes_alike and scorer is not None and n_cells <= MOST_CELLS
+    kind = "counted" if is_counted else "predicted" if scorer is not None else "scored"
+    runs = runs_of(request, asked.labels, n_runs or RUNS[kind])
+    values, controls = (count if is_counted else predict)(asked, runs)
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        msg = f"the score of random run {at} is {values[at]}; is scoring={scoring!r} defined in every fold?"
+        raise ValueError(msg)
+    found = controlled_mean(values, *(controls or (np.empty((len(values), 0)), np.empty(0))))
+    known = ", corrected by exact means of the same runs" if controls else ""
+    if asked.inside is not None:
+        why = "columns are scaled within the folds"
+    return request.answer(
+        found[0],
+        f"the mean of {runs.n_runs:,} random runs of {in_words(request.cv)}{known}, as {why.partition('; exact are')[0]}",
+        std_error=float(found[1]),
+        exact=False,
+        error_bound=None,
+        ties=law.ties,
+        n_runs=runs.n_runs,
+    )
+
+
+def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
+    """Random runs of the splits of a request."""
+    law, cv = request.law, request.cv
+    assert not isinstance(law, tuple)
+    if isinstance(law, GroupLaw):
+        n_folds = int(cv.get_n_splits()) if type(cv).__name__ == "GroupKFold" else 1
+        parts = [part[1:] for part in law.parts for _ in range(int(part[0] * n_folds))]
+        ((n_train, n_test), *_), n_groups = parts, len(law.sizes)
+        sizes = (
+            [tested for _, tested in parts]
+            if n_folds > 1
+            else [n_train, n_test, n_groups - n_train - n_test]
+        )
+        strata, kinds = np.zeros(n_groups, np.int64), np.zeros(n_folds, np.int64)
+        allotment = Allotment(np.array([sizes]), strata, kinds, n_folds > 1, law.codes)
+    else:
+        found = law.design.allotment(labels)
+        if found is None:
+            return drawn_runs(request, n_runs)
+        allotment = found
+        if not law.tests_rest:
+            _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
+            ((n_train, rest),) = allotment.sizes.tolist()
+            allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
+    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+
+
+def drawn_runs(request: Request, n_runs: int) -> Runs:
+    """Random runs of single splits that the splitter draws itself."""
+    rng, codes = np.random.default_rng(request.seed), np.full((n_runs, len(request.y)), 2, np.int32)
+    X, run = np.zeros(len(request.y)), 0
+    while run < n_runs:
+        seed = int(rng.integers(2**31 - 1))
+        for train, test in reseeded(request.cv, seed).split(X, request.y, request.groups):
+            if run < n_runs:
+                codes[run, train], codes[run, test] = 0, 1
+            run += 1
+    return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False))
+
+
+def joined(parts: list[Controls]) -> Controls:
+    """The control variates of all blocks of runs."""
+    known = [part for part in parts if part is not None]
+    return (np.concatenate([part[0] for part in known]), known[0][1]) if known else None
+
+
+def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
+    """The scores (n_runs,) of runs whose votes are counted, and their control variates."""
+    scorer = asked.scorer
+    assert scorer is not None
+    values: list[Any] = [None] * runs.n_blocks
+    controls: list[Controls] = [None] * runs.n_blocks
+    by_votes = scorer.needs == "votes"
+    known = asked.laws if by_votes else asked.expected  # before the threads
+    kinds = np.asarray(runs.kinds)
+
+    def take(block: int, tables: RunTables) -> None:
+        values[block] = scorer(tables.counts).mean(axis=1)
+        if known is not None:
+            by_law = by_votes and asked.laws
+            controls[block] = (
+                vote_controls(tables.counts, asked.laws, kinds) if by_law else asked.controls(tables.counts)
+            )
+
+    counter = RunCounter(
+        asked.problem, asked.rule.neighbors, runs, VOTES if by_votes else CONFUSION, np.arange(runs.n_folds)
+    )
+    counter.count(take, asked.request.n_jobs)
+    return np.concatenate(values), joined(controls)
+
+
+def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
+    """The same from predictions, run by run."""
+    rule, n_folds = asked.rule, runs.n_folds
+    step = max(1, AT_ONCE // (len(asked.request.y) * rule.n_neighbors))
+    folds, values, controls = runs.all_folds(), [], []
+    starts = range(0, runs.n_runs, step)
+    for start in counted(starts, len(starts)):
+        some = folds[start : start + step]
+        items, distances = (asked.inside or asked.plain)(some)
+        outputs = outputs_of(asked, items, weights_of(rule, distances))
+        values.append(score_outputs(asked, some, outputs, n_folds))
+        if asked.expected is not None:
+            if asked.inside is not None:
+                items, _ = asked.plain(some)
+            if not asked.votes_alike:
+                outputs = outputs_of(asked, items, np.ones(items.shape))
+            controls.append(asked.controls(tables_of(asked, some, outputs, n_folds)))
+    return np.concatenate(values), joined(controls)
+
+
+def weights_of(rule: Rule, distances: Array) -> Array:
+    """The weights of the neighbors, of the shape of `distances` (n_runs, n_items, K)."""
+    if rule.weights is None and not rule.by_distance:
+        return np.ones(distances.shape)
+    if callable(rule.weights):
+        flat = distances.reshape(-1, distances.shape[2])
+        weights = np.ones(flat.shape)
+        tested = np.isfinite(flat).all(axis=1)
+        weights[tested] = rule.weights(flat[tested])
+        return weights.reshape(distances.shape)
+    zero = distances == 0
+    with np.errstate(divide="ignore"):
+        weights = 1 / distances
+    return np.where(zero.any(axis=2, keepdims=True), zero, weights)
+
+
+def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
+    """Shares of the votes or means of the targets, (n_runs, n_items, n_classes or n_outputs)."""
+    if asked.rule.regression:
+        targets = asked.request.y.reshape(len(asked.request.y), -1)
+        summed = np.zeros((*items.shape[:2], targets.shape[1]))
+        for place in range(items.shape[2]):
+            summed += weights[:, :, place, None] * targets[items[:, :, place]]
+    else:
+        codes, n_classes = asked.labels.codes, len(asked.labels.classes)
+        first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * n_classes
+        summed = np.zeros((*items.shape[:2], n_classes))
+        for place in range(items.shape[2]):
+            summed.reshape(-1)[first + codes[items[:, :, place]]] += weights[:, :, place]
+    return summed / weights.sum(axis=2)[..., None]
+
+
+def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
+    """Confusion tables (n_runs, n_folds, n_classes, n_classes), or the squared errors (n_runs, n_folds)."""
+    n_runs, tested = len(folds), folds >= 0
+    cell = (np.arange(n_runs)[:, None] * n_folds + folds)[tested]
+    if asked.rule.regression:
+        gaps = ((outputs - asked.request.y.reshape(len(asked.request.y), -1)) ** 2).mean(axis=2)[tested]
+        summed, number = (np.bincount(cell, w, n_runs * n_folds) for w in (gaps, None))
+        return np.asarray(summed / number).reshape(n_runs, n_folds)
+    n_classes, true = len(asked.labels.classes), np.broadcast_to(asked.labels.codes, folds.shape)[tested]
+    at = (cell * n_classes + true) * n_classes + outputs.argmax(axis=2)[tested]
+    shape = (n_runs, n_folds, n_classes, n_classes)
+    return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
+    """The mean score of the folds of every run: of tables, or by scikit-learn."""
+    if asked.scorer is not None:
+        return np.asarray(asked.scorer(tables_of(asked, folds, outputs, n_folds)).mean(axis=1))
+    from sklearn.metrics import get_scorer
+
+    scorer = for_sklearn(asked.scoring, asked.request.y)
+    if scorer is None or isinstance(scorer, str):
+        scorer = get_scorer(scorer or ("r2" if asked.rule.regression else "accuracy"))
+    if not hasattr(scorer, "_score_func"):
+        msg = "a scorer that make_scorer did not make may look at the estimator"
+        raise InexactError(msg)
+    known, y = _known(asked), asked.request.y
+    found = np.empty((len(folds), n_folds))
+    for run, fold_of in enumerate(folds):
+        for fold in range(n_folds):
+            rows = np.flatnonzero(fold_of == fold)
+            known.outputs = outputs[run, rows]
+            found[run, fold] = scorer(known, rows[:, None], y[rows])
+    return found.mean(axis=1)
+
+
+def _known(asked: Question) -> Any:
+    """An estimator whose predictions are known: set its ``outputs`` for the tested samples."""
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+    regression, one_output = asked.rule.regression, asked.request.y.ndim == 1
+    classes = asked.labels.classes
+
+    class Known(RegressorMixin if regression else ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        outputs: Array
+
+        def predict(self, X: Any) -> Array:  # noqa: ARG002
+            if regression:
+                return self.outputs[:, 0] if one_output else self.outputs
+            return np.asarray(classes[self.outputs.argmax(axis=1)])
+
+        if not regression:
+
+            def predict_proba(self, X: Any) -> Array:  # noqa: ARG002
+                return self.outputs
+
+    known = Known()
+    known.classes_ = classes
+    return known
