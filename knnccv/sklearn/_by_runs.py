@@ -191,9 +191,10 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     known = ", corrected by exact means of the same runs" if controls else ""
     if asked.inside is not None:
         why = "columns are scaled within the folds"
+    reason, _, _ = why.partition("; exact are")
     return request.answer(
         found[0],
-        f"the mean of {runs.n_runs:,} random runs of {in_words(request.cv)}{known}, as {why.partition('; exact are')[0]}",
+        f"the mean of {runs.n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}",
         std_error=float(found[1]),
         exact=False,
         error_bound=None,
@@ -256,15 +257,12 @@ def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     controls: list[Controls] = [None] * runs.n_blocks
     by_votes = scorer.needs == "votes"
     known = asked.laws if by_votes else asked.expected  # before the threads
-    kinds = np.asarray(runs.kinds)
+    control = partial(vote_controls, laws=known, kinds=runs.kinds) if by_votes else asked.controls
 
     def take(block: int, tables: RunTables) -> None:
         values[block] = scorer(tables.counts).mean(axis=1)
         if known is not None:
-            by_law = by_votes and asked.laws
-            controls[block] = (
-                vote_controls(tables.counts, asked.laws, kinds) if by_law else asked.controls(tables.counts)
-            )
+            controls[block] = control(tables.counts)
 
     counter = RunCounter(
         asked.problem, asked.rule.neighbors, runs, VOTES if by_votes else CONFUSION, np.arange(runs.n_folds)
