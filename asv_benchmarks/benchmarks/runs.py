@@ -1,4 +1,4 @@
-"""Random runs by the thousand, one thread: neighbors are found beforehand, except where a search is timed."""
+"""Random runs by the thousand, one thread, with neighbors found beforehand."""
 
 from functools import cache
 
