@@ -6,10 +6,10 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from exact_bridge import expected_score
 
 from knnccv import Subsample
 from knnccv._labels import encode_labels
-from knnccv.sklearn import expected_score
 from knnccv.sklearn._designs import n_class_counts
 
 pytest.importorskip("sklearn")

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from exact_bridge import expected_score
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -55,7 +56,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import knnccv
 from knnccv import complete_cv
-from knnccv.sklearn import ExpectedScore, expected_score
+from knnccv.sklearn import ExpectedScore
 
 FOLDS = KFold(3, shuffle=True)
 
@@ -747,7 +748,7 @@ def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
 
 def test_without_scikit_learn_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    from knnccv.sklearn import ccv_scorer
+    from exact_bridge import ccv_scorer
 
     message = re.escape("pip install 'knnccv[sklearn]'")
     with pytest.raises(ImportError, match=message):

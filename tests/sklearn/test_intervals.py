@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from exact_bridge import expected_score
 from sklearn.metrics import make_scorer, mean_squared_error, zero_one_loss
 from sklearn.model_selection import (
     GroupShuffleSplit,
@@ -21,7 +22,6 @@ import knnccv
 from knnccv import Subsample, compare, compare_all, complete_cv
 from knnccv._labels import encode_labels, labels_of
 from knnccv.inference import InferenceWarning, draw_halvings
-from knnccv.sklearn import expected_score
 from knnccv.sklearn._splitters import law_of
 
 RNG = np.random.default_rng(3)

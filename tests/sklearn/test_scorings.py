@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from exact_bridge import ccv_scorer, expected_score
 from sklearn import config_context, metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, make_scorer, recall_score
@@ -21,7 +22,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import knnccv
-from knnccv.sklearn import ExpectedScore, WholeData, ccv_scorer, expected_score
+from knnccv.sklearn import ExpectedScore, WholeData
 
 
 def data(counts, seed=0):

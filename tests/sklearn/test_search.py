@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from exact_bridge import ccv_scorer, expected_score
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SelectKBest, SequentialFeatureSelector
@@ -30,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import knnccv
 from knnccv import StratifiedSubsample, Subsample, complete_cv, surface
 from knnccv.datasets import load_wine
-from knnccv.sklearn import WholeData, ccv_scorer, expected_score
+from knnccv.sklearn import WholeData
 
 WINE = load_wine()
 X, y = WINE.X[::2], WINE.y[::2]
@@ -180,7 +181,7 @@ def test_labels_are_permuted():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_scorers_are_pickled_and_have_a_repr(n_jobs):
-    scorer = ccv_scorer(Subsample(0.8), average="pooled", ties="index", n_jobs=n_jobs)
+    scorer = ccv_scorer(Subsample(0.8), average="pooled", ties="index", n_jobs=n_jobs, method="auto")
     assert repr(scorer) == (
         "ccv_scorer(cv=Subsample(train_size=0.8), scoring=None, average='pooled', ties='index', "
         f"n_jobs={n_jobs})"

@@ -7,6 +7,7 @@ from fractions import Fraction
 import naive_splits as naive
 import numpy as np
 import pytest
+from exact_bridge import expected_score
 from naive_splits import approximate_modes
 from sklearn.metrics import balanced_accuracy_score, make_scorer
 from sklearn.model_selection import (
@@ -27,7 +28,6 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.extmath import _approximate_mode
 
-from knnccv.sklearn import expected_score
 from knnccv.sklearn._designs import Shares, StratifiedShuffle
 from knnccv.sklearn._splitters import law_of
 

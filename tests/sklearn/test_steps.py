@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from exact_bridge import ccv_scorer, expected_score
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -27,7 +28,7 @@ from sklearn.utils import all_estimators
 from knnccv import KFold as Folds
 from knnccv import Subsample, complete_cv
 from knnccv.hvdm import SupervisedDistanceWarning
-from knnccv.sklearn import WholeData, ccv_scorer, expected_score
+from knnccv.sklearn import WholeData
 
 
 class Pulled(TransformerMixin, BaseEstimator):
@@ -349,7 +350,10 @@ def test_fitted_steps_have_one_policy():
         ccv_scorer(cv)(mixing, X, y)
     with pytest.raises(TypeError, match="transductive must be True or False, got 1"):
         ccv_scorer(cv, transductive=1)
-    assert repr(ccv_scorer(transductive=True)) == "ccv_scorer(cv=5, scoring=None, transductive=True)"
+    assert (
+        repr(ccv_scorer(transductive=True, method="auto"))
+        == "ccv_scorer(cv=5, scoring=None, transductive=True)"
+    )
 
 
 def clipped(X):

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import plain_weighted as plain
 import pytest
+from exact_bridge import ccv_scorer, expected_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupShuffleSplit,
@@ -25,7 +26,7 @@ from knnccv import StratifiedSubsample, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.driver import _part
 from knnccv.driver._rows import score_rows_by_distance
-from knnccv.sklearn import WholeData, ccv_scorer, expected_score
+from knnccv.sklearn import WholeData
 
 
 def fading(distances):
@@ -211,11 +212,11 @@ def test_several_scorings_share_the_neighbors_and_the_seed():
         scoring=["accuracy", "recall_weighted", "f1_macro"],
         method="auto",
         n_draws=20,
-        n_repeats=2,
+        n_runs=20,
     )
     assert found["accuracy"].score == found["recall_weighted"].score
     assert found["accuracy"].n_draws >= 20
-    assert (found["f1_macro"].n_draws, found["f1_macro"].n_repeats) == (0, 2)
+    assert (found["f1_macro"].n_draws, found["f1_macro"].n_runs) == (0, 20)
 
 
 def test_functions_of_distances():
@@ -290,7 +291,7 @@ def test_a_search_over_weights():
     scores = search.fit(wine.X, wine.y).cv_results_["mean_test_score"]
     assert len(set(scores.tolist())) > 2
     assert scores.tolist() == search.fit(wine.X, wine.y).cv_results_["mean_test_score"].tolist()
-    assert "method='auto', n_draws=20" in repr(asked["scoring"])
+    assert "scoring=None, n_draws=20" in repr(asked["scoring"])
     estimator = KNeighborsClassifier(12, weights="distance").fit(wine.X, wine.y)
     with pytest.raises(ValueError, match="ccv_scorer has no exact score: weights='distance'"):
         ccv_scorer(StratifiedSubsample(0.5))(estimator, wine.X, wine.y)
