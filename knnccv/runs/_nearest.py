@@ -38,7 +38,7 @@ def fill_nearest(rows, fold_of, k, seed, items, values, is_open):
             if fold < 0:
                 continue
             while i < length and found < k:
-                end, left = group_end[i], 0
+                end, left = group_end[i], np.int64(0)
                 for j in range(i, end):
                     other = fold_of[rows.items[r, j], run]
                     left += np.int64(other != fold and other != NEITHER)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -101,7 +101,10 @@ class Question:
     def plain(self) -> Nearest:
         """Find the nearest training samples by the neighbors of the rule."""
         near, request = self.rule.neighbors, self.request
-        options = {"ties": self.problem.ties, "depth": first_depth(self.problem, near, 1e-6)}
+        options: dict[str, Any] = {
+            "ties": self.problem.ties,
+            "depth": first_depth(self.problem, near, 1e-6),
+        }
         found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, **options)
         return partial(found, n_jobs=request.n_jobs, seed=request.seed)
 
@@ -110,18 +113,19 @@ class Question:
         """The exact confusion table, or squared error, of equal weights; None if it is unknown."""
         problem, law = self.problem, self.request.law
         if isinstance(law, GroupLaw) and (
-            len(law.parts) > 1 or (problem.design.p > 1 and self.rule.n_neighbors > 1)
+            len(law.parts) > 1 or (cast(LeaveGroupsOut, problem.design).p > 1 and self.rule.n_neighbors > 1)
         ):
             return None
-        options = {
+        options: dict[str, Any] = {
             "n_neighbors": self.rule.n_neighbors,
             "ties": problem.ties,
             "n_jobs": self.request.n_jobs,
         }
-        ask = partial(complete_cv, self.rule.neighbors, cv=problem.design, **options)
+        ask: Any = partial(complete_cv, self.rule.neighbors, cv=problem.design, **options)
         try:
             if not self.rule.regression:
-                return ask(self.request.y, variant="knn").confusion(normalize="all")
+                table: Array = ask(self.request.y, variant="knn").confusion(normalize="all")
+                return table
             columns = self.request.y.reshape(len(self.request.y), -1).T
             return np.array([np.mean([ask(column, variant="regression").score for column in columns])])
         except ValueError:
@@ -256,7 +260,7 @@ def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     values: list[Any] = [None] * runs.n_blocks
     controls: list[Controls] = [None] * runs.n_blocks
     by_votes = scorer.needs == "votes"
-    known = asked.laws if by_votes else asked.expected  # before the threads
+    known: Any = asked.laws if by_votes else asked.expected  # before the threads
     control = partial(vote_controls, laws=known, kinds=runs.kinds) if by_votes else asked.controls
 
     def take(block: int, tables: RunTables) -> None:
@@ -320,7 +324,7 @@ def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
         summed = np.zeros((*items.shape[:2], n_classes))
         for place in range(items.shape[2]):
             summed.reshape(-1)[first + codes[items[:, :, place]]] += weights[:, :, place]
-    return summed / weights.sum(axis=2)[..., None]
+    return np.asarray(summed / weights.sum(axis=2)[..., None])
 
 
 def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
@@ -356,7 +360,7 @@ def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -
             rows = np.flatnonzero(fold_of == fold)
             known.outputs = outputs[run, rows]
             found[run, fold] = scorer(known, rows[:, None], y[rows])
-    return found.mean(axis=1)
+    return np.asarray(found.mean(axis=1))
 
 
 def _known(asked: Question) -> Any:

@@ -206,10 +206,10 @@ def _score(
             raise ValueError(msg)
         tuned = tuned_from_grid(request.prepared.estimator, request.cv)
         if tuned is not None and scoring in (None, "accuracy") and not request.pooled:
-            seeds = {"random_state": request.seed, "n_jobs": request.n_jobs}
+            seeds: dict[str, Any] = {"random_state": request.seed, "n_jobs": request.n_jobs}
             found = tuned_score(request.X, request.y, n_runs=n_runs or 1000, **seeds, **tuned)
             how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
-            fields = {"exact": False, "error_bound": None, "n_runs": found.n_runs}
+            fields: dict[str, Any] = {"exact": False, "error_bound": None, "n_runs": found.n_runs}
             return request.answer(found.score, how, std_error=found.std_error, **fields)
         with suppress(InexactError):
             return score_by_runs(request, scoring, n_runs, why_not)

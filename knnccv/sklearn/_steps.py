@@ -60,7 +60,7 @@ class Prepared:
             raise InexactError(self.reason)
         *steps, last = self.steps
         metric, params = metric_of(last)
-        p = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
+        p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
         scaling = None if p is None or not 1 <= p < np.inf else scaling_of(steps, self.X)
         if scaling is None:
             raise InexactError(self.reason)

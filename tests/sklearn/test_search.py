@@ -188,7 +188,7 @@ def test_scorers_are_pickled_and_have_a_repr(n_jobs):
     )
     model = KNeighborsClassifier(3).fit(X, y)
     assert pickle.loads(pickle.dumps(scorer))(model, X, y) == scorer(model, X, y)
-    assert repr(ccv_scorer()) == "ccv_scorer(cv=5, scoring=None)"
+    assert repr(ccv_scorer(method="auto")) == "ccv_scorer(cv=5, scoring=None)"
     search = clone(GridSearchCV(model, {}, scoring=scorer, cv=WholeData()))
     assert repr(search.cv) == "WholeData()"
     assert pickle.loads(pickle.dumps(WholeData())).get_n_splits() == 1
