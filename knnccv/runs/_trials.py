@@ -257,11 +257,11 @@ def score_runs(
     every = np.arange(neighbors.n_items)
     ballot = ballot_of(problem)
     if ballot is None or not ballot.plain or ballot.random_ties or jobs.executor is not None:
-        scores, unknown = np.zeros((2, runs.n_runs))
+        parts, unknown = np.zeros((runs.n_runs, 0)), np.zeros(runs.n_runs)
         left = dict.fromkeys(range(runs.n_blocks), every)
     else:
-        scores, unknown, left = _count_votes(problem, neighbors, runs, ballot, jobs.n_jobs)
-    missed = 0.0
+        parts, unknown, left = _count_votes(problem, neighbors, runs, ballot, jobs.n_jobs)
+    scores, missed = np.array([math.fsum(part) for part in parts]), 0.0
     for block, rows in sorted(left.items()):
         fold_of, some = runs.folds(block), runs.rows(block)
         kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))[some]
@@ -269,8 +269,9 @@ def score_runs(
         for start in range(0, len(fold_of), size):
             part = slice(start, start + size)
             plan = trial_scorer(problem, neighbors, fold_of[part].T, kinds[part])
-            found, beyond = _run_by_run(plan, problem, rows, jobs, announce)
-            scores[some.start + start : some.start + start + len(found)] += found
+            added, beyond = _run_by_run(plan, problem, rows, jobs, announce)
+            for run, column in enumerate(added.T, some.start + start):
+                scores[run] = math.fsum([*parts[run], *column])
             missed += beyond / runs.n_runs
             announce = False
     return scores, (float(unknown.mean()) + missed) * problem.largest
@@ -279,29 +280,37 @@ def score_runs(
 def _count_votes(
     problem: ScoringProblem, neighbors: Neighbors, runs: Runs, ballot: Ballot, n_jobs: int | None
 ) -> tuple[Array, Array, dict[int, Array]]:
-    """Scores and unknown shares of runs of plain votes; by block, the samples that are not counted."""
+    """Parts of the scores of runs of plain votes, and unknown shares; by block, samples not counted.
+
+    A share is divided into two parts of few digits, whose products with counts are exact. So the sum of the
+    parts of a run, rounded once, is that of the single samples.
+    """
     shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
-    scores, unknown = np.zeros((2, runs.n_runs))
+    coarse = shares.astype(np.float32).astype(float)
+    halves = np.stack([coarse, shares - coarse])
+    parts: list[Array] = [np.empty(0)] * runs.n_blocks
+    unknown = np.zeros(runs.n_runs)
     tied: dict[int, Array] = {}
 
     def take(block: int, tables: RunTables) -> None:
         some = runs.rows(block)
-        weights = shares[runs.kinds[some]] if differ else shares[None]
-        scores[some] = (tables.counts * weights).sum(axis=(1, 2))
-        unknown[some] = (tables.unknown * weights).sum(axis=(1, 2))
+        weights = halves[:, runs.kinds[some]] if differ else halves[:, None]
+        exactly = np.moveaxis(tables.counts * weights, 0, -1)
+        parts[block] = exactly.reshape(len(exactly), -1)
+        unknown[some] = (tables.unknown * weights.sum(axis=0)).sum(axis=(1, 2))
         if len(tables.tied):
             tied[block] = tables.tied
 
     cells = np.arange(runs.n_folds) if differ else runs.kinds
     counter = RunCounter(problem, neighbors, runs, ANY if ballot.any_of else RIGHT, cells, draws_ties=False)
     counter.count(take, n_jobs)
-    return scores, unknown, tied
+    return np.concatenate(parts), unknown, tied
 
 
 def _run_by_run(
     plan: TrialScorer, problem: ScoringProblem, rows: Array, jobs: Jobs, announce: bool
 ) -> tuple[Array, float]:
-    """The parts of some samples in the scores of runs, and the sum of what is unknown over the runs."""
+    """The parts of some samples (n_rows, n_runs) in the scores of runs; the sum of what is unknown."""
     neighbors, n_runs = plan.neighbors, plan.fold_of.shape[1]
     added, unknown = np.empty((neighbors.n_items, n_runs)), np.zeros(neighbors.n_items)
     waiting = announce
@@ -318,4 +327,4 @@ def _run_by_run(
         added[block], unknown[block] = found
 
     deepen(plan, rows, first_depth(problem, neighbors, TOLERANCE), take, jobs, begin=begin)
-    return np.array([math.fsum(column) for column in added[rows].T]), float(unknown.sum())
+    return np.asarray(added[rows]), float(unknown.sum())

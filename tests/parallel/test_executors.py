@@ -506,7 +506,7 @@ def test_the_bar_counts_samples(where, monkeypatch):
     shown = bars(monkeypatch)
     X, y = problem(700)
     complete_cv(X, y, "knn", KFold(5), progress=True, **where)
-    monte_carlo_cv(X, y, "knn", KFold(5), n_repeats=2, progress=True, **where)
+    monte_carlo_cv(X, y, "confidence", KFold(5), n_repeats=2, progress=True, **where)
     assert [(bar.n, bar.total, bar.disable) for bar in shown] == [(700, 700, True)] * 2  # closed
     assert "700/700" in shown[0].paper.getvalue()
     assert "item" in shown[0].paper.getvalue()

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._labels import encode_labels
 from ..._parallel import for_each
 from ..._typing import Array
 from ...designs import Design, KFold, StratifiedKFold, StratifiedSubsample, Subsample
+from ...driver import validate_problem
 from ...montecarlo import monte_carlo_cv
 from ...results import complete_cv
+from ...runs import draw_runs
 from ._paper import BAYES_ERROR, CCV, CV, GAUSSIANS, HOLDOUT, IN_ORDER, STRATIFIED, SUBSAMPLING, Block
 
 N_FOLDS = 5
@@ -144,9 +145,8 @@ def _draw_sets(block: Block, number: int, n_draws: int) -> list[DrawnSet]:
 
 def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[DrawnSet]:
     design = Subsample(block.n_drawn)
-    coded = encode_labels(y)
-    rng = np.random.default_rng(seed)
-    trains = [design.draw(coded, rng)[0] == -1 for _ in range(n_draws)]
+    asked = validate_problem(y, len(y), block.rule, design, None, "pooled", dict(block.parameters))
+    trains = draw_runs(asked, n_draws, np.random.default_rng(seed)).all_folds() == -1
     rng = np.random.default_rng(seed)  # so that the same training sets are drawn again
     holdouts = monte_carlo_cv(
         X, y, block.rule, design, n_repeats=n_draws, random_state=rng, **block.parameters
