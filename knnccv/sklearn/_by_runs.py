@@ -165,7 +165,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     Raises
     ------
     InexactError
-        If the splits or the rule are unknown: scikit-learn itself has to run.
+        If the splits or the rule are unknown, or some score is undefined: scikit-learn itself has to run.
     """
     law = request.law
     if isinstance(law, tuple) or law.every or request.pooled:
@@ -189,8 +189,8 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     values, controls = (count if is_counted else predict)(asked, runs)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
-        msg = f"the score of random run {at} is {values[at]}; is scoring={scoring!r} defined in every fold?"
-        raise ValueError(msg)
+        msg = f"the score of random run {at} is {values[at]}: scoring={scoring!r} is not defined in every fold"
+        raise InexactError(msg)
     found = controlled_mean(values, *(controls or (np.empty((len(values), 0)), np.empty(0))))
     known = ", corrected by exact means of the same runs" if controls else ""
     if asked.inside is not None:
