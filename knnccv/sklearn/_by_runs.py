@@ -189,7 +189,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     values, controls = (count if is_counted else predict)(asked, runs)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
-        msg = f"the score of random run {at} is {values[at]}: scoring={scoring!r} is not defined in every fold"
+        msg = f"the score of random run {at} is {values[at]}: {scoring!r} is not defined in every fold"
         raise InexactError(msg)
     found = controlled_mean(values, *(controls or (np.empty((len(values), 0)), np.empty(0))))
     known = ", corrected by exact means of the same runs" if controls else ""
