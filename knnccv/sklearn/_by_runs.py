@@ -8,7 +8,8 @@ known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -21,7 +22,17 @@ from .._typing import Array
 from ..designs import Allotment, LeaveGroupsOut
 from ..driver import InexactError, ScoringProblem, all_lists, first_depth, validate_problem
 from ..results import complete_cv
-from ..runs import CONFUSION, VOTES, RunCounter, Runs, RunTables, draw_planes, nearest_in_runs, pack
+from ..runs import (
+    CONFUSION,
+    NEITHER,
+    VOTES,
+    RunCounter,
+    Runs,
+    RunTables,
+    draw_planes,
+    nearest_in_runs,
+    pack,
+)
 from ..scorings import (
     TableScorer,
     confusion_controls,
@@ -33,8 +44,10 @@ from ..scorings import (
 )
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
+from ._runs import Control
 from ._scoring import for_sklearn
-from ._splitters import GroupLaw, in_words, reseeded
+from ._splitters import GroupLaw, Split, in_words, reseeded
+from ._steps import prepare
 
 MOST_CELLS = 2**15
 """Cells of the table of a run that are counted; with more, runs are scored one by one."""
@@ -293,6 +306,41 @@ def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
                 outputs = outputs_of(asked, items, np.ones(items.shape))
             controls.append(asked.controls(tables_of(asked, some, outputs, n_folds)))
     return np.concatenate(values), joined(controls)
+
+
+def control_once(request: Request) -> Control | None:
+    """How runs of scikit-learn differ from their mean if the steps of the pipeline are fitted once.
+
+    None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.
+    """
+    prepared, law = request.prepared, request.law
+    if not prepared.steps or isinstance(law, (tuple, GroupLaw)) or request.y.ndim != 1:
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            prepared = prepare(prepared.estimator, request.X, request.y, transductive=True)
+            asked = Question(replace(request, prepared=prepared), None, prepared.rule, None)
+        expected = asked.expected
+    except (InexactError, ValueError, TypeError):  # such as a step that needs labels
+        return None
+    if expected is None:
+        return None
+    mean = expected[0] if asked.rule.regression else np.trace(expected)
+
+    def control(runs: Sequence[Sequence[Split]]) -> Array:
+        splits = [split for run in runs for split in run]
+        folds = np.full((len(splits), len(request.y)), NEITHER, np.int32)
+        for fold_of, (train, test) in zip(folds, splits, strict=True):
+            fold_of[train], fold_of[test] = -1, 0
+        items, _ = asked.plain(folds)
+        tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
+        if asked.rule.regression:
+            found = tables
+        else:
+            found = np.einsum("rcc->r", tables) / tables.sum(axis=(1, 2))
+        return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
+
+    return control
 
 
 def weights_of(rule: Rule, distances: Array) -> Array:

@@ -10,7 +10,7 @@ from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design
 from ..driver import InexactError, check_n_draws
 from ..tuning import tuned_score
-from ._by_runs import score_by_runs
+from ._by_runs import control_once, score_by_runs
 from ._estimators import as_target, needs_sklearn
 from ._exact import exact_score
 from ._request import AVERAGES, ExpectedScore, Request
@@ -20,6 +20,8 @@ from ._steps import prepare
 from ._tuned_grid import tuned_from_grid
 
 METHODS = ("exact", "mc", "auto")
+FEWEST_CONTROLLED = 10
+"""The number of runs of scikit-learn from which a control variate pays."""
 
 
 def expected_score(
@@ -82,7 +84,8 @@ def expected_score(
         control variate: for any scoring that ``make_scorer`` makes, and with `StandardScaler`,
         `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` over
         ``n_neighbors`` or ``metric`` is scored by `knnccv.tuned_score`. All else runs scikit-learn, as
-        "mc". "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats`
+        "mc"; the exact accuracy of steps that are fitted once serves as control variate.
+        "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats`
         reseeded copies of the splitter, for any estimator and scoring.
     n_repeats : int, default 20
         Number of runs of scikit-learn.
@@ -213,4 +216,5 @@ def _score(
             return request.answer(found.score, how, std_error=found.std_error, **fields)
         with suppress(InexactError):
             return score_by_runs(request, scoring, n_runs, why_not)
-    return sample(request, scoring, n_repeats, why_not)
+    control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
+    return sample(request, scoring, n_repeats, why_not, control)

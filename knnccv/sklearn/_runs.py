@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from .._parallel import counted, shared_bar
 from .._training_set_count import magnitude
 from .._typing import Array
 from ..driver import InexactError
+from ..scorings import controlled_mean
 from ._estimators import check_size
 from ._request import ExpectedScore, Request
 from ._scoring import for_sklearn, read_scoring
@@ -22,6 +23,9 @@ MAX_SPLITS = 20_000
 
 MAX_RUNS = 2_000
 """The largest number of splits of a random splitter for which scikit-learn runs one by one."""
+
+Control = Callable[[Sequence[Sequence[Split]]], Array]
+"""From the splits of runs to a statistic of every run whose expectation is 0."""
 
 SPLITS_AT_ONCE = 50
 """Splits that scikit-learn scores for one step of a progress bar."""
@@ -54,8 +58,12 @@ def run_all(request: Request, scoring: Any, law: GroupLaw) -> ExpectedScore:
     return request.answer(np.average(scores, weights=weights), how)
 
 
-def sample(request: Request, scoring: Any, n_repeats: int, why: str) -> ExpectedScore:
+def sample(
+    request: Request, scoring: Any, n_repeats: int, why: str, control: Control | None = None
+) -> ExpectedScore:
     """Return the mean score of reseeded runs of scikit-learn, or its score if all runs are the same.
+
+    `control` is a control variate of the runs.
 
     Raises
     ------
@@ -77,18 +85,22 @@ def sample(request: Request, scoring: Any, n_repeats: int, why: str) -> Expected
             cv = copy.deepcopy(cv)
     rng = np.random.default_rng(request.seed)
     sums, sizes = np.empty((2, n_repeats))
+    runs = []
     for run in counted(range(n_repeats), n_repeats):
-        splits = reseeded(cv, int(rng.integers(2**31 - 1))).split(
-            request.prepared.X, request.y, request.groups
-        )
-        scores, weights = _run(request, scoring, list(splits))
+        seed = int(rng.integers(2**31 - 1))
+        splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
+        scores, weights = _run(request, scoring, splits)
         sums[run], sizes[run] = scores @ weights, weights.sum()
+        runs.append(splits)
     score = float(sums.sum() / sizes.sum())
     # The standard error of a ratio of two means; for equal sizes, that of a mean.
     residuals = (sums - score * sizes) / sizes.mean()
     error = float(residuals.std(ddof=1) / np.sqrt(n_repeats)) if n_repeats > 1 else float("nan")
     number = f"{n_repeats} run{'s' if n_repeats > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
+    if control is not None and (sizes == sizes[0]).all():
+        score, error, _ = controlled_mean(sums / sizes, control(runs)[:, None], [0.0])
+        how += "; corrected by the exact score of steps that are fitted once"
     return request.answer(score, how, std_error=error, exact=False, error_bound=None, n_repeats=n_repeats)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.metrics import fbeta_score, make_scorer
@@ -190,3 +191,55 @@ def test_other_pipelines_run_scikit_learn_and_exact_scores_stay_exact():
         expected_score(KNN(50), X, y, cv=FOLDS, scoring="f1", random_state=0)
     with pytest.raises(ValueError, match="n_runs must be at least 2, got 1"):
         expected_score(KNN(5), X, y, cv=FOLDS, scoring="f1", n_runs=1)
+
+
+class Learned(TransformerMixin, BaseEstimator):
+    """A step that scikit-learn fits in every training set, and that leaves the samples as they are."""
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.mark.parametrize(
+    "cv", [FOLDS, KFold(4, shuffle=True), ShuffleSplit(3, test_size=0.3, train_size=50)]
+)
+@pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance"), KNeighborsRegressor(3)])
+def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are_fitted_once(cv, rule):
+    """If the steps learn nothing, what is left of the error is that of other weights."""
+    X, y = data(120, 3)
+    y = y + X[:, 0] if isinstance(rule, KNeighborsRegressor) else y
+    if isinstance(cv, StratifiedKFold) and isinstance(rule, KNeighborsRegressor):
+        cv = KFold(5, shuffle=True)
+    scoring = "neg_mean_squared_error" if isinstance(rule, KNeighborsRegressor) else None
+    asked = {"cv": cv, "scoring": scoring, "random_state": 0}
+    found = expected_score(make_pipeline(Learned(), rule), X, y, n_repeats=16, **asked)
+    exact = expected_score(rule, X, y, **asked)
+    plain = expected_score(rule, X, y, method="mc", n_repeats=16, **asked)
+    assert (found.n_repeats, found.exact) == (16, False)
+    assert "corrected by the exact score" in found.explanation
+    if rule.weights == "uniform":
+        assert found.score == pytest.approx(exact.score, rel=1e-12)
+        assert found.std_error < 1e-12
+    else:
+        assert abs(found.score - exact.score) < 5 * np.hypot(found.std_error, exact.std_error) + 1e-12
+    assert found.std_error < plain.std_error
+
+
+@pytest.mark.slow
+def test_the_corrected_error_of_runs_of_scikit_learn_is_honest():
+    X, y = data(120)
+    estimator = make_pipeline(StandardScaler(), PCA(2), KNN(5))
+    answers = [
+        expected_score(estimator, X, y, cv=FOLDS, n_repeats=12, random_state=seed) for seed in range(60)
+    ]
+    scores = np.array([each.score for each in answers])
+    stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
+    assert 0.7 < stated / scores.std(ddof=1) < 1.4
+    plain = expected_score(estimator, X, y, cv=FOLDS, n_repeats=300, method="mc", random_state=99)
+    assert abs(scores.mean() - plain.score) < 4 * np.hypot(
+        scores.std(ddof=1) / np.sqrt(60), plain.std_error
+    )
