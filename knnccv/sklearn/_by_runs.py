@@ -334,10 +334,8 @@ def control_once(request: Request) -> Control | None:
             fold_of[train], fold_of[test] = -1, 0
         items, _ = asked.plain(folds)
         tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
-        if asked.rule.regression:
-            found = tables
-        else:
-            found = np.einsum("rcc->r", tables) / tables.sum(axis=(1, 2))
+        regression = asked.rule.regression
+        found = tables if regression else np.einsum("rcc->r", tables) / tables.sum(axis=(1, 2))
         return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
 
     return control
