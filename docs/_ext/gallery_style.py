@@ -6,6 +6,7 @@ GROUPS = {
         "luck_of_the_data",
         "monte_carlo",
         "expected_score",
+        "runs",
         "grid_search",
         "groups",
     ],
