@@ -35,7 +35,7 @@ print(tuned)
 print(f"the best inner score is too high by {tuned.optimism:.4f}")
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.bar([choice.n_neighbors for choice in tuned.choices], tuned.choices.values())
-left.set(xlabel="K", ylabel="share of the training sets that choose it")
+left.set(xlabel="K", ylabel="share of training sets")
 
 # %%
 # What single runs of five folds would have said, of the raw columns:
