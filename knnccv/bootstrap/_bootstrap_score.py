@@ -308,6 +308,9 @@ def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
     if parameters.get("part", "error") != "error":
         msg = f"bootstrap_score knows the part 'error' of regression only, got {parameters['part']!r}"
         raise ValueError(msg)
+    if parameters.get("score") == "log_loss":
+        msg = "bootstrap_score needs score='share' or score='brier' for shares of votes, got 'log_loss'"
+        raise ValueError(msg)
     n_nearest = problem.variant.n_nearest(**parameters)
     if n_nearest > MAX_NEIGHBORS:
         msg = f"bootstrap_score takes at most {MAX_NEIGHBORS} nearest neighbors, got {n_nearest}"

@@ -342,11 +342,12 @@ class HalvedSurface(KeptHalves):
         )
 
     def _reference(self) -> SurfaceEvaluation:
-        """The evaluation that made this surface; ValueError for a copy."""
+        """The evaluation that made this surface; ValueError for a copy, and for means over runs."""
         if self._evaluation is None:
             msg = (
-                "this needs the data, which a copied or pickled surface does not contain; call surface "
-                "again, or compute this before copying"
+                "this needs exact scores, which a surface of a scoring does not have, and the data, which "
+                "a copied or pickled one does not contain; call surface again without scoring, or compute "
+                "this before copying"
             )
             raise ValueError(msg)
         return self._evaluation

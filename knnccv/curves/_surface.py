@@ -4,7 +4,7 @@ There are three ways. From a profile of the data (`_profile_surface`) every pair
 weighted sum, so that one pass over the neighbor lists serves all. Rank-R accuracy over stratified training
 sets has a pass of its own (`_rank_surface`). All other problems (other stratified training sets, losses,
 votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor lists that are
-kept.
+kept; so are means of scikit-learn's scorings over random runs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .._formatting import uncertified
 from .._labels import encode_labels, single_class
 from .._parallel import ExecutorLike, check_pool, for_each
 from .._typing import Array
-from .._validation import check_bool, check_tol
+from .._validation import check_bool, check_integer, check_tol, fixed_seed
 from ..driver import of_many, validate_problem
 from ..kernel import Variant
 from ..neighbors import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
-from ..results import CompleteCV, complete_cv
+from ..results import complete_cv, scored_by_runs
 from ..variants import get_variant
 from ._chunks import Execution
 from ._grid import SurfaceGrid, parse_axis, parse_designs
@@ -35,6 +35,8 @@ from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
+CONTROL_TOL = 1e-12
+"""The error of the exact means of random runs, which must be far below the standard errors."""
 
 
 def surface(
@@ -53,6 +55,9 @@ def surface(
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
     progress: bool = False,
+    scoring: Any = None,
+    n_runs: int = 5000,
+    random_state: Any = 0,
     **parameters: Any,
 ) -> Surface:
     """Mean score over all training sets, for many numbers of neighbors and many training sizes.
@@ -90,6 +95,13 @@ def surface(
         used.
     n_jobs, executor, progress
         As for `complete_cv`; the result does not depend on them.
+    scoring : str or scorer, optional
+        A scoring of scikit-learn that is no mean over samples, such as "f1_macro" or "roc_auc", for "knn"
+        and "nn". Every cell is then a mean over random training sets, with a standard error: not exact.
+    n_runs : int, default 5000
+        The number of random training sets of every size for `scoring`, the same for all K.
+    random_state : int, numpy Generator or None, default 0
+        Seed of these.
     **parameters
         Other parameters of the variant. With a `loss` every cell is computed separately.
 
@@ -111,6 +123,10 @@ def surface(
     K^2) for up to three classes. The profile generalizes the compactness profile of one nearest neighbor
     (Vorontsov) to votes.
 
+    With `scoring`, each test set is scored as scikit-learn's scorer does. The exact confusion table of the
+    cell is a control variate, as in `knnccv.sklearn.expected_score`; for scores of shares of votes it is
+    the law of the votes, for two classes.
+
     Examples
     --------
     >>> import knnccv
@@ -127,6 +143,7 @@ def surface(
     """
     started = time.perf_counter()
     check_tol(tol)
+    n_runs, seed = check_integer("n_runs", n_runs, 2), fixed_seed(random_state)
     check_bool("stratified", stratified)
     check_pool(n_jobs, executor, progress)
     rule = get_variant(variant)
@@ -145,11 +162,11 @@ def surface(
     )
     warn_label_leakage(neighbors, min(sizes))
     how = Execution(X is neighbors, n_jobs, executor, progress)
-    profile_of_rule = profile_kind(problem, grid)
+    profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:
         profile = profile_of_rule(problem, grid, neighbors.n_items - 1, neighbors.max_depth, tol)
         scores, bounds = profile_surface(profile, problem, neighbors, how)
-    elif serves(problem):
+    elif scoring is None and serves(problem):
         problems = [
             validate_problem(y, neighbors.n_items, rule, design, ties, average, problem.parameters)
             for design in designs
@@ -157,22 +174,26 @@ def surface(
         scores, bounds = rank_surface(problems, neighbors, grid.nearest, tol, how)
     else:
 
-        def compute(row: int, column: int) -> CompleteCV:
+        def compute(row: int, column: int) -> tuple[float, float]:
             arguments: dict[str, Any] = others | grid.setting(values[row])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given above
-                return complete_cv(
+                result = complete_cv(
                     neighbors,
                     y,
                     rule,
                     designs[column],
                     ties=ties,
                     average=average,
-                    tol=tol,
+                    tol=tol if scoring is None else CONTROL_TOL,
                     n_jobs=n_jobs,
                     executor=executor,
                     **arguments,
                 )
+            if scoring is None:
+                return result.score, result.truncation_bound
+            found = scored_by_runs(result, scoring, n_runs, seed)
+            return found.mean, found.std_error
 
         with of_many(len(values) * len(designs)):
             scores, bounds = _by_cells(compute, grid, progress)
@@ -194,6 +215,9 @@ def surface(
         measure=replace(problem, parameters=fixed_parameters | symbol).measure,
         seconds=time.perf_counter() - started,
     )
+    if scoring is not None:
+        unbounded = np.full_like(bounds, np.inf)
+        return replace(result, measure=str(scoring), error_bound=unbounded, std_error=bounds)
     if neighbors.approximate:
         result = uncertified(result)
     object.__setattr__(result, "_evaluation", SurfaceEvaluation(problem, grid, neighbors, n_jobs))
@@ -201,7 +225,7 @@ def surface(
 
 
 def _by_cells(
-    compute: Callable[[int, int], CompleteCV], grid: SurfaceGrid, progress: bool
+    compute: Callable[[int, int], tuple[float, float]], grid: SurfaceGrid, progress: bool
 ) -> tuple[Array, Array]:
     """Every cell separately, the one that needs the deepest lists first."""
     scores, bounds = np.empty((2, *grid.nearest.shape))
@@ -210,8 +234,7 @@ def _by_cells(
     cells = [(int(row), int(column)) for column in columns for row in rows]
 
     def fill(cell: tuple[int, int]) -> None:
-        result = compute(*cell)
-        scores[cell], bounds[cell] = result.score, result.truncation_bound
+        scores[cell], bounds[cell] = compute(*cell)
 
     for_each(fill, cells, 1, progress, unit="cell")
     return scores, bounds

@@ -70,6 +70,10 @@ class Surface(HalvedSurface):
         ``error_bound`` under the assumption that the listed neighbors are correct.
     measure : str
         The name of the score: "accuracy", "balanced accuracy", "expected loss", …
+    std_error : ndarray of shape (n_K, n_sizes), or None
+        For a `scoring`, whose cells are means over random training sets: their standard errors. They are
+        the luck of these draws. The scores then have no bound; `truncation_bound` is this, for `best`. None
+        if the scores are exact.
     per_class : tuple of length n_sizes, or None
         For each column the number of training samples of every class, or a mapping of label to number; None
         if no numbers of every class were given.
@@ -90,14 +94,25 @@ class Surface(HalvedSurface):
     certified: bool = True
     measure: str = ""
     per_class: tuple[Any, ...] | None = None
+    std_error: Array | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scores are exact, up to `error_bound`."""
+        return self.std_error is None
 
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""
         return (
             f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbors "
             f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
-            f"({_range(self.train_sizes)}), {self.measure or 'score'}, {error_line(self)}>"
+            f"({_range(self.train_sizes)}), {self.measure or 'score'}, {self._error()}>"
         )
+
+    def _error(self) -> str:
+        if self.std_error is None:
+            return error_line(self)
+        return f"means over random training sets, standard errors at most {self.std_error.max():.1e}"
 
     def _repr_html_(self) -> str:
         """Return the best number of neighbors of every training size as a small table, for notebooks."""
@@ -112,9 +127,7 @@ class Surface(HalvedSurface):
             (int(self.train_sizes[j]), int(self.n_neighbors[at[j]]), f"{self.scores[at[j], j]:.6g}")
             for j in shown
         ]
-        caption = (
-            f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {error_line(self)}"
-        )
+        caption = f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {self._error()}"
         if len(shown) < len(columns):
             caption += f"; {len(shown)} of {len(columns)} sizes"
         return html_table(caption, rows, ("training samples", f"best {symbol}", self.measure or "score"))
@@ -273,6 +286,8 @@ class Surface(HalvedSurface):
             "score": self.scores.ravel(),
             "error_bound": self.error_bound.ravel(),
         }
+        if self.std_error is not None:
+            columns["std_error"] = self.std_error.ravel()
         if check_bool("interval", interval):
             how = {"n_halvings": n_halvings, "groups": groups, "random_state": fixed_seed(random_state)}
             low, high = self.confidence_interval(confidence_level, **how)

@@ -116,8 +116,8 @@ class ScoringProblem:
     @property
     def is_loss(self) -> bool:
         """Return True if a smaller score is better."""
-        brier = self.parameters.get("score") == "brier"
-        return self.variant.target == "values" or brier or self.parameters.get("loss") is not None
+        of_shares = self.parameters.get("score") in ("brier", "log_loss")
+        return self.variant.target == "values" or of_shares or self.parameters.get("loss") is not None
 
     def single_neighbor_scores(self) -> Array:
         """Score of a tested sample of the row's class if one sample of the column's class decides."""

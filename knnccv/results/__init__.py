@@ -5,6 +5,7 @@
   from the same data by the packages below.
 - `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how
   far the score depends on the order of ties.
+- `_table_scores` averages scikit-learn's scorings over random runs, with the exact result as control.
 - `_result` is `CompleteCV`, and `_sampled_result` the `SampledCV` of drawn training sets.
 """
 
@@ -14,12 +15,26 @@ from ._complete_cv import complete_cv
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 from ._sampled_result import SampledCV
+from ._table_scores import (
+    Controls,
+    control_of_votes,
+    is_counted,
+    joined,
+    score_tables,
+    scored_by_runs,
+)
 from ._tie_report import TieReport
 
 __all__ = [
     "CompleteCV",
+    "Controls",
     "NeighborEvaluation",
     "SampledCV",
     "TieReport",
     "complete_cv",
+    "control_of_votes",
+    "is_counted",
+    "joined",
+    "score_tables",
+    "scored_by_runs",
 ]

@@ -50,8 +50,8 @@ def complete_cv(
         Class labels; for "regression" real targets.
     variant : str, Variant or subclass of it, default "knn"
         The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`, `vote_ties` = "smallest" or
-        "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share" or "brier"),
-        "regression" (`n_neighbors`; the score is the mean squared error), "weighted" and
+        "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share", "brier" or
+        "log_loss"), "regression" (`n_neighbors`; the score is the mean squared error), "weighted" and
         "weighted_regression" (`n_neighbors`, `weights` = "inverse" and more), or another registered one;
         ``help(knnccv.get_variant("weighted"))`` describes the parameters of a rule.
     cv : int or design, default 5

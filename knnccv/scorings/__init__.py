@@ -14,10 +14,8 @@ For two classes and votes that weigh alike, the neighbor lists give more::
     controls = area_controls(votes, laws, kinds)     # for "roc_auc": one column of coefficient 1
     controls = vote_controls(votes, laws, kinds)     # for other scores of votes
     mean, std_error, ratio = controlled_mean(scores.mean(axis=1), *controls)
-    exact = expected_of_votes(laws, kinds, scorer.costs(K))  # log loss, Brier score: no runs needed
 
-The last is exact only if all folds test both classes, as scikit-learn's score is undefined otherwise. The
-laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
+The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
 
 - `_scorers` has `table_scorer`, and asks scikit-learn's functions; `_forms` has the common metrics.
 - `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
@@ -31,7 +29,6 @@ from ._scorers import TableScorer, table_scorer
 from ._vote_laws import (
     VoteLaws,
     area_controls,
-    expected_of_votes,
     mixed_ties,
     vote_controls,
     vote_laws,
@@ -44,7 +41,6 @@ __all__ = [
     "area_controls",
     "confusion_controls",
     "controlled_mean",
-    "expected_of_votes",
     "mixed_ties",
     "table_scorer",
     "vote_controls",

@@ -32,7 +32,9 @@ class ControlledMean(NamedTuple):
     variance_ratio: float
 
 
-def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = None) -> ControlledMean:
+def controlled_mean(
+    values: Any, controls: Any = None, expected: Any = (), groups: Any = None
+) -> ControlledMean:
     """Estimate the expectation of the score of a run.
 
     The score of each run is corrected by a linear function of its controls, less the exact expectation of
@@ -44,9 +46,9 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     ----------
     values : array-like of shape (n_runs,)
         Scores of independent runs.
-    controls : array-like of shape (n_runs, n_controls)
-        Statistics of the same runs; constant and collinear ones do no harm.
-    expected : array-like of shape (n_controls,)
+    controls : array-like of shape (n_runs, n_controls), optional
+        Statistics of the same runs; constant and collinear ones do no harm. Default: none.
+    expected : array-like of shape (n_controls,), optional
         The exact expectation of the statistics.
     groups : array-like of shape (n_runs,), optional
         Numbers of groups of runs, where only runs of different groups are independent. Default: every run
@@ -77,8 +79,8 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     >>> found.variance_ratio > 50, abs(found.mean - 0.55) < 4 * found.std_error
     (True, True)
     """
-    scores, known = np.asarray(values, float), np.asarray(controls, float)
-    exact = np.asarray(expected, float)
+    scores, exact = np.asarray(values, float), np.asarray(expected, float)
+    known = np.empty((len(scores), 0)) if controls is None else np.asarray(controls, float)
     off = known - exact
     rounding = ROUNDING * np.maximum(np.abs(known).max(axis=0), np.abs(exact))
     n_runs = len(scores)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._typing import Array
-from ._forms import Costs, Form, confusion_form, vote_costs, votes_form
+from ._forms import Form, confusion_form, votes_form
 
 PREDICTS = "confusion"
 MEDIANS = ("median_absolute_error", "d2_absolute_error_score", "d2_pinball_score")
@@ -30,15 +30,10 @@ class TableScorer:
     needs : {"confusion", "votes"}
         The table that it reads: counts of (true class, predicted class), or of (true class, class, votes
         for the class), 0 to K.
-    costs : callable or None
-        For a score that is a mean over the tested samples, from K to a float64 ndarray of shape
-        (n_classes, n_classes, K + 1): what a sample of the first class adds by its votes for the second,
-        summed over the second; with the sign of the scorer. Else None.
     """
 
     name: str
     needs: Literal["confusion", "votes"]
-    costs: Costs | None
     _form: Form | None
     _on_cells: Callable[[Array], float]
 
@@ -123,22 +118,19 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     weighs = "sample_weight" in defaults and metric not in MEDIANS
     cells = _Cells(function, given_options, labels, position, weighs, sign)
     cells.check(name, needs)
-    form, costs = None, None
+    form = None
     if function is getattr(metrics, metric, None):
         if needs == PREDICTS:
             form = confusion_form(metric, options, labels)
         elif n_classes > 1:
-            form, costs = (
-                votes_form(metric, options, n_classes, position),
-                vote_costs(metric, options, n_classes),
-            )
+            form = votes_form(metric, options, n_classes, position)
     if needs == PREDICTS:
-        return TableScorer(name, needs, None, _signed(form, sign), cells.of_predictions)
+        return TableScorer(name, needs, _signed(form, sign), cells.of_predictions)
     if n_classes == 2:
-        return TableScorer(name, needs, _signed(costs, sign), _signed(form, sign), cells.of_shares)
+        return TableScorer(name, needs, _signed(form, sign), cells.of_shares)
     if form is None:
         return None
-    return TableScorer(name, needs, _signed(costs, sign), _signed(form, sign), lambda _: np.nan)
+    return TableScorer(name, needs, _signed(form, sign), lambda _: np.nan)
 
 
 def _positive(pos_label: Any, classes: Array, name: str) -> int:

@@ -225,22 +225,3 @@ def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tupl
 def _by_class(law: VoteLaws) -> Array:
     """The mean law of the samples of each class, (2, K + 1)."""
     return np.array([law.laws[law.codes == c].mean(axis=0) for c in (0, 1)])
-
-
-def expected_of_votes(laws: Sequence[VoteLaws], kinds: Array, costs: Array) -> float:
-    """Return the exact expectation of the mean over folds of a mean over tested samples.
-
-    Parameters
-    ----------
-    laws : sequence of VoteLaws
-        By kind of training sets.
-    kinds : int ndarray of shape (n_folds,)
-        The kind of every fold.
-    costs : float64 ndarray of shape (2, 2, K + 1)
-        ``TableScorer.costs(K)``: of a sample by its class, summed over both classes with their votes.
-    """
-    by_class = costs[:, 1] + costs[:, 0, ::-1]  # votes for class 1 leave the others to class 0
-    means = np.empty(len(laws))
-    for kind, law in enumerate(laws):
-        means[kind] = (_by_class(law) * by_class).sum(axis=1) @ law.n_tested / law.n_tested.sum()
-    return float(means[kinds].mean())

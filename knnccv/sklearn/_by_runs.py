@@ -20,48 +20,24 @@ from .._labels import EncodedLabels, encode_labels, single_class
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, LeaveGroupsOut
-from ..driver import InexactError, ScoringProblem, all_lists, first_depth, validate_problem
-from ..results import complete_cv
-from ..runs import (
-    CONFUSION,
-    NEITHER,
-    VOTES,
-    RunCounter,
-    Runs,
-    RunTables,
-    draw_planes,
-    nearest_in_runs,
-    pack,
-)
-from ..scorings import (
-    TableScorer,
-    confusion_controls,
-    controlled_mean,
-    mixed_ties,
-    table_scorer,
-    vote_controls,
-    vote_laws,
-)
+from ..driver import InexactError, ScoringProblem, first_depth, validate_problem
+from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
+from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
+from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
 from ._runs import Control
 from ._scoring import for_sklearn
-from ._splitters import GroupLaw, Split, in_words, reseeded
+from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 from ._steps import prepare
 
-MOST_CELLS = 2**15
-"""Cells of the table of a run that are counted; with more, runs are scored one by one."""
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
 """Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
-DEEP = 1e-12
-"""The share of training sets for which the lists of the laws of votes may be too short."""
 
 Nearest = Callable[[Array], tuple[Array, Array]]
 """From the folds of some runs, (n_runs, n_items), to the nearest training samples and their distances."""
-Controls = tuple[Array, Array] | None
-"""Statistics of runs, (n_runs, n_controls), and their expectation; None if it is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,22 +131,6 @@ class Question:
             n_tested = np.full(n_tested.shape, len(law.codes) * law.parts[0][2] / len(law.sizes))
         return confusion_controls(tables, n_tested, self.expected)
 
-    @cached_property
-    def laws(self) -> list[Any] | None:
-        """The laws of the votes of every kind of training sets, for two classes; None if unknown."""
-        law, problem, codes = self.request.law, self.problem, self.labels.codes
-        if isinstance(law, (tuple, GroupLaw)) or not law.tests_rest or len(self.labels.classes) != 2:
-            return None
-        near = self.rule.neighbors
-        lists = all_lists(near, first_depth(problem, near, DEEP), self.request.n_jobs)
-        if problem.ties == "random" and mixed_ties(lists, codes).any():
-            return None
-        try:
-            found = [vote_laws(lists, codes, kind, self.rule.n_neighbors) for kind in problem.training_sets]
-        except ValueError:
-            return None
-        return found if max(float(each.tails.max()) for each in found) < 1e-9 else None
-
 
 def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) -> ExpectedScore:
     """Estimate the expected score from random runs.
@@ -193,18 +153,15 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     trains = [int(((folds != fold) & (folds != -2)).sum()) for fold in range(runs.n_folds)]
     check_size(asked.rule.n_neighbors, min(trains))
     scorer = asked.scorer
-    n_cells = runs.n_folds * len(asked.labels.classes) ** 2
-    if scorer is not None and scorer.needs == "votes":
-        n_cells *= asked.rule.n_neighbors + 1
-    is_counted = asked.votes_alike and scorer is not None and n_cells <= MOST_CELLS
-    kind = "counted" if is_counted else "predicted" if scorer is not None else "scored"
+    in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
+    kind = "counted" if in_tables else "predicted" if scorer is not None else "scored"
     runs = runs_of(request, asked.labels, n_runs or RUNS[kind])
-    values, controls = (count if is_counted else predict)(asked, runs)
+    values, controls = (count if in_tables else predict)(asked, runs)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         msg = f"the score of random run {at} is {values[at]}: {scoring!r} is not defined in every fold"
         raise InexactError(msg)
-    found = controlled_mean(values, *(controls or (np.empty((len(values), 0)), np.empty(0))))
+    found = controlled_mean(values, *(controls or ()))
     known = ", corrected by exact means of the same runs" if controls else ""
     if asked.inside is not None:
         why = "columns are scaled within the folds"
@@ -260,32 +217,16 @@ def drawn_runs(request: Request, n_runs: int) -> Runs:
     return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False))
 
 
-def joined(parts: list[Controls]) -> Controls:
-    """The control variates of all blocks of runs."""
-    known = [part for part in parts if part is not None]
-    return (np.concatenate([part[0] for part in known]), known[0][1]) if known else None
-
-
 def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     """The scores (n_runs,) of runs whose votes are counted, and their control variates."""
-    scorer = asked.scorer
+    scorer, request, near = asked.scorer, asked.request, asked.rule.neighbors
     assert scorer is not None
-    values: list[Any] = [None] * runs.n_blocks
-    controls: list[Controls] = [None] * runs.n_blocks
-    by_votes = scorer.needs == "votes"
-    known: Any = asked.laws if by_votes else asked.expected  # before the threads
-    control = partial(vote_controls, laws=known, kinds=runs.kinds) if by_votes else asked.controls
-
-    def take(block: int, tables: RunTables) -> None:
-        values[block] = scorer(tables.counts).mean(axis=1)
-        if known is not None:
-            controls[block] = control(tables.counts)
-
-    counter = RunCounter(
-        asked.problem, asked.rule.neighbors, runs, VOTES if by_votes else CONFUSION, np.arange(runs.n_folds)
-    )
-    counter.count(take, asked.request.n_jobs)
-    return np.concatenate(values), joined(controls)
+    control: Any = None
+    if scorer.needs != "votes":
+        control = asked.controls if asked.expected is not None else None
+    elif isinstance(request.law, FoldLaw) and request.law.tests_rest:
+        control = control_of_votes(asked.problem, near, runs.kinds, request.n_jobs)
+    return score_tables(asked.problem, near, runs, scorer, control, request.n_jobs)
 
 
 def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:

@@ -27,6 +27,9 @@ from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, in_words
 
+LARGEST = 36.1
+"""The largest log loss of a sample."""
+
 
 def exact_score(request: Request, scoring: Any) -> ExpectedScore:
     """Compute the expectation over the splitter's random numbers.
@@ -62,8 +65,9 @@ def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
     if not rule.regression and request.y.ndim != 1:
         msg = f"y has shape {request.y.shape}: several labels for each sample have no closed form"
         raise InexactError(msg)
-    measure = read_scoring(scoring, regression=rule.regression, y=request.y)
-    if measure.kind == "brier" and rule.weights is not None:
+    is_nearest = rule.n_neighbors == 1 and not request.pooled
+    measure = read_scoring(scoring, regression=rule.regression, y=request.y, is_nearest=is_nearest)
+    if measure.kind in ("brier", "log_loss") and rule.weights is not None:
         msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
         raise InexactError(msg)
     if measure.kind == "brier" and rule.n_neighbors == 1:  # the share of the true class is 0 or 1
@@ -80,9 +84,38 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
         design = design if request.pooled else _balanced_design(request, measure, law)
     labels = single_class(len(request.y)) if rule.regression else encode_labels(request.y)
     check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
+    undefined = _undefined(measure, law, labels)
+    if undefined > request.tol:
+        msg = (
+            f"{measure.name} is exact only if every training set and every test set has samples of every "
+            "class, as with a stratified splitter and enough samples of every class: scikit-learn has no "
+            "score otherwise"
+        )
+        raise InexactError(msg)
     results = _complete(request, rule, measure, design, ties=law.ties, average=average)
     how = "" if results[0].variant.startswith("weighted") else ", in closed form"
-    return _combined(request, measure, law, results, [1 / len(results)] * len(results), how)
+    found = _combined(request, measure, law, results, [1 / len(results)] * len(results), how)
+    return found if found.error_bound is None else replace(found, error_bound=found.error_bound + undefined)
+
+
+def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels) -> float:
+    """Bound how much the splits in which scikit-learn has no score change the mean over the others.
+
+    It is the probability that a fold of a run does not train or does not test some class, times the largest
+    score.
+    """
+    if not measure.all_classes:
+        return 0.0
+    kinds, counts = (law.balanced or law.design).training_sets(labels), labels.counts
+    if law.balanced is not None:
+        always = _tests_every_class(law.balanced, labels) and all(min(kind.n_train) for kind in kinds)
+        return 0.0 if always else math.inf
+    if not law.tests_rest:
+        return math.inf
+    n_items = len(labels.codes)
+    sizes = [size for kind in kinds for size in (kind.least_train, n_items - kind.most_train)]
+    lacking = sum(share**size for share in (1 - counts / n_items).tolist() for size in sizes)
+    return float(LARGEST * law.design.n_folds * lacking)
 
 
 def _balanced_design(request: Request, measure: Measure, law: FoldLaw) -> Design:
@@ -120,6 +153,9 @@ def _tests_every_class(design: Design, labels: EncodedLabels) -> bool:
 
 def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) -> ExpectedScore:
     """Compute the score over splits of whole groups: of all of them, or in closed form for one neighbor."""
+    if measure.all_classes:
+        msg = f"{measure.name} needs every class in every fold, which groups may not have"
+        raise InexactError(msg)
     if rule.weights is not None and not rule.by_distance:
         msg = "weighted votes have no closed form if whole groups are left out"
         raise InexactError(msg)
@@ -167,8 +203,8 @@ def _complete(
     variant = "nn"
     if rule.regression:
         variant, options = "regression", options | {"n_neighbors": k}
-    elif measure.kind == "brier":
-        variant, options = "confidence", options | {"n_neighbors": k, "score": "brier"}
+    elif measure.kind in ("brier", "log_loss"):
+        variant, options = "confidence", options | {"n_neighbors": k, "score": measure.kind}
     elif k > 1 and not rule.by_distance:
         variant, options = "knn", options | {"n_neighbors": k}
     return [complete_cv(rule.neighbors, column, variant, **options) for column in columns]

@@ -14,15 +14,15 @@ from ..driver import InexactError
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
-    "'neg_mean_squared_error', scorings equal to one of them ('recall_micro', 'recall_weighted', "
-    "'precision_micro', 'f1_micro'), their losses (make_scorer), and a matrix of costs"
+    "'neg_log_loss', 'neg_mean_squared_error', scorings equal to one of them ('recall_micro', "
+    "'recall_weighted', 'precision_micro', 'f1_micro'; for n_neighbors=1 'roc_auc' and 'roc_auc_ovo'), "
+    "their losses (make_scorer), and a matrix of costs"
 )
 _REASONS = {
     "precision_score f1_score fbeta_score jaccard_score matthews_corrcoef cohen_kappa_score": (
         "it divides by a number of predictions, which depends on the training set"
     ),
     "roc_auc_score average_precision_score": ("it ranks the tested samples, so it is not a mean over them"),
-    "log_loss": "it is infinite if the true class has no vote",
     "r2_score explained_variance_score": (
         "it divides by the spread of the tested values, which depends on the split"
     ),
@@ -42,13 +42,15 @@ class Measure:
     ----------
     name : str
         Text for messages.
-    kind : {"accuracy", "balanced", "squared", "cost", "brier"}
+    kind : {"accuracy", "balanced", "squared", "cost", "brier", "log_loss"}
         The averaged quantity: correct predictions, correct predictions within classes, squared errors,
-        `costs`, or the Brier scores (0 to 2) of the shares of the votes.
+        `costs`, or the Brier scores (0 to 2) or log losses of the shares of the votes.
     costs : ndarray of shape (n_classes, n_classes), or None
         Rows: true class, columns: predicted class. "balanced" averages them within classes.
     every_class : bool
         Whether the mean is valid only for test sets with samples of every class.
+    all_classes : bool
+        Whether scikit-learn has no score if a class does not train or is not tested.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Measure:
     factor: float = 1.0
     costs: Array | None = None
     every_class: bool = False
+    all_classes: bool = False
 
     @property
     def changes(self) -> bool:
@@ -134,8 +137,10 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
     return scoring
 
 
-def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
+def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool = False) -> Measure:
     """Convert a scoring to a `Measure`.
+
+    With `is_nearest`, a single neighbor decides, and the folds are scored.
 
     Raises
     ------
@@ -174,8 +179,8 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array) -> Measure:
         response = getattr(scorer, "_response_method", None)
         if response == "predict":
             found = _of_predictions(function, options, name, sign, regression, y)
-        elif response == "predict_proba" and function == "brier_score_loss" and not regression:
-            found = _brier(options, name, sign, y)
+        elif "predict_proba" in (response if isinstance(response, (list, tuple)) else [response]):
+            found = None if regression else _of_shares(function, options, name, sign, y, is_nearest)
     if found is not None:
         return found
     what = name
@@ -247,17 +252,39 @@ def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measur
     return Measure(name, "balanced", factor=sign, costs=costs, every_class=True)
 
 
-def _brier(options: dict[str, Any], name: str, sign: float, y: Array) -> Measure | None:
-    """Return the measure of the Brier score; by default it is halved for two classes."""
-    classes = np.unique(y)
-    labels = options.get("labels")
-    if not {"pos_label", "labels", "scale_by_half"}.issuperset(options):
+def _of_shares(
+    function: str, options: dict[str, Any], name: str, sign: float, y: Array, is_nearest: bool
+) -> Measure | None:
+    """Return the measure of a function of true labels and shares of the votes, if it has one."""
+    n_classes, labels = len(np.unique(y)), options.get("labels")
+    if labels is not None and sorted(labels) != np.unique(y).tolist():
         return None
-    if labels is not None and sorted(labels) != classes.tolist():
+    if function == "brier_score_loss":
+        return _brier(options, name, sign, n_classes)
+    if (
+        function == "log_loss"
+        and options.get("normalize", True)
+        and {"normalize", "labels"} >= set(options)
+    ):
+        return Measure(name, "log_loss", factor=sign, all_classes=True)
+    usual = {"average": "macro", "max_fpr": None, "labels": labels}
+    by_pairs = {**usual, **options} == {**usual, "multi_class": "ovo"}
+    whole = {*usual, "multi_class"} >= set(options) and options.get("max_fpr") in (None, 1)
+    if function != "roc_auc_score" or not is_nearest or not (by_pairs or (n_classes == 2 and whole)):
+        return None
+    # With shares of 0 and 1 the area of two classes is the mean of their recalls; here of all pairs.
+    scale = sign / max(2 * n_classes - 2, 1)
+    found = Measure(name, "balanced", offset=sign / 2 - scale, factor=n_classes * scale)
+    return replace(found, every_class=True, all_classes=True)
+
+
+def _brier(options: dict[str, Any], name: str, sign: float, n_classes: int) -> Measure | None:
+    """Return the measure of the Brier score; by default it is halved for two classes."""
+    if not {"pos_label", "labels", "scale_by_half"}.issuperset(options):
         return None
     half = options.get("scale_by_half", "auto")
     if half == "auto":
-        half = len(classes) < 3
+        half = n_classes < 3
     return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
 
 

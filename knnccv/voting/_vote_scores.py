@@ -25,12 +25,13 @@ class VotingRule(NamedTuple):
 
     ``kind``
         PLURALITY: the most frequent class wins. ANY_RIGHT: one correct vote is enough. VOTE_SHARE: the
-        share of correct votes. BRIER: the Brier score of the shares.
+        share of correct votes, or another function of their number. BRIER: the Brier score of the shares.
     ``n_tie_nodes``, ``tie_nodes``
         For PLURALITY: `tie_quadrature`, which breaks a tied vote at random; with 0 nodes the smallest
         label wins.
     ``losses``
-        For PLURALITY: empty, or the cost of predicting the column's class for one of the row's.
+        For PLURALITY: empty, or the cost of predicting the column's class for one of the row's. For
+        VOTE_SHARE: one row, the score of every number of correct votes.
     """
 
     kind: int
@@ -79,7 +80,7 @@ def score_votes(distributions, n_seen_classes, last_class, own_class, k, rule):
     ``distributions.seen_classes`` take part.
     """
     if rule.kind != PLURALITY:
-        return _moments(distributions, n_seen_classes, last_class, own_class, k, rule.kind)
+        return _moments(distributions, n_seen_classes, last_class, own_class, k, rule)
     if len(rule.losses) == 0:
         return win_probability(distributions, n_seen_classes, last_class, own_class, k, rule)
     score = distributions.rows[own_class, 0, 0] * 0
@@ -225,8 +226,8 @@ def _coefficient(rows, row, max_mark, votes, product, mark, degree, marks):
 
 
 @inner
-def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
-    """P(some vote is correct), the share of correct votes, or the Brier score of the shares.
+def _moments(distributions, n_seen_classes, last_class, own_class, k, rule):
+    """P(some vote is correct), the score of the number of correct votes, or the Brier score of the shares.
 
     For the Brier score a second polynomial carries the sum over the other classes of their votes squared.
     """
@@ -234,7 +235,7 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
     last_row = len(rows) - 1
     own_row = last_row if own_class == last_class else own_class
     max_mark = len(marks) - 1
-    zero = rows[own_row, 0, 0] * 0
+    zero, kind = rows[own_row, 0, 0] * 0, rule.kind
     squares = len(marks) if kind == BRIER else ZERO  # first row of the sum of squares in `product`
     product[squares, 0] = zero
     product[0, 0] = zero + 1
@@ -255,7 +256,7 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, kind):
             if votes > 0:
                 total += right
         elif kind == VOTE_SHARE:
-            total += right * votes / k
+            total += right * rule.losses[0, votes]
         else:
             wrong = _coefficient(
                 rows, own_row, max_marks[own_row], votes, product[squares:], mark, k - votes, marks

@@ -1,19 +1,31 @@
-"""The shares of the votes as probabilities: the share of the true class, and the Brier score."""
+"""The shares of the votes as probabilities: the share of the true class, Brier score and log loss."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit, read_as
-from knnccv.voting import BRIER, VOTE_SHARE, VotingRule, score_stratified
+from knnccv.kernel import Link, Tables, Task, Variant, inner, jit, read_as
+from knnccv.voting import (
+    BRIER,
+    VOTE_SHARE,
+    VotingRule,
+    scaled_position_weights,
+    score_fixed_size,
+    score_stratified,
+    thinning_rates,
+)
 
 from ._inclusion_probabilities import inclusion_of, inclusion_weights, mean_inclusion
 
-MEASURES = {"share": "share of the votes", "brier": "Brier score"}
+MEASURES = {"share": "share of the votes", "brier": "Brier score", "log_loss": "log loss"}
 SCORES = tuple(MEASURES)
+LEAST_SHARE = float(np.finfo(float).eps)
+"""The share to which log loss raises smaller ones, as scikit-learn does; and 1 less it the largest."""
 
 
 class ConfidenceFields(NamedTuple):
@@ -24,6 +36,27 @@ class ConfidenceFields(NamedTuple):
 
 @jit
 def confidence_fixed(order, labels, target, constraints):
+    """Score by the probabilities of samples and pairs, or of all numbers of correct votes."""
+    if len(constraints.table):
+        return function_fixed(order, labels, target, constraints)
+    return shares_fixed(order, labels, target, constraints)
+
+
+@jit
+def function_fixed(order, labels, target, constraints):
+    """Score the distribution of the number of correct votes; O(depth * K^2)."""
+    return score_fixed_size(order, labels, target, constraints, _rule(constraints))
+
+
+@inner
+def _rule(constraints):
+    """The rule of `score_fixed_size` and `score_stratified`."""
+    kind = read_as(ConfidenceFields, constraints.integers).kind
+    return VotingRule(kind, 0, constraints.numbers, constraints.table)
+
+
+@jit
+def shares_fixed(order, labels, target, constraints):
     """Sum the probabilities that samples, and pairs, are among the K nearest; O(depth + classes).
 
     The Brier score is the squared error of regression on the classes' indicators: with w wrong votes
@@ -79,9 +112,7 @@ def confidence_fixed(order, labels, target, constraints):
 @jit
 def confidence_stratified(order, labels, target, constraints):
     """Score the distributions of the votes for every class; O(depth * classes seen * K^2)."""
-    fields = read_as(ConfidenceFields, constraints.integers)
-    rule = VotingRule(fields.kind, 0, constraints.numbers, constraints.table)
-    return score_stratified(order, labels, target, constraints, rule)
+    return score_stratified(order, labels, target, constraints, _rule(constraints))
 
 
 class Confidence(Variant):
@@ -91,9 +122,11 @@ class Confidence(Variant):
     ----------
     n_neighbors : int
         K, 1 to the size of the training set.
-    score : {"share", "brier"}
-        The expected share of the votes for the true class (scikit-learn's ``predict_proba``); or the
-        expected Brier score, the sum over the classes of (share - indicator)^2, from 0 to 2.
+    score : {"share", "brier", "log_loss"}
+        The expected share of the votes for the true class (scikit-learn's ``predict_proba``). Or the
+        expected Brier score, the sum over the classes of (share - indicator)^2, from 0 to 2. Or the
+        expected log loss, minus the logarithm of the share of the true class; as in scikit-learn, a share
+        of 0 counts as 2.2e-16, so that the log loss is at most 36.04.
     """
 
     name = "confidence"
@@ -119,24 +152,39 @@ class Confidence(Variant):
         check_choice("score", parameters["score"], SCORES)
 
     def measure(self, **parameters: Any) -> str:
-        """The true class's share of the votes, or the Brier score."""
+        """The true class's share of the votes, the Brier score, or log loss."""
         return MEASURES[parameters["score"]]
 
     def largest_score(self, **parameters: Any) -> float:
-        """1 for a share, 2 for the Brier score."""
-        return 1.0 if parameters["score"] == "share" else 2.0
+        """1 for a share, 2 for the Brier score, 36.04 for log loss."""
+        return {"share": 1.0, "brier": 2.0, "log_loss": -math.log(LEAST_SHARE)}[parameters["score"]]
 
     def score_range(self, **parameters: Any) -> tuple[float, float]:
-        """0 to 1, or 2 for the Brier score."""
+        """0 to the largest score."""
         return 0.0, self.largest_score(**parameters)
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """True for the share, which only counts correct votes, and for one neighbor."""
         return parameters["score"] == "share" or self.n_nearest(**parameters) == 1
 
+    def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
+        """One of the two kernels of `confidence_fixed`, so that the other one is not compiled."""
+        if len(tasks) > 1 or tasks[0].stratified:
+            return super().chain(tasks, **parameters)
+        return (Link(function_fixed if parameters["score"] == "log_loss" else shares_fixed),)
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
-        """The kind of score, and the probabilities that samples and pairs are among the K nearest."""
-        fields = ConfidenceFields(VOTE_SHARE if parameters["score"] == "share" else BRIER)
+        """The kind of score; its values, or the probabilities that samples and pairs are among the K."""
+        k, score = self.n_nearest(**parameters), parameters["score"]
+        fields = ConfidenceFields(BRIER if score == "brier" else VOTE_SHARE)
+        if score != "log_loss" and not task.stratified:
+            return Tables(fields, weights=inclusion_weights(task, k))
+        values = [task.number(votes) / k for votes in range(k + 1)]
+        if score == "log_loss":
+            clipped = [min(max(float(share), LEAST_SHARE), 1 - LEAST_SHARE) for share in values]
+            values = [task.number(-math.log(share)) for share in clipped]
         if task.stratified:
-            return Tables(fields)
-        return Tables(fields, weights=inclusion_weights(task, self.n_nearest(**parameters)))
+            return Tables(fields, table=[values])
+        return Tables(
+            fields, thinning_rates(task), np.concatenate(scaled_position_weights(task, k)), [values]
+        )

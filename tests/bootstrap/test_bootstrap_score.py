@@ -283,6 +283,11 @@ def test_rules_of_others_are_refused():
         bootstrap_score(X, Y, Other)
 
 
+def test_log_loss_is_refused():
+    with pytest.raises(ValueError, match="needs score='share' or score='brier'"):
+        bootstrap_score(TIED, Y, "confidence", score="log_loss")
+
+
 def test_many_neighbors_are_refused():
     with pytest.raises(ValueError, match="at most 500 nearest neighbors, got 501"):
         bootstrap_score(np.arange(600.0)[:, None], np.arange(600) % 2, n_neighbors=501)

@@ -185,7 +185,7 @@ ARGUMENTS = {
     "confidence-score-unknown": (
         lambda: {"variant": "confidence", "n_neighbors": 1, "cv": KFold(2), "score": "log"},
         ValueError,
-        "score must be one of 'share', 'brier', got 'log'",
+        "score must be one of 'share', 'brier', 'log_loss', got 'log'",
     ),
     "confidence-too-many-neighbors": (
         lambda: {"variant": "confidence", "n_neighbors": 50, "cv": KFold(2)},

@@ -26,6 +26,7 @@ SETTINGS = [
     ("confidence", {"n_neighbors": 3}),
     ("confidence", {"n_neighbors": 2, "score": "brier"}),
     ("confidence", {"n_neighbors": 4, "score": "brier"}),
+    ("confidence", {"n_neighbors": 3, "score": "log_loss"}),
     ("rank", {"rank": 1}),
     ("rank", {"rank": 2}),
     ("rank", {"rank": 4}),

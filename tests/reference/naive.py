@@ -105,10 +105,13 @@ def score_rank(order_in_T, y, x, rank):
 
 
 def score_confidence(order_in_T, y, x, n_neighbors, score="share"):
-    """Score the shares of the votes: that of x's class, or the Brier score."""
+    """Score the shares of the votes: that of x's class, the Brier score, or scikit-learn's log loss."""
     shares = {c: Fraction(sum(y[j] == c for j in order_in_T[:n_neighbors]), n_neighbors) for c in set(y)}
     if score == "share":
         return shares[y[x]]
+    if score == "log_loss":
+        least = 2.0**-52
+        return Fraction(-math.log(min(max(float(shares[y[x]]), least), 1 - least)))
     return sum((share - (c == y[x])) ** 2 for c, share in shares.items())
 
 

@@ -227,20 +227,6 @@ def test_functions_without_make_scorer_have_no_tables():
     )
 
 
-def test_costs_of_votes_sum_to_the_score():
-    for name, classes in [
-        ("neg_log_loss", [0, 1]),
-        ("neg_brier_score", [0, 1]),
-        ("neg_log_loss", [0, 1, 2]),
-    ]:
-        codes, votes, _ = problem(classes, 6)
-        scorer = table_scorer(name, classes)
-        tables = tables_of(codes, votes, [[np.arange(len(codes))]], "votes")
-        total = (tables * scorer.costs(5)).sum() / len(codes)
-        np.testing.assert_allclose(total, scorer(tables)[0, 0])
-    assert table_scorer("roc_auc", [0, 1]).costs is None
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_runs_score_as_cross_val_score(n_classes):
     rng = np.random.default_rng(7)

@@ -143,7 +143,7 @@ def test_the_mean_is_that_of_scikit_learns_runs(estimator, n_classes, cv, scorin
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", "neg_log_loss"]
+    "scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", "d2_log_loss_score"]
 )
 def test_stated_errors_are_those_over_seeds(scoring):
     X, y = data(80)

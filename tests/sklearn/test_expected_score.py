@@ -16,6 +16,7 @@ from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
     f1_score,
+    log_loss,
     make_scorer,
     mean_squared_error,
     pairwise_distances,
@@ -393,7 +394,7 @@ def test_scorings_that_are_linear():
     [
         "f1_macro",
         "roc_auc",
-        "neg_log_loss",
+        make_scorer(log_loss, response_method="predict_proba", normalize=False),
         "matthews_corrcoef",
         make_scorer(f1_score),
         make_scorer(balanced_accuracy_score, adjusted=True),

@@ -80,6 +80,8 @@ ANY = [
     "precision_micro",
     "f1_micro",
     "neg_brier_score",
+    "neg_log_loss",
+    make_scorer(metrics.log_loss, response_method="predict_proba"),
     "neg_mean_absolute_error",
     make_scorer(recall_score, average="macro", zero_division=np.nan),
     make_scorer(metrics.fbeta_score, beta=2.0, average="micro"),
@@ -163,6 +165,66 @@ def test_recalls_need_every_class_in_every_test_set():
     assert pooled.score == pytest.approx(whole.per_class()[1], abs=1e-13)
 
 
+AREAS = ["roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "scorings"),
+    [((4, 3), [*AREAS, make_scorer(metrics.roc_auc_score, response_method="predict_proba", max_fpr=1)]),
+     ((3, 2, 3), ["roc_auc_ovo"])],
+    ids=["two", "three"],
+)  # fmt: skip
+def test_the_area_of_one_neighbor_is_exact_in_stratified_folds(counts, scorings):
+    X, y = data(counts, seed=5)
+    cv = StratifiedKFold(2, shuffle=True)
+    wanted = enumerated(rule(1), X, y, stratified_tests(y, cv), [get_scorer(name) for name in scorings])
+    for scoring, value in zip(scorings, wanted, strict=True):
+        found = expected_score(rule(1, weights="distance"), X, y, cv=cv, scoring=scoring)
+        assert found.exact
+        assert found.score == pytest.approx(value, abs=1e-13), scoring
+        assert found.error_bound < 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize(
+    ("counts", "k", "cv", "scoring", "average"),
+    [
+        ((9, 9), 3, StratifiedKFold(3, shuffle=True), "roc_auc", "folds"),
+        ((9, 9), 2, StratifiedKFold(3, shuffle=True), "roc_auc_ovo", "folds"),
+        ((9, 9), 1, StratifiedKFold(3, shuffle=True), "roc_auc", "pooled"),
+        ((9, 9), 1, KFold(3, shuffle=True), "roc_auc", "folds"),
+        ((9, 2), 1, StratifiedKFold(3, shuffle=True), "roc_auc", "folds"),
+        ((12, 2), 1, StratifiedShuffleSplit(train_size=2, test_size=12), "roc_auc", "folds"),
+        ((9, 9, 9), 1, StratifiedKFold(3, shuffle=True), "roc_auc_ovr", "folds"),
+        ((9, 9, 9), 1, StratifiedKFold(3, shuffle=True), "roc_auc_ovo_weighted", "folds"),
+        ((9, 9), 3, KFold(3, shuffle=True), "neg_log_loss", "folds"),
+        ((9, 2), 3, StratifiedKFold(3, shuffle=True), "neg_log_loss", "folds"),
+        ((99, 99), 3, ShuffleSplit(test_size=60, train_size=60), "neg_log_loss", "folds"),
+    ],
+    ids=str,
+)
+def test_what_shares_cannot_give_exactly(counts, k, cv, scoring, average):
+    X, y = data(counts)
+    with pytest.raises(ValueError, match="there is no exact expected score"):
+        expected_score(rule(k), X, y, cv=cv, scoring=scoring, average=average)
+
+
+def test_log_loss_without_strata_is_exact_where_a_fold_hardly_lacks_a_class():
+    X, y = data((200, 200))
+    cv = KFold(4, shuffle=True)
+    found = expected_score(rule(3), X, y, cv=cv, scoring="neg_log_loss")
+    assert found.exact
+    plain = expected_score(
+        rule(3), X, y, cv=cv, scoring="neg_log_loss", method="mc", n_repeats=40, random_state=0
+    )
+    assert abs(found.score - plain.score) < 4 * plain.std_error
+    whole = knnccv.complete_cv(
+        X, y, "confidence", knnccv.KFold(4), ties="index", n_neighbors=3, score="log_loss"
+    )
+    assert found.score == -whole.score
+    assert found.standard_error() == whole.standard_error()
+
+
 @pytest.mark.slow
 def test_recall_in_shuffle_splits():
     X, y = data((6, 3))
@@ -223,7 +285,7 @@ def test_groups_without_a_class_are_left_to_scikit_learn():
         ("f1_weighted", "divides by a number of predictions"),
         ("jaccard_micro", "divides by a number of predictions"),
         ("roc_auc", "ranks the tested samples"),
-        ("neg_log_loss", "infinite if the true class has no vote"),
+        ("average_precision", "ranks the tested samples"),
         ("neg_root_mean_squared_error", "the mean of roots is not the root of the mean"),
         (make_scorer(recall_score, average="micro", labels=[1]), "has no exact expectation here"),
     ],
