@@ -195,7 +195,7 @@ def sum_interacting(begin, finish, items, lengths, scores, index, disjoint, same
         n_found = interacting(x, items, lengths, index, depth, marks, found)
         for f in range(n_found):
             z = found[f]
-            start, own_at, other_at = np.int64(position[z]), width, np.int64(position[z])
+            start, own_at, other_at = int(position[z]), width, int(position[z])
             partner[:] = width
             for k in range(lengths[z]):
                 q = items[z, k]
