@@ -11,7 +11,8 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads.
 - `_read_as` gives names to the entries of an array, in compiled code as well.
 - `_variant` defines `Variant`, the base class of every rule.
-- `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets.
+- `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
+  those of bits: one for each of 512 runs. `_vectors` has what both share.
 - `_compile` compiles kernels and drivers, and runs the same source on Fractions.
 - `_cache` keeps the compiled code on disk, and `_compiling` says that compiling takes time.
 

@@ -14,45 +14,22 @@ of comparisons but does not pack the results into bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
 
 from ._compile import jit
+from ._vectors import WIDTH, VectorType, aligned_rows, function_of, load_and_store, vector_function
 
-LANES = 8
+LANES = WIDTH
 CHUNK = 64
-_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _FLOATS = ir.VectorType(ir.FloatType(), CHUNK)
 _INDEX = ir.IntType(32)
-_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
-
-
-class _Lanes(types.Type):
-    def __init__(self) -> None:
-        super().__init__(name="Lanes")
-
-
-_LANES = _Lanes()
-
-
-@register_model(_Lanes)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, fe_type: Any) -> None:
-        super().__init__(manager, fe_type, _VECTOR)
-
-
-def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: Any, index: Any) -> Any:
-    data = context.make_array(rows_type)(context, builder, rows).data
-    row = context.cast(builder, index, index_type, types.intp)
-    first = builder.mul(row, context.get_constant(types.intp, LANES))
-    return builder.bitcast(builder.gep(data, [first]), _VECTOR.as_pointer())
+_LANES = VectorType("Lanes", ir.DoubleType())
+_function = partial(vector_function, __name__, _LANES)
 
 
 def _chunk(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
@@ -82,27 +59,10 @@ def _fold(builder: Any, x: Any, combine: Any) -> Any:
     return builder.extract_element(x, ir.Constant(_INDEX, 0))
 
 
-def _load(typing_context, rows, r):
-
-    def generate(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
-
-    return _LANES(rows, r), generate
-
-
-def _store(typing_context, rows, r, x):
-
-    def generate(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)
-        return context.get_dummy_value()
-
-    return types.void(rows, r, x), generate
-
-
 def _everywhere(typing_context, value):
 
     def generate(context, builder, signature, args):
-        return _spread(builder, context.cast(builder, args[0], value, types.float64), _VECTOR)
+        return _spread(builder, context.cast(builder, args[0], value, types.float64), _LANES.vector)
 
     return _LANES(value), generate
 
@@ -121,45 +81,6 @@ def _small_ones(typing_context, values, first, limits, start, limit):
     return types.int64(values, first, limits, start, limit), generate
 
 
-def _of_one(emit: Callable[..., Any], result: Any) -> Callable[..., Any]:
-    """The definition of an intrinsic of one argument, from ``emit(builder, a)``."""
-
-    def define(typing_context, a):
-
-        def generate(context, builder, signature, args):
-            return emit(builder, *args)
-
-        return result(a), generate
-
-    return define
-
-
-def _of_two(emit: Callable[..., Any], result: Any = _LANES) -> Callable[..., Any]:
-    """The definition of an intrinsic of two vectors, from ``emit(builder, a, b)``."""
-
-    def define(typing_context, a, b):
-
-        def generate(context, builder, signature, args):
-            return emit(builder, *args)
-
-        return result(a, b), generate
-
-    return define
-
-
-def _of_three(emit: Callable[..., Any]) -> Callable[..., Any]:
-    """The definition of an intrinsic of three vectors, from ``emit(builder, x, a, b)``."""
-
-    def define(typing_context, x, a, b):
-
-        def generate(context, builder, signature, args):
-            return emit(builder, *args)
-
-        return _LANES(x, a, b), generate
-
-    return define
-
-
 def _emit_larger(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
@@ -169,63 +90,11 @@ def _emit_at_most(builder: Any, a: Any, b: Any) -> Any:
     return builder.zext(bits, ir.IntType(64))
 
 
-def _emit_add_product(builder: Any, x: Any, a: Any, b: Any) -> Any:
-    return builder.fadd(x, builder.fmul(a, b))
-
-
-def _emit_subtract_product(builder: Any, x: Any, a: Any, b: Any) -> Any:
-    return builder.fsub(x, builder.fmul(a, b))
-
-
-def _emit_largest(builder: Any, a: Any) -> Any:
-    return _fold(builder, a, partial(_emit_larger, builder))
-
-
-def _emit_sum_of_products(builder: Any, a: Any, b: Any) -> Any:
-    return _fold(builder, builder.fmul(a, b), builder.fadd)
-
-
-def _emit_first_bit(builder: Any, bits: Any) -> Any:
-    return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
-
-
-def _plain_load(rows, r):
-    return rows[r].copy()
-
-
-def _plain_store(rows, r, x):
-    rows[r] = x
-
-
-def _plain_add_product(x, a, b):
-    return x + a * b
-
-
-def _plain_subtract_product(x, a, b):
-    return x - a * b
-
-
-def _plain_largest(a):
-    return a.max()
-
-
-def _plain_everywhere(value):
-    return np.full(LANES, float(value))
-
-
 def _plain_sum_of_products(a, b):
     x = a * b
     while len(x) > 1:
         x = x[: len(x) // 2] + x[len(x) // 2 :]
     return x[0]
-
-
-def _plain_larger(a, b):
-    return np.where(a > b, a, b)
-
-
-def _plain_at_most(a, b):
-    return sum(1 << j for j in range(LANES) if a[j] <= b[j])
 
 
 def _plain_small_ones(values, first, limits, start, limit):
@@ -234,52 +103,54 @@ def _plain_small_ones(values, first, limits, start, limit):
     return sum(1 << j for j in range(CHUNK) if small[j])
 
 
-def _plain_first_bit(bits):
-    bits = int(bits)
-    return (bits & -bits).bit_length() - 1
-
-
-def _function(definition: Callable[..., Any], plain: Any) -> Any:
-    """An intrinsic, or without compilation its like on NumPy's arrays of eight."""
-    return plain if _PLAIN else intrinsic(definition)
-
-
-load: Any = _function(_load, _plain_load)
-store: Any = _function(_store, _plain_store)
-everywhere: Any = _function(_everywhere, _plain_everywhere)
+load, store = load_and_store(__name__, _LANES)
+everywhere: Any = function_of(__name__, _everywhere, lambda value: np.full(LANES, float(value)))
 """The same number in all lanes."""
-add: Any = _function(_of_two(ir.IRBuilder.fadd), np.add)
-subtract: Any = _function(_of_two(ir.IRBuilder.fsub), np.subtract)
-product: Any = _function(_of_two(ir.IRBuilder.fmul), np.multiply)
-larger: Any = _function(_of_two(_emit_larger), _plain_larger)
+add: Any = _function(ir.IRBuilder.fadd, np.add)
+subtract: Any = _function(ir.IRBuilder.fsub, np.subtract)
+product: Any = _function(ir.IRBuilder.fmul, np.multiply)
+larger: Any = _function(_emit_larger, lambda a, b: np.where(a > b, a, b))
 """The larger of two numbers in every lane; that of `b` if one is NaN."""
-add_product: Any = _function(_of_three(_emit_add_product), _plain_add_product)
+add_product: Any = _function(
+    lambda builder, x, a, b: builder.fadd(x, builder.fmul(a, b)), lambda x, a, b: x + a * b, 3
+)
 """``x + a * b`` in every lane."""
-subtract_product: Any = _function(_of_three(_emit_subtract_product), _plain_subtract_product)
+subtract_product: Any = _function(
+    lambda builder, x, a, b: builder.fsub(x, builder.fmul(a, b)), lambda x, a, b: x - a * b, 3
+)
 """``x - a * b`` in every lane."""
-largest: Any = _function(_of_one(_emit_largest, types.float64), _plain_largest)
+largest: Any = _function(
+    lambda builder, a: _fold(builder, a, partial(_emit_larger, builder)), np.max, 1, types.float64
+)
 """The largest of the lanes."""
-sum_of_products: Any = _function(_of_two(_emit_sum_of_products, types.float64), _plain_sum_of_products)
+sum_of_products: Any = _function(
+    lambda builder, a, b: _fold(builder, builder.fmul(a, b), builder.fadd),
+    _plain_sum_of_products,
+    result=types.float64,
+)
 """Sum of ``a * b`` over the lanes, halves added to halves."""
-at_most: Any = _function(_of_two(_emit_at_most, types.int64), _plain_at_most)
+at_most: Any = _function(
+    _emit_at_most, lambda a, b: sum(1 << j for j in range(LANES) if a[j] <= b[j]), result=types.int64
+)
 """An integer whose bit j is set if ``a <= b`` in lane j; NaN is not."""
-small_ones: Any = _function(_small_ones, _plain_small_ones)
+small_ones: Any = function_of(__name__, _small_ones, _plain_small_ones)
 """Bit j is set if ``values.flat[first + j]`` is at most `limit` or ``limits[start + j]`` (float32)."""
-first_bit: Any = _function(_of_one(_emit_first_bit, types.int64), _plain_first_bit)
+first_bit: Any = _function(
+    lambda builder, bits: builder.cttz(bits, ir.Constant(ir.IntType(1), 1)),
+    lambda bits: (int(bits) & -int(bits)).bit_length() - 1,
+    1,
+    types.int64,
+)
 """Position of the lowest set bit; there must be one."""
 
 
 @jit
 def raw_rows(n_rows):
-    """Rows of lanes with any values, aligned to cache lines: lanes across two lines take twice as long."""
-    room = np.empty((n_rows + 1) * LANES)
-    skip = -(room.ctypes.data // 8) % 8
-    return room[skip : skip + n_rows * LANES].reshape(n_rows, LANES)
+    """Rows of lanes with any values, aligned to cache lines."""
+    return aligned_rows(np.empty((n_rows + 1) * LANES))
 
 
 @jit
 def new_rows(n_rows):
     """Zeros of shape (n_rows, LANES), aligned as those of `raw_rows`."""
-    rows = raw_rows(n_rows)
-    rows[:] = 0.0
-    return rows
+    return aligned_rows(np.zeros((n_rows + 1) * LANES))

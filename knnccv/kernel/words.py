@@ -5,136 +5,50 @@ A row of words is a row of a C-contiguous uint64 array of shape (n_rows, 8). Row
 this level of 512 numbers, so that one addition counts for all of them.
 """
 
-# ruff: noqa: ARG001
-
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
 
 from ._compile import inner, jit
+from ._vectors import WIDTH, VectorType, aligned_rows, load_and_store, vector_function
 
-WORDS = 8
+WORDS = WIDTH
 BITS = 64 * WORDS
-_VECTOR = ir.VectorType(ir.IntType(64), WORDS)
-_INDEX = ir.IntType(32)
-_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
+_WORDS = VectorType("Words", ir.IntType(64))
+_function = partial(vector_function, __name__, _WORDS)
 
 
-class _Words(types.Type):
-    def __init__(self) -> None:
-        super().__init__(name="Words")
+def _constant(number: int) -> Any:
+    return lambda builder: ir.Constant(_WORDS.vector, [number] * WORDS)  # noqa: ARG005
 
 
-_WORDS = _Words()
+def _emit_any_bit(builder: Any, a: Any) -> Any:
+    different = builder.icmp_unsigned("!=", a, _constant(0)(builder))
+    packed = builder.bitcast(different, ir.IntType(WORDS))
+    return builder.icmp_unsigned("!=", packed, ir.Constant(ir.IntType(WORDS), 0))
 
 
-@register_model(_Words)
-class _WordsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, fe_type: Any) -> None:
-        super().__init__(manager, fe_type, _VECTOR)
-
-
-def _pointer(context: Any, builder: Any, rows_type: Any, rows: Any, index_type: Any, index: Any) -> Any:
-    data = context.make_array(rows_type)(context, builder, rows).data
-    row = context.cast(builder, index, index_type, types.intp)
-    first = builder.mul(row, context.get_constant(types.intp, WORDS))
-    return builder.bitcast(builder.gep(data, [first]), _VECTOR.as_pointer())
-
-
-def _load(typing_context, rows, r):
-
-    def generate(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, rows, args[0], r, args[1]), align=8)
-
-    return _WORDS(rows, r), generate
-
-
-def _store(typing_context, rows, r, x):
-
-    def generate(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, rows, args[0], r, args[1]), align=8)
-        return context.get_dummy_value()
-
-    return types.void(rows, r, x), generate
-
-
-def _of_two(emit: Any) -> Any:
-    """The definition of an intrinsic of two vectors, from ``emit(builder, a, b)``."""
-
-    def define(typing_context, a, b):
-
-        def generate(context, builder, signature, args):
-            return emit(builder, *args)
-
-        return _WORDS(a, b), generate
-
-    return define
-
-
-def _no_bits(typing_context):
-
-    def generate(context, builder, signature, args):
-        return ir.Constant(_VECTOR, [0] * WORDS)
-
-    return _WORDS(), generate
-
-
-def _all_bits(typing_context):
-
-    def generate(context, builder, signature, args):
-        return ir.Constant(_VECTOR, [-1] * WORDS)
-
-    return _WORDS(), generate
-
-
-def _any_bit(typing_context, a):
-
-    def generate(context, builder, signature, args):
-        different = builder.icmp_unsigned("!=", args[0], ir.Constant(_VECTOR, [0] * WORDS))
-        packed = builder.bitcast(different, ir.IntType(WORDS))
-        return builder.icmp_unsigned("!=", packed, ir.Constant(ir.IntType(WORDS), 0))
-
-    return types.boolean(a), generate
-
-
-def _emit_but_not(builder: Any, a: Any, b: Any) -> Any:
-    return builder.and_(a, builder.not_(b))
-
-
-def _function(definition: Any, plain: Any) -> Any:
-    """An intrinsic, or without compilation its like on NumPy's arrays of eight."""
-    return plain if _PLAIN else intrinsic(definition)
-
-
-def _plain_store(rows, r, x):
-    rows[r] = x
-
-
-load: Any = _function(_load, lambda rows, r: rows[r].copy())
-store: Any = _function(_store, _plain_store)
-both: Any = _function(_of_two(ir.IRBuilder.and_), np.bitwise_and)
-either: Any = _function(_of_two(ir.IRBuilder.or_), np.bitwise_or)
-differ: Any = _function(_of_two(ir.IRBuilder.xor), np.bitwise_xor)
-but_not: Any = _function(_of_two(_emit_but_not), lambda a, b: a & ~b)
+load, store = load_and_store(__name__, _WORDS)
+both: Any = _function(ir.IRBuilder.and_, np.bitwise_and)
+either: Any = _function(ir.IRBuilder.or_, np.bitwise_or)
+differ: Any = _function(ir.IRBuilder.xor, np.bitwise_xor)
+but_not: Any = _function(lambda builder, a, b: builder.and_(a, builder.not_(b)), lambda a, b: a & ~b)
 """``a & ~b``."""
-no_bits: Any = _function(_no_bits, lambda: np.zeros(WORDS, np.uint64))
-all_bits: Any = _function(_all_bits, lambda: ~np.zeros(WORDS, np.uint64))
-any_bit: Any = _function(_any_bit, lambda a: bool(a.any()))
+no_bits: Any = _function(_constant(0), lambda: np.zeros(WORDS, np.uint64), 0)
+all_bits: Any = _function(_constant(-1), lambda: ~np.zeros(WORDS, np.uint64), 0)
+any_bit: Any = _function(_emit_any_bit, lambda a: bool(a.any()), 1, types.boolean)
 """Whether some bit is set."""
 
 
 @jit
 def word_rows(n_rows):
     """Zeros of shape (n_rows, 8), uint64, aligned to cache lines."""
-    room = np.zeros((n_rows + 1) * WORDS, np.uint64)
-    skip = -(room.ctypes.data // 8) % 8
-    return room[skip : skip + n_rows * WORDS].reshape(n_rows, WORDS)
+    return aligned_rows(np.zeros((n_rows + 1) * WORDS, np.uint64))
 
 
 @inner
@@ -155,10 +69,6 @@ def spread_bits(counters, first, n_levels, out):
     """Add the 512 numbers of a vertical counter to `out` (512,)."""
     for level in range(n_levels):
         for w in range(WORDS):
-            word = counters[first + level, w]
-            at = w * 64
-            while word != 0:
-                if word & np.uint64(1):
-                    out[at] += 1 << level
-                word >>= np.uint64(1)
-                at += 1
+            word, some = counters[first + level, w], out[w * 64 : w * 64 + 64]
+            for b in range(64):  # without branches: vector instructions
+                some[b] += np.int64((word >> np.uint64(b)) & np.uint64(1)) << level

@@ -13,10 +13,10 @@
 
 from __future__ import annotations
 
+from .._scaling import scaled
 from ._method import has_misleading_labels as has_misleading_labels
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
-from ._scaling import scaled
 
 __all__ = ["Report", "report", "scaled"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._scaling import SCALE_THEMSELVES
+from ._study import SCALE_THEMSELVES
 from ._text import visible
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._scaling import SCALINGS
 from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
@@ -14,7 +15,6 @@ from ..inference import degrees_of_freedom
 from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, search_units, tie_size
 from ._data import Cut, of_a_part, subsampled
 from ._input import TableInput
-from ._scaling import SCALINGS
 from ._study import Setting, Study
 from ._training import TIMES_LARGER, are_unequal
 from ._wording import percentage, score_text

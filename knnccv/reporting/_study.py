@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._scaling import scaled
 from .._typing import Array
 from ..designs import Subsample
 from ..hvdm import HEOM, HVDM
@@ -15,7 +16,9 @@ from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
 from ._cost import Effort
 from ._input import TableInput
-from ._scaling import SCALE_THEMSELVES, scaled
+
+SCALE_THEMSELVES = ("heom", "hvdm")
+"""Metrics of mixed tables."""
 
 
 @dataclass(frozen=True)

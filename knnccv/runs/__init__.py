@@ -7,8 +7,8 @@
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`.
 - `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
   samples under them.
-- `_split_spread` computes the `SplitSpread` of `_split_result`, from random runs or by `_split_exact`:
-  formulas on the `_split_scores` of single neighbors, with `_split_pairs` and `_split_tables`.
+- `_split_spread` has the spread of one run, from random runs or by `_split_exact`: formulas that sum over
+  the pairs of samples, `_split_pairs`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from ._planes import (
 from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._rescaled import RescaledSearch
 from ._scalers import ColumnScaling, scaling_of
-from ._split_result import RandomSplits, SplitSpread
-from ._split_spread import split_spread
+from ._split_spread import RandomSplits, SplitSpread, split_spread
 from ._trials import NEITHER, item_shares, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 

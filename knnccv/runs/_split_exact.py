@@ -6,21 +6,23 @@ import math
 
 import numpy as np
 
-from .._parallel import stop_flag
+from .._parallel import for_each, stop_flag
 from .._typing import Array
-from ..driver import Scored, ScoringProblem, all_lists
-from ..neighbors import Neighbors
+from ..driver import Block, Scored, ScoringProblem, all_lists, known_set_part, usable_lengths
+from ..neighbors import NeighborLists, Neighbors
 from ..sampling import position_law
-from ._split_pairs import count_interacting, fill_disjoint, index_lists, sum_interacting
-from ._split_scores import ROWS, Alone, alone_scores, over_blocks
-from ._split_tables import Fold, PairTables, pair_tables
-from ._trials import item_shares
+from ._split_pairs import Fold, PairTables, count_interacting, index_lists, pair_tables, sum_interacting
+from ._trials import item_shares, known_task
 
 MOST_STEPS = 5e9
 """Steps of the exact sums."""
 PRECISION = 1e-7
 """Error of N times the variance that ends the lists."""
 SAMPLED_ROWS = 200
+ROWS_AT_ONCE = 256
+ROUNDED = 1e-14
+"""Differences of a score from a mean that rounding may cause, as a share of the largest score."""
+EPS = float(np.finfo(float).eps)
 
 
 class NotExactError(ValueError):
@@ -48,65 +50,62 @@ def exact_variance(
     NotExactError
         If it takes too many steps.
     """
-    folded = problem.design.one_run == "folds"
-    n_items = neighbors.n_items
+    folded, n_items = problem.design.one_run == "folds", neighbors.n_items
     shares = item_shares(problem, problem.design.n_folds)
     by_class = shares[0] / shares[0].max()
     folds = tuple(
-        Fold(number, int(kind.n_test), float(share))
-        for number, kind, share in zip(
-            _numbers(problem), problem.training_sets, shares.max(axis=1), strict=True
-        )
+        Fold(int(kind.probability * problem.design.n_folds), int(kind.n_test), float(share))
+        for kind, share in zip(problem.training_sets, shares.max(axis=1), strict=True)
     )
     tables = _deep_tables(n_items, folds, folded, neighbors.max_depth)
-    depth = tables.depth
+    depth, same, cross = tables.depth, tables.same, tables.cross
     lists = all_lists(neighbors, min(depth + 2, neighbors.max_depth), n_jobs)
-    equal = bool((by_class == 1).all())
-    alone = alone_scores(problem, lists, neighbors, result, tol, by_class, equal, n_jobs)
-    if alone.vanish:
+    lists.lengths = usable_lengths(lists, neighbors, average_ties=False)
+    items, lengths = lists.items, lists.lengths
+    listed = np.arange(items.shape[1]) < lengths[:, None]
+    scores, mean, largest = _single_scores(problem, lists, listed), result.score, problem.largest
+    unsure = problem.ties == "random" and _has_tied_scores(lists, listed, scores)
+    if (by_class == 1).all():  # a mean that is subtracted moves all runs alike
+        largest += abs(mean)
+        scores[listed] -= mean
+        scores[np.abs(scores) <= ROUNDED * largest] = 0.0
+        mean = 0.0
+    scores *= by_class[problem.labels.codes][:, None]
+    if (lengths == n_items - 1).all() and not scores.any():  # no run differs from another
         return 0.0, 0.0
-    items, lengths, scores = lists.items, lists.lengths, alone.scores
-    starts, rows, places = index_lists(items, lengths, n_items)
+    index = index_lists(items, listed)
     chosen = np.unique(np.linspace(0, n_items - 1, min(n_items, SAMPLED_ROWS)).astype(np.int64))
-    pairs = count_interacting(chosen, items, lengths, starts, rows, places, depth) * n_items / len(chosen)
+    pairs = count_interacting(chosen, items, lengths, index, depth) * n_items / len(chosen)
     _check_steps(pairs * depth**2 / 2 * (1 + folded))
 
-    same_rows = np.empty((n_items, depth + 1))
-    cross_rows = np.empty((n_items if folded else 1, depth + 1))
-    two, both = tables.two, tables.both
+    at = np.add.outer(np.arange(depth + 1), np.arange(depth + 1))
+    base = np.where(at <= depth, same[0, np.minimum(at, depth)] + (cross[0] if folded else 0.0), 0.0)
+    own = np.zeros((n_items, depth + 1))
+    own[:, : items.shape[1]] = scores[:, : depth + 1]
+    disjoint = np.einsum("xk,ik->xi", own, base)
+    starts = range(0, n_items, ROWS_AT_ONCE)
+    corrections = np.zeros(len(starts))
 
-    def fill(first: int, last: int) -> None:
-        fill_disjoint(first, last, lengths, scores, two, both, folded, same_rows, cross_rows)
+    def differ(start: int) -> None:
+        end = min(start + ROWS_AT_ONCE, n_items)
+        corrections[start // ROWS_AT_ONCE] = sum_interacting(
+            start, end, items, lengths, scores, index, disjoint, same, cross, stop_flag()
+        )
 
-    def differ(first: int, last: int) -> float:
-        found: float = sum_interacting(
-            first, last, items, lengths, scores, starts, rows, places, same_rows, cross_rows,
-            tables.one, two, both, tables.first, tables.second, tables.same, tables.free, folded,
-            stop_flag(),
-        )  # fmt: skip
-        return found
-
-    over_blocks(fill, n_items, ROWS, n_jobs)
-    corrections = math.fsum(over_blocks(differ, n_items, ROWS, n_jobs))
+    for_each(differ, starts, n_jobs)
     deciding = np.zeros(scores.shape[1])
     for fold in folds:
         law = position_law(n_items - 1, n_items - fold.size, 1)
         deciding += fold.number * fold.share**2 * fold.size / n_items * law[: len(deciding)]
-    within = np.arange(scores.shape[1]) < lengths[:, None]
-    listed = np.where(within, scores, 0.0)
-    summed = np.zeros(depth + 1)
-    summed[: scores.shape[1]] = listed.sum(axis=0)[: depth + 1]
-    at = np.add.outer(np.arange(depth + 1), np.arange(depth + 1))
-    base = np.where(at <= depth, two[np.minimum(at, depth)] + both, 0.0)
-    own = listed[:, : depth + 1]
-    inner = same_rows[:, : own.shape[1]] + (cross_rows[:, : own.shape[1]] if folded else 0.0)
-    squares = float((listed**2 @ deciding).sum())
-    disjoint = float(summed @ base @ summed) - float((own * inner).sum())
-    second = math.fsum([squares, disjoint, 2 * corrections])
+    summed = own.sum(axis=0)
+    apart = float(summed @ base @ summed) - float((own * disjoint).sum())
+    second = math.fsum([float((scores**2 @ deciding).sum()), apart, 2 * math.fsum(corrections)])
     total = sum(fold.number * fold.size * fold.share for fold in folds)
-    short = _ends_early(lengths, depth, n_items, folds)
-    error = (tables.tail + short) * alone.largest**2 + _rounding(depth) * (total * alone.largest) ** 2
-    return max(second - alone.mean**2, 0.0), error + _mean_error(alone, result)
+    beyond = float(tables.tails[-1]) + _ends_early(lengths, depth, n_items, folds) * total**2
+    error = beyond * largest**2 + 32 * (depth + 8) * EPS * (total * largest) ** 2
+    bound = result.truncation_bound  # of the mean score
+    error += 4 * tol * problem.largest**2 * unsure + 2 * abs(mean) * bound + bound**2
+    return max(second - mean**2, 0.0), error
 
 
 def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth: int) -> PairTables:
@@ -115,23 +114,34 @@ def _deep_tables(n_items: int, folds: tuple[Fold, ...], folded: bool, max_depth:
     depth = min(16, deepest)
     while True:
         tables = pair_tables(n_items, folds, folded, depth)
-        if tables.tail <= PRECISION / n_items or depth == deepest:
-            break
+        enough = np.flatnonzero(tables.tails <= PRECISION / n_items)
+        if len(enough) or depth == deepest:
+            tables = tables.cut(int(enough[0])) if len(enough) else tables
+            _check_steps(n_items * tables.depth**3 / 4)
+            return tables
         _check_steps(n_items * depth**3 / 4)  # every sample meets those that its list names
         depth = min(2 * depth, deepest)
-    low, high = 0, depth
-    while low < high and tables.tail <= PRECISION / n_items:
-        middle = (low + high) // 2
-        if pair_tables(n_items, folds, folded, middle).tail <= PRECISION / n_items:
-            high = middle
-        else:
-            low = middle + 1
-    _check_steps(n_items * high**3 / 4)
-    return pair_tables(n_items, folds, folded, high)
+
+
+def _single_scores(problem: ScoringProblem, lists: NeighborLists, listed: Array) -> Array:
+    """The scores (n_items, depth) of every sample if one sample of its list decides; 0 beyond the list."""
+    rows = np.repeat(np.arange(len(listed)), lists.lengths)
+    items, values = lists.items[listed][:, None], lists.values[listed][:, None]
+    single = NeighborLists.of_full_rows(items, values, np.zeros(len(rows), bool))
+    part = known_set_part(problem, known_task(problem, problem.training_sets[0]))
+    scores = np.zeros(listed.shape)
+    scores[listed] = part.scores(Block(single, single.lengths, rows, problem.kernel_labels(), False))
+    return scores
+
+
+def _has_tied_scores(lists: NeighborLists, listed: Array, scores: Array) -> bool:
+    """Return True if the lists hold tied samples of different scores."""
+    equal = listed[:, 1:] & (lists.values[:, 1:] == lists.values[:, :-1])
+    return bool((equal & (scores[:, 1:] != scores[:, :-1])).any())
 
 
 def _ends_early(lengths: Array, depth: int, n_items: int, folds: tuple[Fold, ...]) -> float:
-    """Weight of the cases that lists leave open which are shorter than the others."""
+    """Share of the cases that lists leave open which are shorter than the others."""
     short = lengths[lengths < min(depth + 2, n_items - 1)]
     if not len(short):
         return 0.0
@@ -139,24 +149,7 @@ def _ends_early(lengths: Array, depth: int, n_items: int, folds: tuple[Fold, ...
     left = n_items - 2 - np.arange(int(short.max()))
     steps = np.maximum(left - (n_items - largest_test), 0) / np.maximum(left, 1)
     passed = np.concatenate([[1.0], np.cumprod(steps)])
-    total = sum(fold.number * fold.size * fold.share for fold in folds)
-    return 4 * total**2 * float(passed[np.maximum(short - 1, 0)].sum()) / n_items
-
-
-def _mean_error(alone: Alone, result: Scored) -> float:
-    """Bound of what the error of the mean score and ties add to the error of the variance."""
-    bound = result.truncation_bound
-    return alone.unsure + 2 * abs(alone.mean) * bound + bound**2
-
-
-def _rounding(depth: int) -> float:
-    """Bound of the rounding errors of a sum over pairs of positions, for scores of at most 1."""
-    return 32 * (depth + 8) * float(np.finfo(float).eps)
-
-
-def _numbers(problem: ScoringProblem) -> list[int]:
-    """The number of folds of every kind in one run."""
-    return [int(kind.probability * problem.design.n_folds) for kind in problem.training_sets]
+    return 4 * float(passed[np.maximum(short - 1, 0)].sum()) / n_items
 
 
 def _check_steps(steps: float) -> None:

@@ -1,9 +1,9 @@
-"""Computation of a `SplitSpread`: by the formulas where they apply, otherwise by random runs."""
+"""`CompleteCV.split_std`: by formulas where they apply, otherwise by random runs; its result."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,152 @@ from .._validation import check_choice, check_integer, check_random_state
 from ..driver import Jobs, Scored, ScoringProblem
 from ..neighbors import Neighbors
 from ._planes import draw_runs
-from ._split_exact import NotExactError, exact_variance, why_not_exact
-from ._split_result import SplitSpread
+from ._random_runs import ScoredRuns
+from ._split_exact import EPS, NotExactError, exact_variance, why_not_exact
 from ._trials import item_shares, score_runs
 
 METHODS = ("auto", "exact", "sampled")
 N_RUNS = 5000
 ROUNDED_TO_ZERO = 1e-15
 """Variance of scores of at most 1 that rounding alone may cause."""
-EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class SplitSpread:
+    """Standard deviation of the score of one random run around the exact mean; `CompleteCV.split_std`.
+
+    ``float(spread)`` is the standard deviation.
+
+    Attributes
+    ----------
+    std : float
+        The standard deviation of one run, or of the mean of several runs.
+    exact : bool
+        Whether it comes from a formula that covers all runs, not from random runs.
+    error : float
+        If `exact`, a bound of the error of `std`: lists that end, and rounding; infinite for approximate
+        neighbors. Otherwise the standard error of `std`.
+    n_runs : int
+        Number of random runs that were drawn; 0 if `exact`.
+    """
+
+    std: float
+    exact: bool
+    error: float
+    n_runs: int
+
+    def __float__(self) -> float:
+        return self.std
+
+    def __repr__(self) -> str:
+        if self.exact:
+            bound = f", error at most {self.error:.2g}" if self.error > self.std / 1000 else ""
+            return f"± {self.std:.3g} (exact{bound})"
+        return f"± {self.std:.3g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
+
+
+class RandomSplits:
+    """A result that knows the random runs of which it is the mean; a base of `CompleteCV`."""
+
+    def _reference(self) -> Any:
+        """The evaluation that made the result."""
+        raise NotImplementedError
+
+    def split_std(
+        self, method: str = "auto", n_repeats: int = 1, random_state: Any = 0, n_jobs: int | None = None
+    ) -> SplitSpread:
+        """Standard deviation of the score of one random run around ``score``: the luck of the split.
+
+        The samples are fixed; only their random split varies. One run of a k-fold design is a whole
+        partition into folds, one run of another design a single split. It says how far one random run, as
+        of scikit-learn's shuffled splitters, is from the exact score; not how far the exact score is from
+        that of other samples.
+
+        Computed at every call, from the data, to which the result refers until it is pickled or copied.
+
+        Parameters
+        ----------
+        method : {"auto", "exact", "sampled"}, default "auto"
+            "exact" covers all runs by formulas, up to 5e9 steps of the computation. They need a rule that
+            one nearest training sample decides ("nn", K or R of 1), no ties that matter unless
+            ``ties="index"``, and a design without strata that has `Design.one_run`, such as `Subsample`.
+            Every rule is served where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
+            ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws 5,000 random runs.
+            "auto" is "exact" where that is offered, otherwise "sampled".
+        n_repeats : int, default 1
+            Number of independent runs of which the mean is taken; divides by its square root.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the random runs.
+        n_jobs : int, optional
+            Threads; -1: all processors. Default: the `n_jobs` of `complete_cv`. It does not change a bit.
+
+        Returns
+        -------
+        SplitSpread
+            For approximate neighbors, an exact one has an infinite ``error``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not allowed, "exact" is not offered, the score is no mean over runs (the parts
+            of regression "bias2" and "variance"), or the result was pickled or copied.
+
+        See Also
+        --------
+        monte_carlo_cv : The scores of random runs.
+
+        Examples
+        --------
+        >>> from knnccv import KFold, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> complete_cv(wine.X, wine.y, "nn", KFold(5)).split_std()
+        ± 0.0198 (exact)
+        """
+        found: SplitSpread = self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
+        return found
+
+    def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
+        """Scores and confusion tables of single random runs: what one would have reported by chance.
+
+        The mean of the runs estimates ``score``, which is exact. Results of the same design and seed are
+        scored on the same splits.
+
+        Parameters
+        ----------
+        n_runs : int, default 10_000
+            Number of random runs.
+        random_state : int, numpy Generator or None, default 0
+            Seed of the random runs.
+        n_jobs : int, optional
+            Threads; -1: all processors. Default: the `n_jobs` of `complete_cv`. It does not change a bit.
+
+        Returns
+        -------
+        ScoredRuns
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not allowed, the design cannot be drawn, the score is no mean over runs, or
+            the result was pickled or copied.
+
+        Notes
+        -----
+        Where the order of tied samples matters, one is drawn for each tested sample in each run; tied votes
+        with ``vote_ties="random"`` are drawn. Rules without votes are averaged over these within a run.
+
+        Examples
+        --------
+        >>> from knnccv import KFold, complete_cv
+        >>> from knnccv.datasets import load_wine
+        >>> wine = load_wine()
+        >>> runs = complete_cv(wine.X, wine.y, "knn", KFold(5)).runs()
+        >>> runs.confusions.shape, bool(runs.quantile(0.025) < runs.expected < runs.quantile(0.975))
+        ((10000, 3, 3), True)
+        """
+        found: ScoredRuns = self._reference().runs(self, n_runs, random_state, n_jobs)
+        return found
 
 
 def split_spread(

@@ -57,7 +57,8 @@ def controlled_mean(
     Returns
     -------
     ControlledMean
-        The standard error is 0 only if all values are equal. All is NaN if a value is.
+        The standard error is 0 only if all values are equal, and NaN for a single run. All is NaN if a value
+        is.
 
     Notes
     -----
@@ -86,7 +87,7 @@ def controlled_mean(
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
-    if scores.min() == scores.max():
+    if n_runs > 1 and scores.min() == scores.max():
         return ControlledMean(float(scores[0]), 0.0, 1.0)
     group = np.arange(n_runs) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
     odd = group % 2 == 1
@@ -123,14 +124,15 @@ def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
 
 
 def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, float]:
-    """The mean, and its standard error from the deviations of groups from the mean of their half."""
+    """The mean, and its standard error from the deviations of groups from the mean of their half.
+
+    Of two groups, from their common mean: no coefficient is fitted to a single one.
+    """
     sums = np.zeros(group.max() + 1)
-    degrees = 0.0
-    for half in (odd, ~odd):
-        if half.any():
-            np.add.at(sums, group[half], scores[half] - scores[half].mean())
-            degrees += 1
-    n_groups = len(sums)
+    halves, n_groups = (odd, ~odd) if len(sums) > 2 else (odd | True,), len(sums)
+    for half in halves:
+        np.add.at(sums, group[half], scores[half] - scores[half].mean())
+    degrees = len(halves)
     if n_groups <= degrees:
         return float(scores.mean()), np.nan
     return float(scores.mean()), float(

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._parallel import check_pool
-from .._scaling import min_max_scaled, standardized
+from .._scaling import SCALINGS, scaled
 from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer, check_random_state
+from .._validation import check_choice, check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
 from ..runs import draw_runs
+from ..scorings import controlled_mean
 from ._nested import Inner, nested_runs
 
-SCALINGS = {"raw": None, "standardized": standardized, "min-max": min_max_scaled}
 RUNS_A_CONTROL = 20
 MOST_CONTROLS = 16
 """Each control variate takes a degree of freedom, and an exact score."""
@@ -185,7 +185,7 @@ def tuned_score(
     for k in ks:
         check_integer("n_neighbors", k, 1)
     kinds = [(one, name) for one in as_list(metric) for name in as_list(scaling)]
-    sources = [as_neighbors(scaled(X, name), one, None) for one, name in kinds]
+    sources = [as_neighbors(samples(X, name), one, None) for one, name in kinds]
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split)
     for near in sources:
         warn_label_leakage(near, problem.smallest_train)
@@ -205,8 +205,8 @@ def tuned_score(
     values = found.outer.mean(axis=1)[:, controls[known]]
     expected = np.array([one.score for one in exact])[known]
     inside = found.best.mean(axis=1)
-    score, std_error = controlled_mean(scores, values, expected)
-    optimism, optimism_std_error = controlled_mean(inside - scores, values, expected)
+    score, std_error, _ = controlled_mean(scores, values, expected)
+    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected)
     names = [one if isinstance(one, str) else repr(one) for one, _ in kinds]
     candidates = [Candidate(k, names[at], kinds[at][1]) for at in range(len(kinds)) for k in ks]
     return TunedScore(
@@ -232,16 +232,13 @@ def as_list(one_or_more: Any) -> list[Any]:
     return values
 
 
-def scaled(X: Any, scaling: str) -> Any:
+def samples(X: Any, scaling: str) -> Any:
     """The samples with scaled columns."""
-    check_choice("scaling", scaling, tuple(SCALINGS))
-    scale = SCALINGS[scaling]
-    if scale is None:
-        return X
-    if isinstance(X, Neighbors):
+    check_choice("scaling", scaling, SCALINGS)
+    if scaling != "raw" and isinstance(X, Neighbors):
         msg = f"scaling must be 'raw' for {X!r}, which holds distances, got {scaling!r}"
         raise ValueError(msg)
-    return scale(as_reals("X", X, "X must hold real numbers, (n_items, n_features)"))
+    return X if scaling == "raw" else scaled(X, scaling)
 
 
 def tuned_problem(y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner) -> ScoringProblem:
@@ -263,23 +260,3 @@ def tuned_problem(y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner)
     limit = "the size of the smallest training set without the samples left out of it"
     check_integer("n_neighbors", n_neighbors, 1, least - left_out, limit)
     return problem
-
-
-def controlled_mean(values: Array, controls: Array, expected: Array) -> tuple[float, float]:
-    """The mean of values (n_runs,) whose controls (n_runs, n_controls) have known expectations.
-
-    The coefficients of each half of the runs are fitted on the other, so that the mean is unbiased.
-
-    Returns
-    -------
-    mean, std_error : float
-        The standard error is NaN for a single run.
-    """
-    gaps, rest = controls - expected, values.copy()
-    for half in (0, 1) if gaps.size else ():
-        other = slice(1 - half, None, 2)
-        centered = gaps[other] - gaps[other].mean(axis=0)
-        fitted = np.linalg.lstsq(centered, values[other] - values[other].mean(), rcond=None)[0]
-        rest[half::2] -= gaps[half::2] @ fitted
-    error = rest.std(ddof=1) / np.sqrt(len(rest)) if len(rest) > 1 else np.nan
-    return float(rest.mean()), float(error)

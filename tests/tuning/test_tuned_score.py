@@ -18,7 +18,7 @@ from knnccv import (
     complete_cv,
     tuned_score,
 )
-from knnccv.tuning._tuned_score import controlled_mean
+from knnccv.scorings import controlled_mean
 
 
 def data(seed=0, n_items=48, n_classes=2):
@@ -132,12 +132,15 @@ def test_controlled_means_are_unbiased_and_their_errors_right():
     for _ in range(400):
         controls = rng.normal([1, 2], size=(60, 2))
         values = controls @ [0.5, -1] + 0.1 * rng.normal(size=60) + 0.1 * (controls[:, 0] - 1) ** 2
-        found.append(controlled_mean(values, controls, np.array([1.0, 2.0])))
+        found.append(controlled_mean(values, controls, np.array([1.0, 2.0]))[:2])
     means, errors = np.transpose(found)
     assert abs(means.mean() - (0.5 - 2 + 0.1)) < 4 * means.std() / 20
     assert 0.85 < np.sqrt((errors**2).mean()) / means.std() < 1.15
     assert means.std() < 0.05  # of the values alone 1.12 / sqrt(60) = 0.144
-    assert controlled_mean(np.array([2.0, 4.0]), np.empty((2, 0)), np.empty(0)) == (3.0, pytest.approx(1.0))
+    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(1.0), 1.0)
+    mean, *rest = controlled_mean([2.0], np.empty((1, 0)), [])
+    assert mean == 2.0
+    assert np.isnan(rest).all()
 
 
 @pytest.mark.parametrize(
