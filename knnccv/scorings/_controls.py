@@ -16,6 +16,8 @@ ROUNDING = 1e-9
 """The spread of a control, relative to its size, below which it is a constant and rounding."""
 COLLINEAR = 1e-8
 """The share of the largest variance below which a direction of the controls is rounding."""
+EXACT = 1e-12
+"""The error of exact means, relative to the scores: no standard error is smaller."""
 
 
 class ControlledMean(NamedTuple):
@@ -57,8 +59,10 @@ def controlled_mean(
     Returns
     -------
     ControlledMean
-        The standard error is 0 only if all values are equal, and NaN for a single run. All is NaN if a value
-        is.
+        The standard error is 0 only if all values are equal, and NaN for a single run. Good controls may
+        explain all that these runs show; then it is the error of the exact means, and of what may happen in
+        other runs, such as a rare cell of a table, whose expectation is known but whose effect is not. All
+        is NaN if a value is.
 
     Notes
     -----
@@ -96,8 +100,26 @@ def controlled_mean(
         corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
     mean, error = _mean_of_halves(corrected, group, odd)
     plain = _mean_of_halves(scores, group, odd)[1]
-    error = max(error, float(np.spacing(np.abs(scores).max())))
+    error = max(error, EXACT * float(np.abs(scores).max()), plain * _unseen(known, exact, rounding))
     return ControlledMean(mean, error, (plain / error) ** 2)
+
+
+def _unseen(known: Array, exact: Array, rounding: Array) -> float:
+    """How uncertain the mean is of what no run shows, relative to the error of a plain mean.
+
+    Controls that are constant in all runs but have another expectation stand for events that did not
+    happen. One of them may change the score of a run as much as runs differ. It moves a control by at least
+    the smallest step of the others, which bounds its probability, and it is unlikely to happen in more than
+    one of so many further runs.
+    """
+    unseen = np.ptp(known, axis=0) <= rounding
+    if not unseen.any():
+        return 0.0
+    n_runs, gap = len(known), np.abs(known[0] - exact)
+    missed = gap[unseen & (gap > rounding)].sum()
+    moves = np.abs(known - known[0])
+    step = moves[moves > rounding].min(initial=np.inf)
+    return float(min(missed / step * np.sqrt(n_runs), 1 / np.sqrt(n_runs)))
 
 
 def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:

@@ -90,6 +90,21 @@ def test_rounding_is_no_control():
         assert found.mean == pytest.approx(1.505, abs=6 * found.std_error)
 
 
+def test_the_error_holds_what_no_run_shows():
+    """Controls that explain all runs do not tell the effect of an event that happens in none of them."""
+    unseen = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        often, rare = rng.binomial(40, 0.3, 300) / 40, (rng.random(300) < 1 / 400) / 40
+        controls = np.column_stack([often, rare, np.zeros(300)])
+        found = controlled_mean(often + 3 * rare, controls, [0.3, 1 / 16_000, 0.0])
+        assert abs(found.mean - 0.3 - 3 / 16_000) < 4 * found.std_error < 0.005
+        unseen += not rare.any()
+    assert 60 < unseen < 140
+    known = controlled_mean(often, controls[:, [0, 2]], [0.3, 1e-20])  # a constant, but for rounding
+    assert known.std_error < 1e-12
+
+
 def test_groups_of_runs_are_kept_together():
     """Every run repeated four times is no more than one run."""
     scores, controls, mean = made_of(np.random.default_rng(1), 400, 5, 1.0, False)

@@ -24,6 +24,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from knnccv import Neighbors
+from knnccv._labels import encode_labels
+from knnccv.designs import StratifiedKFold as Folds
+from knnccv.scorings import expected_of_votes, table_scorer, vote_laws
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 from knnccv.sklearn._request import Request
@@ -155,6 +159,21 @@ def test_stated_errors_are_those_over_seeds(scoring):
     exact = expected_score(KNN(3), X, y, cv=FOLDS, scoring=scoring, n_runs=60_000, random_state=10**6)
     assert 0.8 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.25
     assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(200), exact.std_error)
+
+
+def test_errors_are_stated_for_votes_that_no_run_shows():
+    """The log loss of a sample without a vote is 36: its runs differ little where this never happens."""
+    y = np.repeat([0, 1], [80, 20])
+    X = np.random.default_rng(29).normal(size=(100, 4)) + 0.7 * y[:, None]
+    labels, k = encode_labels(y), 9
+    (kind,) = Folds(5).training_sets(labels)
+    laws = vote_laws(Neighbors.from_data(X).search(np.arange(100), 99), labels.codes, kind, k)
+    costs = table_scorer("neg_log_loss", [0, 1]).costs(k)
+    exact = expected_of_votes([laws], np.zeros(5, int), costs)
+    asked = {"cv": StratifiedKFold(5, shuffle=True), "scoring": "neg_log_loss", "n_runs": 512}
+    for seed in range(20):
+        found = expected_score(KNN(k), X, y, random_state=seed, **asked)
+        assert abs(found.score - exact) < 4 * found.std_error < 0.003
 
 
 def test_a_search_compares_all_candidates_on_the_same_runs():
