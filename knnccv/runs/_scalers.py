@@ -12,6 +12,7 @@ earlier steps. `MaxAbsScaler` depends on shifts, so it is recognized as the firs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -216,7 +217,7 @@ def scaling_of(steps: Sequence[Any], X: Any) -> ColumnScaling | None:
     steps : sequence
         Transformers, or ``"passthrough"``: scikit-learn's scalers that shift and multiply, one after
         another, also in a `Pipeline` or in a `ColumnTransformer`. Clipping is more than that.
-    X : array or DataFrame of shape (n_items, n_features)
+    X : array, list or DataFrame of shape (n_items, n_features)
         The columns that are compared must be integers, booleans or doubles, without missing values.
 
     Returns
@@ -224,6 +225,9 @@ def scaling_of(steps: Sequence[Any], X: Any) -> ColumnScaling | None:
     ColumnScaling or None
         None if a step or the data are not as above; scikit-learn itself must then run.
     """
+    if isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype == object):
+        with suppress(ValueError, TypeError):  # scikit-learn says what is wrong
+            X = np.asarray(X, dtype=float)
     if not (hasattr(X, "iloc") or isinstance(X, np.ndarray)) or len(X.shape) != 2:
         return None
     found = _chained(steps, X)

@@ -139,8 +139,8 @@ def _positive(pos_label: Any, classes: Array, name: str) -> int:
     if len(names) == 2 and pos_label is not None:
         if pos_label not in names:
             msg = (
-                f"make_scorer(..., pos_label=...) must name one of the classes {names}, got {pos_label!r} "
-                f"for scoring {name!r}"
+                f"pass make_scorer(..., pos_label={names[1]!r}): the positive class must be one of "
+                f"{names}, got {pos_label!r} by scoring {name!r}"
             )
             raise ValueError(msg)
         return int(names.index(pos_label))
@@ -197,5 +197,5 @@ class _Cells:
                 float(self.function(true, answers, **self.options))
         except Exception as error:
             shown = self.classes.tolist()
-            msg = f"scoring {name!r} must serve the classes {shown}; scikit-learn says: {error}"
+            msg = f"scoring {name!r} must serve the classes {shown}, but its function raises: {error}"
             raise ValueError(msg) from error

@@ -33,6 +33,8 @@ from ._steps import prepare
 
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
 """Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
+MOST_UNDEFINED = 0.1
+"""The share of runs with undefined scores that may be left out of the mean."""
 AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
 
@@ -138,7 +140,9 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     Raises
     ------
     InexactError
-        If the splits or the rule are unknown, or some score is undefined: scikit-learn itself has to run.
+        If the splits or the rule are unknown: scikit-learn itself has to run.
+    ValueError
+        If the score is undefined in too many runs, as folds lack a class.
     """
     law = request.law
     if isinstance(law, tuple) or law.every or request.pooled:
@@ -150,19 +154,28 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         raise InexactError(msg)
     runs = runs_of(request, asked.labels, 1)
     folds = runs.folds(0)[0]
-    trains = [int(((folds != fold) & (folds != -2)).sum()) for fold in range(runs.n_folds)]
+    trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(asked.rule.n_neighbors, min(trains))
     scorer = asked.scorer
     in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None else "scored"
     runs = runs_of(request, asked.labels, n_runs or RUNS[kind])
     values, controls = (count if in_tables else predict)(asked, runs)
-    if not np.isfinite(values).all():
-        at = int(np.argmin(np.isfinite(values)))
-        msg = f"the score of random run {at} is {values[at]}: {scoring!r} is not defined in every fold"
-        raise InexactError(msg)
-    found = controlled_mean(values, *(controls or ()))
     known = ", corrected by exact means of the same runs" if controls else ""
+    defined = np.isfinite(values)
+    if not defined.all():
+        share = 1 - defined.mean()
+        if share > MOST_UNDEFINED:
+            msg = (
+                "stratified folds, or fewer, have samples of every class: the score is undefined in "
+                f"{share:.1%} of {runs.n_runs:,} random runs of {in_words(request.cv)}, and at most "
+                f"{MOST_UNDEFINED:.0%} may be left out; got scoring={scoring!r}"
+            )
+            raise ValueError(msg)
+        # The means of controls are those of all runs.
+        values, controls = values[defined], None
+        known = f" ({share:.2%} of them, in which the score is undefined, are left out)"
+    found = controlled_mean(values, *(controls or ()))
     if asked.inside is not None:
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")
@@ -254,10 +267,12 @@ def control_once(request: Request) -> Control | None:
 
     None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.
     """
-    prepared, law = request.prepared, request.law
-    if not prepared.steps or isinstance(law, (tuple, GroupLaw)) or request.y.ndim != 1:
+    prepared = request.prepared
+    if not prepared.steps or request.y.ndim != 1:
         return None
     try:
+        if isinstance(request.law, (tuple, GroupLaw)):
+            return None
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(prepared.estimator, request.X, request.y, transductive=True)
             asked = Question(replace(request, prepared=prepared), None, prepared.rule, None)

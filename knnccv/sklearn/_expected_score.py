@@ -53,9 +53,9 @@ def expected_score(
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
         With any metric. With weights "distance" or a function of the distances, the score is exact where
         all sets of the nearest training samples can be counted: always for leave-one-out, for
-        ``n_neighbors=1``, and usually for few neighbors; otherwise see `method`. Earlier steps of a
-        pipeline must be stateless (like Normalizer, Binarizer, FunctionTransformer); otherwise see
-        `transductive`. For other estimators see `method`.
+        ``n_neighbors=1``, and usually for few neighbors. The earlier steps of a pipeline leave it exact if
+        they are stateless (like Normalizer, Binarizer, FunctionTransformer), or `transductive`. For all
+        else see `method`.
     X : array or sparse matrix of shape (n_items, n_features)
         The samples; square if ``metric="precomputed"``.
     y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
@@ -89,13 +89,14 @@ def expected_score(
         "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats`
         reseeded copies of the splitter, for any estimator and scoring.
     n_repeats : int, default 20
-        Number of runs of scikit-learn.
+        Number of runs of scikit-learn, where it runs.
     n_draws : int, default 1000
         Number of training sets that "auto" draws for a sample; `std_error` falls with its square root, or
         faster.
     n_runs : int, optional
-        Number of random runs. Default: 5,000 if votes can be counted, 1,000 if columns are scaled within
-        the folds or weights differ and for a grid search, 200 if scikit-learn has to score predictions.
+        Number of random runs of knnccv. Default: 5,000 if votes can be counted, 1,000 if columns are scaled
+        within the folds or weights differ and for a grid search, 200 if scikit-learn has to score
+        predictions.
     random_state : int, numpy Generator or RandomState, or None
         Seed of the draws and the runs.
     transductive : bool, default False

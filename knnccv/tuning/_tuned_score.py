@@ -181,10 +181,10 @@ def tuned_score(
     n_runs = check_integer("n_runs", n_runs, 1)
     check_pool(n_jobs, None, progress=False)
     rng, split = check_random_state(random_state), Inner.of(inner)
-    ks = as_list(n_neighbors)
+    ks = as_list("n_neighbors", n_neighbors)
     for k in ks:
         check_integer("n_neighbors", k, 1)
-    kinds = [(one, name) for one in as_list(metric) for name in as_list(scaling)]
+    kinds = [(one, each) for one in as_list("metric", metric) for each in as_list("scaling", scaling)]
     sources = [as_neighbors(samples(X, name), one, None) for one, name in kinds]
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split)
     for near in sources:
@@ -216,8 +216,8 @@ def tuned_score(
     )  # fmt: skip
 
 
-def as_list(one_or_more: Any) -> list[Any]:
-    """The values of an argument that may be one value or a sequence of them.
+def as_list(name: str, one_or_more: Any) -> list[Any]:
+    """The values of the argument `name` that may be one value or a sequence of them.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def as_list(one_or_more: Any) -> list[Any]:
     is_sequence = isinstance(one_or_more, list | tuple | range | np.ndarray)
     values = list(one_or_more) if is_sequence else [one_or_more]
     if not values or any(one == other for i, one in enumerate(values) for other in values[:i]):
-        msg = f"candidates must be one value or a list of different values, got {one_or_more!r}"
+        msg = f"{name} must be one value or a list of different values, got {one_or_more!r}"
         raise ValueError(msg)
     return values
 

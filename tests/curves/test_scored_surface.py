@@ -126,7 +126,7 @@ def test_the_surface_says_that_it_is_not_exact():
             {"scoring": "roc_auc_ovr", "train_sizes": [58]},
             r"defined in every run, but it is nan .*Subsample",
         ),
-        ({"scoring": "roc_auc"}, "scikit-learn says"),
+        ({"scoring": "roc_auc"}, "its function raises"),
         ({"scoring": "f1_macro", "n_runs": 1}, "n_runs must be at least 2"),
     ],
     ids=str,

@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     KFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
     cross_val_score,
@@ -24,10 +25,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from knnccv import Neighbors
-from knnccv._labels import encode_labels
-from knnccv.designs import StratifiedKFold as Folds
-from knnccv.scorings import expected_of_votes, table_scorer, vote_laws
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 from knnccv.sklearn._request import Request
@@ -165,15 +162,13 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
     """The log loss of a sample without a vote is 36: its runs differ little where this never happens."""
     y = np.repeat([0, 1], [80, 20])
     X = np.random.default_rng(29).normal(size=(100, 4)) + 0.7 * y[:, None]
-    labels, k = encode_labels(y), 9
-    (kind,) = Folds(5).training_sets(labels)
-    laws = vote_laws(Neighbors.from_data(X).search(np.arange(100), 99), labels.codes, kind, k)
-    costs = table_scorer("neg_log_loss", [0, 1]).costs(k)
-    exact = expected_of_votes([laws], np.zeros(5, int), costs)
-    asked = {"cv": StratifiedKFold(5, shuffle=True), "scoring": "neg_log_loss", "n_runs": 512}
+    cv, prepared = StratifiedKFold(5, shuffle=True), prepare(KNN(9), X, y, False)
+    exact = expected_score(KNN(9), X, y, cv=cv, scoring="neg_log_loss")
+    assert exact.exact
     for seed in range(20):
-        found = expected_score(KNN(k), X, y, random_state=seed, **asked)
-        assert abs(found.score - exact) < 4 * found.std_error < 0.003
+        request = Request(prepared, X, y, cv, None, "folds", 1e-12, 1, seed)
+        found = by_runs.score_by_runs(request, "neg_log_loss", 512, "")
+        assert abs(found.score - exact.score) < 4 * found.std_error < 0.003
 
 
 def test_a_search_compares_all_candidates_on_the_same_runs():
@@ -210,6 +205,37 @@ def test_other_pipelines_run_scikit_learn_and_exact_scores_stay_exact():
         expected_score(KNN(50), X, y, cv=FOLDS, scoring="f1", random_state=0)
     with pytest.raises(ValueError, match="n_runs must be at least 2, got 1"):
         expected_score(KNN(5), X, y, cv=FOLDS, scoring="f1", n_runs=1)
+
+
+def test_scores_that_are_undefined_in_few_runs_are_the_mean_of_the_others():
+    X, y = data(40, seed=1)
+    cv = KFold(4, shuffle=True)
+    found = expected_score(KNN(3), X, y, cv=cv, scoring="roc_auc", random_state=0)
+    assert "in which the score is undefined, are left out" in found.explanation
+    plain, rng = [], np.random.default_rng(0)
+    while len(plain) < 400:
+        folds = rng.permutation(np.arange(40) % 4)
+        if min(len(set(y[folds == f])) for f in range(4)) == 2:
+            splits = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(4)]
+            plain.append(cross_val_score(KNN(3), X, y, cv=splits, scoring="roc_auc").mean())
+    assert abs(found.score - np.mean(plain)) < 4 * np.hypot(found.std_error, np.std(plain) / 20)
+    with pytest.raises(ValueError, match=r"stratified folds, or fewer.* undefined in .*%"):
+        expected_score(KNN(3), X, y, cv=KFold(13, shuffle=True), scoring="roc_auc", random_state=0)
+
+
+def test_splits_without_a_law_run_scikit_learn_by_default():
+    X, y = data(40)
+    cv = StratifiedGroupKFold(4, shuffle=True)
+    found = expected_score(KNN(3), X, y, cv=cv, groups=np.arange(40) // 2, random_state=0)
+    assert (found.n_repeats, found.exact) == (20, False)
+
+
+def test_lists_are_scaled_as_arrays():
+    X, y = data(60)
+    asked = {"cv": FOLDS, "random_state": 0, "n_runs": 64}
+    estimator = make_pipeline(StandardScaler(), KNN(3))
+    scores = {expected_score(estimator, x, y, **asked).score for x in (X, X.tolist(), X.astype(object))}
+    assert len(scores) == 1
 
 
 class Learned(TransformerMixin, BaseEstimator):
