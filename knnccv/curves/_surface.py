@@ -35,8 +35,6 @@ from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
-CONTROL_TOL = 1e-12
-"""The error of the exact means of random runs, which must be far below the standard errors."""
 
 
 def surface(
@@ -185,7 +183,7 @@ def surface(
                     designs[column],
                     ties=ties,
                     average=average,
-                    tol=tol if scoring is None else CONTROL_TOL,
+                    tol=tol if scoring is None else 1e-12,  # far below the standard errors
                     n_jobs=n_jobs,
                     executor=executor,
                     **arguments,
@@ -216,8 +214,7 @@ def surface(
         seconds=time.perf_counter() - started,
     )
     if scoring is not None:
-        unbounded = np.full_like(bounds, np.inf)
-        return replace(result, measure=str(scoring), error_bound=unbounded, std_error=bounds)
+        return replace(result, measure=str(scoring), error_bound=bounds + np.inf, std_error=bounds)
     if neighbors.approximate:
         result = uncertified(result)
     object.__setattr__(result, "_evaluation", SurfaceEvaluation(problem, grid, neighbors, n_jobs))

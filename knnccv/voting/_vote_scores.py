@@ -31,7 +31,7 @@ class VotingRule(NamedTuple):
         label wins.
     ``losses``
         For PLURALITY: empty, or the cost of predicting the column's class for one of the row's. For
-        VOTE_SHARE: one row, the score of every number of correct votes.
+        VOTE_SHARE: empty, or one row, the score of every number of correct votes.
     """
 
     kind: int
@@ -256,7 +256,7 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, rule):
             if votes > 0:
                 total += right
         elif kind == VOTE_SHARE:
-            total += right * rule.losses[0, votes]
+            total += right * rule.losses[0, votes] if len(rule.losses) else right * votes / k
         else:
             wrong = _coefficient(
                 rows, own_row, max_marks[own_row], votes, product[squares:], mark, k - votes, marks

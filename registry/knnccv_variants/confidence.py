@@ -177,14 +177,12 @@ class Confidence(Variant):
         """The kind of score; its values, or the probabilities that samples and pairs are among the K."""
         k, score = self.n_nearest(**parameters), parameters["score"]
         fields = ConfidenceFields(BRIER if score == "brier" else VOTE_SHARE)
-        if score != "log_loss" and not task.stratified:
-            return Tables(fields, weights=inclusion_weights(task, k))
-        values = [task.number(votes) / k for votes in range(k + 1)]
-        if score == "log_loss":
-            clipped = [min(max(float(share), LEAST_SHARE), 1 - LEAST_SHARE) for share in values]
-            values = [task.number(-math.log(share)) for share in clipped]
+        if score != "log_loss":
+            return Tables(fields, weights=() if task.stratified else inclusion_weights(task, k))
+        shares = [min(max(votes / k, LEAST_SHARE), 1 - LEAST_SHARE) for votes in range(k + 1)]
+        values = [[task.number(-math.log(share)) for share in shares]]
         if task.stratified:
-            return Tables(fields, table=[values])
+            return Tables(fields, table=values)
         return Tables(
-            fields, thinning_rates(task), np.concatenate(scaled_position_weights(task, k)), [values]
+            fields, thinning_rates(task), np.concatenate(scaled_position_weights(task, k)), values
         )
