@@ -167,7 +167,7 @@ class TrialScorer:
                 left = left[unserved(found)]
                 if not len(left):
                     break
-        # Averages over the orders of ties round. A sample that is right in all of them counts one, as elsewhere.
+        # Averages over the orders of ties round. A sample that is right in all of them counts one.
         scores[np.abs(scores - 1) < ROUNDING] = 1.0
         fold = self.fold_of[rows].T
         kind = self.kind_of[np.arange(n_runs)[:, None], fold]

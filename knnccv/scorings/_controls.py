@@ -55,8 +55,8 @@ def controlled_mean(values: Any, controls: Any, expected: Any, groups: Any = Non
     Returns
     -------
     ControlledMean
-        The standard error is 0 only if all values are equal, and NaN for a single run. All is NaN if a value
-        is.
+        The standard error is 0 only if all values are equal, and NaN for a single run. All is NaN if a
+        value is.
 
     Notes
     -----
