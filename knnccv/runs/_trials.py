@@ -24,16 +24,7 @@ from ..driver import (
     known_set_part,
     unserved,
 )
-from ..kernel import (
-    CONSTRAINTS,
-    KERNEL,
-    LABELS,
-    Labels,
-    Order,
-    Task,
-    compile_driver,
-    jit,
-)
+from ..kernel import CONSTRAINTS, KERNEL, LABELS, Labels, Order, Task, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ._counts import TOLERANCE, Ballot, RunCounter, RunTables, ballot_of
 from ._planes import Runs
@@ -242,11 +233,7 @@ def item_shares(problem: ScoringProblem, n_folds: int) -> Array:
 def known_task(problem: ScoringProblem, kind: TrainingSets) -> Task:
     """Return the task of a known training set: all available samples are drawn."""
     return Task(
-        kind.n_train,
-        kind.n_train,
-        kind.stratified,
-        held_out=0,
-        n_classes=len(problem.labels.classes),
+        kind.n_train, kind.n_train, kind.stratified, held_out=0, n_classes=len(problem.labels.classes)
     )
 
 

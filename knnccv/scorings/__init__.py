@@ -28,14 +28,7 @@ from __future__ import annotations
 
 from ._controls import ControlledMean, confusion_controls, controlled_mean
 from ._scorers import TableScorer, table_scorer
-from ._vote_laws import (
-    VoteLaws,
-    area_controls,
-    expected_of_votes,
-    mixed_ties,
-    vote_controls,
-    vote_laws,
-)
+from ._vote_laws import VoteLaws, area_controls, expected_of_votes, mixed_ties, vote_controls, vote_laws
 
 __all__ = [
     "ControlledMean",
