@@ -160,12 +160,7 @@ class Variant(ABC):
         return "expected loss" if parameters.get("loss") is not None else "score"
 
     def over_kinds(
-        self,
-        scores: Array,
-        weights: Array,
-        ask: Callable[..., Array],
-        n_outputs: int,
-        **parameters: Any,
+        self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any
     ) -> Array:
         """Correct the scores of several kinds of training sets before their weighted mean is taken.
 

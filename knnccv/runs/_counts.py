@@ -96,32 +96,35 @@ class RunCounter:
         self.ballot, self.cells, self.draws_ties = ballot, np.asarray(cells, np.int64), draws_ties
         self.n_cells, self.n_classes = int(cells.max()) + 1, len(problem.labels.classes)
         self.n_levels = neighbors.n_items.bit_length()
+        self.order = np.argsort(problem.labels.codes, kind="stable")  # one part of the tables after another
         compile_driver(count_rows, COUNT_ROWS)
 
     def count(self, take: Callable[[int, RunTables], Any], n_jobs: int | None = None) -> None:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
         near = self.neighbors
-        lists = all_lists(near, first_depth(self.problem, near, TOLERANCE), n_jobs)
-
+        depth = first_depth(self.problem, near, TOLERANCE)
+        lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
         shares = np.zeros(self.runs.n_blocks)
 
         def one(block: int) -> None:
             tables, shares[block] = self._block(block, lists)
             take(block, tables)
 
-        depth = lists.items.shape[1]
         one(0)
         if shares[0] > FEW_OPEN and self.runs.n_blocks > 1:
-            lists = all_lists(near, min(4 * depth, near.max_depth), n_jobs)
+            depth = min(4 * depth, near.max_depth)
+            lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
         for_each(one, range(1, self.runs.n_blocks), n_jobs)
 
     def _block(self, block: int, lists: NeighborLists) -> tuple[RunTables, float]:
         """The tables of a block, and the share of the samples whose lists were too short."""
         near, planes, n_classes = self.neighbors, self.runs.planes(block), self.n_classes
         below = {CONFUSION: (n_classes,), VOTES: (n_classes, self.ballot.n_nearest + 1)}
-        shape = (self.n_cells, n_classes, *below.get(self.what, ()))
-        counters = [word_rows(int(np.prod(s)) * self.n_levels) for s in (shape, shape[:2])]
-        rows, tied, share, depth = np.arange(near.n_items), [], 0.0, lists.items.shape[1]
+        shape, by_votes = (self.n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
+        sizes = [0 if by_votes else int(np.prod(shape)), self.n_cells * n_classes]
+        table = np.zeros(((sizes[1] + 1) * int(np.prod(shape[2:])) if by_votes else 0, BITS), np.int32)
+        counters = [*(word_rows(size * self.n_levels) for size in sizes), table]
+        rows, tied, share, depth = self.order, [], 0.0, lists.items.shape[1]
         while len(rows):
             why = self._walk(rows, lists, planes, block, counters)
             tied.append(rows[why == TIED])
@@ -134,9 +137,11 @@ class RunCounter:
         runs = self.runs.rows(block)
         counts, unknown = (
             spread(each, s, self.n_levels)[: runs.stop - runs.start]
-            for each, s in zip(counters, (shape, shape[:2]), strict=True)
+            for each, s in zip(counters, (shape if not by_votes else (0,), shape[:2]), strict=False)
         )
-        if self.what == VOTES:
+        if by_votes:
+            used = table[: int(np.prod(shape)), : runs.stop - runs.start]
+            counts = np.moveaxis(used.astype(np.int64).reshape(*shape, -1), -1, 0)
             _complete_votes(counts)
         return RunTables(counts, unknown, np.sort(np.concatenate(tied))), share
 
@@ -155,7 +160,7 @@ class RunCounter:
         block_of = Rows(lists.items, lists.values, lengths, rows, average)
         final = bool(lists.items.shape[1] >= self.neighbors.max_depth)
         with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-            count_rows(block_of, self.what, final, plan, *counters, self.n_levels, left_out)
+            count_rows(block_of, self.what, final, plan, *counters, left_out)
         return left_out
 
 

@@ -12,9 +12,13 @@ from .._parallel import WorkerPool, stop_flag
 from .._typing import Array
 from ..designs import TrainingSets
 from ..driver import (
+    DISTANCES,
     HARD,
+    ITEMS,
+    ROWS,
     Jobs,
     Part,
+    Rows,
     ScoringProblem,
     Step,
     announce_trials,
@@ -24,16 +28,7 @@ from ..driver import (
     known_set_part,
     unserved,
 )
-from ..kernel import (
-    CONSTRAINTS,
-    KERNEL,
-    LABELS,
-    Labels,
-    Order,
-    Task,
-    compile_driver,
-    jit,
-)
+from ..kernel import CONSTRAINTS, KERNEL, LABELS, Labels, Order, Task, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ._counts import TOLERANCE, Ballot, RunCounter, RunTables, ballot_of
 from ._planes import Runs
@@ -50,22 +45,7 @@ NEITHER = -2
 
 
 @jit
-def score_trials(
-    kernel,
-    items,
-    values,
-    lengths,
-    certain,
-    targets,
-    average_ties,
-    fold_of,
-    tested,
-    nearest,
-    labels,
-    constraints,
-    out,
-    stop,
-):
+def score_trials(kernel, rows, certain, fold_of, tested, nearest, labels, constraints, out, stop):
     """Compute the score of every row in every run that tests its sample in one of the ``tested`` folds.
 
     ``fold_of`` (n_items, n_runs) is the fold that tests a sample; the samples of the other folds train.
@@ -73,6 +53,7 @@ def score_trials(
     training samples are found, or if a sample that is not in the list may tie with the last of them (not
     ``certain``).
     """
+    items, values, lengths, targets = rows.items, rows.values, rows.lengths, rows.targets
     depth = items.shape[1]
     order = np.empty(depth, np.int64)
     group_end = np.empty(depth, np.int64)
@@ -90,7 +71,7 @@ def score_trials(
                 item = items[r, i]
                 if fold_of[item, run] == fold or fold_of[item, run] == NEITHER:
                     continue
-                tie = found > 0 and average_ties and values[r, i] == values[r, last]
+                tie = found > 0 and rows.average_ties and values[r, i] == values[r, last]
                 if found >= nearest and not tie:
                     break
                 if not tie:
@@ -109,22 +90,11 @@ def score_trials(
                 )
 
 
+_FLAGS = types.Array(types.boolean, 1, "C")
 SCORE_TRIALS = types.void(
-    KERNEL,
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.boolean, 1, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.boolean,
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.boolean, 2, "C"),
-    types.int64,
-    LABELS,
-    CONSTRAINTS,
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.boolean, 1, "C"),
-)
+    KERNEL, ROWS, _FLAGS, ITEMS, types.Array(types.boolean, 2, "C"), types.int64, LABELS, CONSTRAINTS,
+    DISTANCES, _FLAGS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -182,22 +152,9 @@ class TrialScorer:
         self, step: Step, j: int, lists: NeighborLists, certain: Array, rows: Array, out: Array
     ) -> None:
         """Score the rows in the runs whose training sets are of kind j."""
-        score_trials(
-            step.compiled(),
-            lists.items,
-            lists.values,
-            lists.lengths,
-            certain,
-            rows,
-            self.average_ties,
-            self.fold_of,
-            self.kind_of == j,
-            self.nearest[j],
-            self.labels,
-            step.constraints,
-            out,
-            stop_flag(),
-        )
+        block = Rows(lists.items, lists.values, lists.lengths, rows, self.average_ties)
+        known = self.fold_of, self.kind_of == j, self.nearest[j], self.labels, step.constraints
+        score_trials(step.compiled(), block, certain, *known, out, stop_flag())
 
 
 def trial_scorer(
@@ -242,11 +199,7 @@ def item_shares(problem: ScoringProblem, n_folds: int) -> Array:
 def known_task(problem: ScoringProblem, kind: TrainingSets) -> Task:
     """Return the task of a known training set: all available samples are drawn."""
     return Task(
-        kind.n_train,
-        kind.n_train,
-        kind.stratified,
-        held_out=0,
-        n_classes=len(problem.labels.classes),
+        kind.n_train, kind.n_train, kind.stratified, held_out=0, n_classes=len(problem.labels.classes)
     )
 
 

@@ -28,6 +28,7 @@ from ..kernel.words import (
     either,
     load,
     no_bits,
+    spread_bits,
     store,
     word_rows,
 )
@@ -220,21 +221,39 @@ def count_in_cells(plan, at, size, bits, masks, counters, n_levels):
 
 
 @inner
-def count_votes(plan, true, decided, votes, slots, seen, n_seen, n_digits, masks, counters, n_levels):
-    """Count the runs by the votes of every class; of two classes for the second, of others if listed."""
+def find_places(plan, own, decided, room, numbers, places):
+    """Fill in the first row of the `table` of votes (see `count_rows`) for a sample in every run."""
+    n_rows = plan.n_classes * (plan.n_nearest + 1)
+    store(room, ZERO, decided)
+    numbers[:] = 0
+    if plan.n_cells > 1:
+        spread_bits(plan.bits, own * plan.n_digits, plan.n_digits, numbers)
+    first, size = plan.codes[own] * n_rows, plan.n_classes * n_rows
+    if any_bit(but_not(all_bits(), decided)):
+        for run in range(BITS):
+            is_decided = bit_at(room, ZERO, run)
+            places[run] = plan.cells[numbers[run]] * size + first if is_decided else plan.n_cells * size
+    else:
+        for run in range(BITS):
+            places[run] = plan.cells[numbers[run]] * size + first
+
+
+@inner
+def count_votes(plan, true, votes, slots, seen, n_seen, n_digits, numbers, places, table):
+    """Count the runs by the votes of every class; of two classes for the second, of others if listed.
+
+    The counters of votes are read out: to count the runs of every number and class by masks takes longer.
+    """
     n_classes, n_numbers = plan.n_classes, plan.n_nearest + 1
-    size = n_classes * n_classes * n_numbers
-    for at in range(n_seen):
-        code = seen[at]
-        for v in range(n_numbers if n_classes != 2 or code == 1 else 0):
-            bits = both(equals(votes, slots[code] * n_digits, n_digits, v), decided)
-            if any_bit(bits):
-                cell = (true * n_classes + code) * n_numbers + v
-                count_in_cells(plan, cell, size, bits, masks, counters, n_levels)
     always = 1 if n_classes == 2 else true
-    if slots[always] < 0:
-        cell = (true * n_classes + always) * n_numbers
-        count_in_cells(plan, cell, size, decided, masks, counters, n_levels)
+    for at in range(-1, n_seen):
+        code = always if at < 0 else seen[at]
+        if slots[code] < 0 if at < 0 else (n_classes > 2 or code == 1):
+            numbers[:] = code * n_numbers
+            if at >= 0:
+                spread_bits(votes, slots[code] * n_digits, n_digits, numbers)
+            for run in range(BITS):
+                table[places[run] + numbers[run], run] += np.int32(1)
 
 
 @inner
@@ -270,8 +289,11 @@ def list_classes(codes, items, start, end, slots, seen, n_seen, votes, n_digits)
 
 
 @jit
-def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
+def count_rows(rows, what, final, plan, counters, unknown, table, left_out):
     """Count the votes of a block of tested samples in the vertical counters of a table.
+
+    The votes of classes are counted in a plain `table` (n_rows, 512) instead; the rows after the last cell
+    are of no use.
 
     The place of a sample in the table is (fold's cell, true class), then the predicted class, or class and
     number of votes. A row is `left_out` as `OPEN`, and not counted, if its list ends before all runs are
@@ -279,6 +301,8 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
     it is left out as `TIED`.
     """
     k, n_classes, codes = plan.n_nearest, plan.n_classes, plan.codes
+    n_levels = len(unknown) // (plan.n_cells * n_classes)
+    numbers, places = np.empty((2, BITS), np.int64)
     n_total, n_digits = 0, 1
     while (1 << n_total) < k:
         n_total += 1
@@ -329,9 +353,8 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
                 add_bits(unknown, at, n_levels, both(left, load(masks, cell)))
             decided = but_not(tested, left)
             if what == VOTES:
-                count_votes(
-                    plan, true, decided, votes, slots, seen, n_seen, n_digits, masks, counters, n_levels
-                )
+                find_places(plan, own, decided, room, numbers, places)
+                count_votes(plan, true, votes, slots, seen, n_seen, n_digits, numbers, places, table)
             elif what == ANY:
                 found = no_bits()
                 for d in range(n_digits if slots[true] >= 0 else 0):
@@ -347,5 +370,5 @@ def count_rows(rows, what, final, plan, counters, unknown, n_levels, left_out):
 
 
 COUNT_ROWS = types.void(
-    ROWS, types.int64, types.boolean, PLAN, _WORDS, _WORDS, types.int64, types.Array(types.int64, 1, "C")
+    ROWS, types.int64, types.boolean, PLAN, _WORDS, _WORDS, types.Array(types.int32, 2, "C"), _INTEGERS
 )

@@ -11,8 +11,7 @@ folds::
 For two classes and votes that weigh alike, the neighbor lists give more::
 
     laws = [vote_laws(lists, codes, kind, K) for kind in training_sets]  # deep enough if the tails are tiny
-    controls = area_controls(votes, laws, kinds)     # for "roc_auc": one column of coefficient 1
-    controls = vote_controls(votes, laws, kinds)     # for other scores of votes
+    controls = vote_controls(votes, laws, kinds)
     mean, std_error, ratio = controlled_mean(scores.mean(axis=1), *controls)
 
 The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
@@ -26,19 +25,12 @@ from __future__ import annotations
 
 from ._controls import ControlledMean, confusion_controls, controlled_mean
 from ._scorers import TableScorer, table_scorer
-from ._vote_laws import (
-    VoteLaws,
-    area_controls,
-    mixed_ties,
-    vote_controls,
-    vote_laws,
-)
+from ._vote_laws import VoteLaws, mixed_ties, vote_controls, vote_laws
 
 __all__ = [
     "ControlledMean",
     "TableScorer",
     "VoteLaws",
-    "area_controls",
     "confusion_controls",
     "controlled_mean",
     "mixed_ties",

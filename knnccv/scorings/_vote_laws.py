@@ -197,31 +197,6 @@ def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tupl
     return shares.reshape(len(tables), -1), expected.ravel()
 
 
-def area_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tuple[Array, Array]:
-    """Return a single control of the mean area under the ROC curve over the folds, and its expectation.
-
-    A tested sample counts by the probability that it is ranked right against the mean law of the votes of
-    the other class; where the number of tested samples of a class varies, its mean does not count. This is
-    the linear part of the area (Hoeffding 1948), so the coefficient is near 1.
-
-    Parameters
-    ----------
-    tables, laws, kinds
-        As for `vote_controls`, whose controls it weighs.
-
-    Returns
-    -------
-    controls : float64 ndarray of shape (n_runs, 1)
-    expected : float64 ndarray of shape (1,)
-    """
-    shares, expected = vote_controls(tables, laws, kinds)
-    mean = expected.reshape(2, -1)
-    below = np.cumsum(mean, axis=1) - mean / 2
-    wins = np.array([1 - below[1], below[0]])
-    levels = (wins * mean).sum(axis=1, keepdims=True)
-    return (shares @ (wins - levels).ravel() + levels.sum())[:, None], levels.sum(axis=0)
-
-
 def _by_class(law: VoteLaws) -> Array:
     """The mean law of the samples of each class, (2, K + 1)."""
     return np.array([law.laws[law.codes == c].mean(axis=0) for c in (0, 1)])

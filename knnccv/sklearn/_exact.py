@@ -19,6 +19,7 @@ from .._training_set_count import magnitude
 from ..designs import Design, LeaveGroupsOut
 from ..driver import InexactError
 from ..results import CompleteCV, SampledCV, complete_cv
+from ._by_runs import Question
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import Rule, check_size
 from ._groups import score_splits
@@ -160,7 +161,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
         msg = "weighted votes have no closed form if whole groups are left out"
         raise InexactError(msg)
     if law.n_splits <= MAX_SPLITS:
-        mean, bound = score_splits(rule, measure, request.y, law, request.pooled)
+        mean, bound = score_splits(Question(request, None, rule, None), measure, law)
         return _answer(request, measure, law, mean, bound, ", each of them computed")
     equal = len(set(law.sizes.tolist())) == 1
     linear = measure.kind != "balanced" and not rule.regression
