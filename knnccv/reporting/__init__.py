@@ -3,7 +3,7 @@
 - `_report` has the public function and `Report`; `_stages` are its steps, for one bar of progress.
 - `_input` and `_columns` check a table, `_training` sizes and numbers of neighbors; `_study` holds the
   table with the results that several sections need; `_cost` decides what can be afforded.
-- `_data`, `_settings`, `_scores`, `_learning`, `_items`, `_classes`, `_ties`, `_regression` and `_method`
+- `_data`, `_settings`, `_tuned`, `_scores`, `_learning`, `_items`, `_classes`, `_ties`, `_regression` and `_method`
   each return a section: a dictionary of plain numbers and texts with a sentence of conclusion.
 - `_reasons` and `_duplicates` find items to look at, `_lists` keeps neighbor lists, `_wording` writes
   numbers.

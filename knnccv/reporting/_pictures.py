@@ -11,7 +11,7 @@ from typing import Any
 
 from ._charts import Picture
 from ._curve_charts import learning_chart, leave_one_out_chart, settings_chart
-from ._score_charts import confusion_chart, parts_chart, scores_chart, ties_chart
+from ._score_charts import confusion_chart, parts_chart, scores_chart, ties_chart, tuned_chart
 
 
 def draw_pictures(answer: dict[str, Any]) -> dict[str, Picture]:
@@ -25,6 +25,7 @@ def draw_pictures(answer: dict[str, Any]) -> dict[str, Picture]:
     drawings: dict[str, Callable[[dict[str, Any]], Picture | None]] = {
         "scores": scores_chart,
         "settings": settings_chart,
+        "tuned": tuned_chart,
         "learning": learning_chart,
         "confusion": confusion_chart,
         "ties": ties_chart,

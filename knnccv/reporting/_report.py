@@ -25,6 +25,7 @@ from ._stages import Progress, check_progress, run_stages
 from ._study import Study
 from ._text import quoted
 from ._ties import ties_section
+from ._tuned import tuned_section
 from ._training import checked_average, checked_neighbors, checked_size
 
 ORDER = (
@@ -34,6 +35,7 @@ ORDER = (
     "data",
     "scores",
     "settings",
+    "tuned",
     "learning",
     "classes",
     "items",
@@ -134,7 +136,17 @@ class Report:
         return render_summary(self.to_dict())
 
     def __repr__(self) -> str:
-        sections = ("data", "scores", "settings", "learning", "classes", "items", "ties", "regression")
+        sections = (
+            "data",
+            "scores",
+            "settings",
+            "tuned",
+            "learning",
+            "classes",
+            "items",
+            "ties",
+            "regression",
+        )
         found = [self._content[name] for name in sections]
         lines = [each["conclusion"] for each in found if each is not None]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
@@ -284,6 +296,7 @@ def report_on(
         put("data", data_section, cut),
         put("settings", choose_setting, wanted),
         put("scores", scores_section),
+        put("tuned", tuned_section),
         put("learning", learning_section),
         put("classes", classes_section),
         put("items", items_section),

@@ -172,6 +172,30 @@ def _cell(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.005 else ""
 
 
+def tuned_chart(answer: dict[str, Any]) -> Picture | None:
+    import altair as alt
+
+    tuned = answer["tuned"]
+    if not tuned or len(tuned["n_neighbors"]) < 2:
+        return None
+    rows = [
+        {"k": k, "share": share} for k, share in zip(tuned["n_neighbors"], tuned["shares"], strict=True)
+    ]
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(style="color-0")
+        .encode(
+            x=alt.X("k:O", title="number of neighbors K", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5)),
+            tooltip=[
+                alt.Tooltip("k:O", title="K"),
+                alt.Tooltip("share:Q", title="share of the training sets", format=".1%"),
+            ],
+        )
+    )
+    return Picture(finished(chart.properties(height=220, width="container")))
+
+
 def parts_chart(answer: dict[str, Any]) -> Picture | None:
     import altair as alt
 

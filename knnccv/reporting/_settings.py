@@ -80,6 +80,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     k = int(best.n_neighbors[row])
     study.best_setting = Setting(scaling, metric, k)
     study.default_setting = Setting(*pairs[0], min(5, study.train_size))
+    study.compared = {key: numbers for key in found if key[1] != OPTIMISTIC}
     _note(study, found)
     kept, compared = _not_worse(part, found, (scaling, metric), row)
     score = float(best.scores[row, 0])

@@ -71,6 +71,8 @@ class Study:
         What has equal weight in all scores.
     rule : str
         "knn" or "regression".
+    compared : dict of (str, str) to list of int
+        The K that were compared for each scaling and metric, but for HVDM.
     notes : list of str
         Remarks for the section on the method.
     ties : float
@@ -87,6 +89,7 @@ class Study:
     best_setting: Setting = Setting("raw", "euclidean", 5)
     default_setting: Setting = Setting("raw", "euclidean", 5)
     lists: dict[tuple[str, str], Neighbors] = field(default_factory=dict)
+    compared: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ties: float = 1.0
     effort: Effort = field(init=False)

@@ -76,7 +76,7 @@ def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
     assert len(html.encode()) < 6_000_000
     assert json.loads(page.data["report-data"]) == answer
     text = " ".join("".join(page.texts).split())
-    for name in ("scores", "settings", "learning", "classes", "items", "ties", "regression"):
+    for name in ("scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression"):
         sections = [at for tag, at in page.elements if tag == "section" and at["id"] == name]
         assert len(sections) == (answer[name] is not None)
         if answer[name] is not None:
@@ -204,7 +204,7 @@ def test_pictures_hold_no_name_of_the_data_as_a_field():
             for value in node:
                 yield from fields(value)
 
-    assert set(charts) == {"scores", "settings", "learning", "confusion", "ties"}
+    assert set(charts) == {"scores", "settings", "tuned", "learning", "confusion", "ties"}
     assert all(re.fullmatch("[a-z_]+", name) for chart in charts.values() for name in fields(chart))
     assert len(json.dumps(charts["confusion"])) < 60_000
 
