@@ -211,8 +211,8 @@ def affordable_confusion(n_items: int, n_classes: int, units: float) -> int:
 def nested_runs(n_items: int, n_classes: int, n_curves: int, largest_k: int) -> int:
     """The random runs for the score of the tuned setting; 0 if not even a block is affordable.
 
-    Fitted to 200 to 5,000 samples of 2 to 50 classes, up to 17 numbers of neighbors at once and K up to 300;
-    one walk for each scaling and metric serves all K.
+    Fitted to 200 to 5,000 samples of 2 to 50 classes, up to 17 numbers of neighbors at once and K up to
+    300; one walk for each scaling and metric serves all K.
     """
     each = 10 + 1.2 * largest_k * min(n_classes, MOST_SEEN) ** 0.5
     units = 1e-6 * n_items * each * n_curves

@@ -13,9 +13,12 @@ import report_example as example
 for _needed in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 
-from knnccv.reporting._charts import setting_name  # noqa: E402
+from knnccv.reporting._charts import (  # noqa: E402
+    confusion_chart,
+    setting_name,  # noqa: E402
+    ties_chart,
+)
 from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
-from knnccv.reporting._score_charts import confusion_chart, ties_chart  # noqa: E402
 from knnccv.reporting._text import quoted  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
@@ -176,7 +179,7 @@ def test_long_labels_of_a_matrix_are_upright():
     def angle(labels):
         answer = example.answer()
         answer["classes"]["labels"] = labels
-        return re.search(r'"labelAngle": (-?[0-9]+)', json.dumps(confusion_chart(answer).spec))[1]
+        return re.search(r'"labelAngle": (-?[0-9]+)', json.dumps(confusion_chart(answer)))[1]
 
     assert angle(["none", "mild", "bad"]) == "0"
     assert angle(["Müller syndrome", "mild", "none"]) == "-90"

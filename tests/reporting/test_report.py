@@ -16,8 +16,8 @@ from knnccv import Neighbors, Report, Subsample, complete_cv, report, surface
 from knnccv._parallel import for_each
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
 from knnccv.reporting import scaled
+from knnccv.reporting._report import run_stages
 from knnccv.reporting._settings import _of_others
-from knnccv.reporting._stages import run_stages
 
 
 @pytest.fixture

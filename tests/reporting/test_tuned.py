@@ -1,4 +1,4 @@
-"""The section on the setting that is chosen within each training set, against `tuned_score` and plain counts."""
+"""The section on the setting that is chosen within each training set, against `tuned_score`."""
 
 import json
 
