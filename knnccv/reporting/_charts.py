@@ -1,41 +1,403 @@
-"""What the pictures of a page share: legends, points that show their values, axes of sizes."""
+"""The pictures of the page: Vega-Lite specifications, written with altair from the answer's numbers.
+
+Names that come from the data are values of the pictures and never fields of them. Colors come from the
+page's style: a series has the number of its color, and the page's script gives the colors of light or dark.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ._study import SCALE_THEMSELVES
-from ._text import visible
+from .._formatting import rounded_up
+from ._text import EMPTY, visible
 
 if TYPE_CHECKING:
     import altair as alt
 
 Row = dict[str, Any]
-DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4])
-N_COLORS = 6
-"""How many colors of series the page's style has."""
+Spec = dict[str, Any]
+MAX_NUMBERED = 20
+"""Confusion matrices of at most so many classes have a number in each cell."""
+MAX_MATRIX = 60
+"""Confusion matrices of more classes are not drawn: the page lists the most frequent confusions."""
+NEAR, FAR = "not significantly worse", "significantly worse, or not compared"
+POPULATION = "interval for the population (luck of the data)"
+ORDERS = "range over all orders of the rows"
+SPLIT = "scatter of one random split, ±2 standard deviations (luck of the split)"
+LABEL_LENGTH = 24
+LETTER = 7
+"""Width of a letter of a label in pixels."""
+DIMMED = 0.08
+"""Opacity of the lines that are not picked in the legend."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A line of a legend: its text, the number of its color, and how it is drawn."""
+def draw_pictures(answer: dict[str, Any]) -> dict[str, Spec]:
+    """The pictures of an answer, by name; those that do not apply are left out.
 
-    text: str
-    color: int
-    kind: str = "line"
-    dash: Sequence[int] = (1, 0)
-    series: str | None = None
+    Raises
+    ------
+    ImportError
+        If altair is missing.
+    """
+    drawn = {
+        "scores": scores_chart(answer),
+        "settings": settings_chart(answer),
+        "tuned": tuned_chart(answer),
+        "learning": learning_chart(answer),
+        "confusion": confusion_chart(answer),
+        "ties": ties_chart(answer),
+        "parts": parts_chart(answer),
+        "loo": leave_one_out_chart(answer),
+    }
+    return {name: spec for name, spec in drawn.items() if spec is not None}
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A specification, its legend, and its narrowest width in pixels; None: as narrow as the page."""
+def scores_chart(answer: dict[str, Any]) -> Spec:
+    scores = answer["scores"]
+    rows = []
+    for name in ("best", "default"):
+        score = scores[name]
+        row = {"name": name, "setting": setting_name(score), "score": score["score"]}
+        row |= {end: value for end, value in (score["interval"] or {}).items() if end != "level"}
+        if score["split_std"] is not None:
+            row["split_low"] = max(score["score"] - 2 * score["split_std"], 0.0)
+            high = score["score"] + 2 * score["split_std"]
+            row["split_high"] = high if scores["is_loss"] else min(high, 1.0)
+        rows.append(row)
+    rows += [
+        {"name": visible(base["name"]), "setting": visible(base["explanation"]), "score": base["score"]}
+        for base in scores["baselines"]
+    ]
+    return _intervals(rows, visible(scores["measure"]), POPULATION)
 
-    spec: dict[str, Any]
-    legend: list[Entry] = field(default_factory=list)
-    min_width: int | None = None
+
+def ties_chart(answer: dict[str, Any]) -> Spec | None:
+    ties = answer["ties"]
+    if not ties or not ties.get("n_dependent") or ties["low"] == ties["high"]:
+        return None
+    row = {key: ties[key] for key in ("score", "low", "high")}
+    row |= {"name": "best", "setting": "order of the rows"}
+    return _intervals([row], visible(answer["scores"]["measure"]), ORDERS)
+
+
+def settings_chart(answer: dict[str, Any]) -> Spec | None:
+    import altair as alt
+
+    settings, measure = answer["settings"], visible(answer["scores"]["measure"])
+    near = {
+        (group["scaling"], group["metric"], k)
+        for group in settings["not_worse"]
+        for k in group["n_neighbors"]
+    }
+    rows: list[Row] = []
+    for curve in settings["curves"]:
+        pair = {"scaling": curve["scaling"], "metric": curve["metric"]}
+        for row in _points(curve, curve["n_neighbors"]):
+            verdict = NEAR if (*pair.values(), row["x"]) in near else FAR
+            rows.append({**row, **pair, "name": pair_name(**pair), "verdict": verdict})
+    if not rows:
+        return None
+    bands = []
+    for run, ((*_, verdict), group) in enumerate(groupby(rows, lambda row: (row["name"], row["verdict"]))):
+        bands += [{**row, "run": run} for row in group if verdict == NEAR]
+    best = settings["best"]
+    top = [row for row in rows if all(best[key] == row[key] for key in ("scaling", "metric"))]
+    top = [row for row in top if row["x"] == best["n_neighbors"]]
+    scales = {
+        name: alt.Scale(domain=list(dict.fromkeys(row[name] for row in rows)))
+        for name in ("scaling", "metric")
+    }
+    tips = _tips(name="setting", x="K", score=measure, bound="error at most", verdict="against the best")
+    return _curves(
+        rows, ("number of neighbors K", measure), tips,
+        color=alt.Color("scaling:N", scale=scales["scaling"], legend=_legend()),
+        dash=alt.StrokeDash("metric:N", scale=scales["metric"], legend=_legend()),
+        behind=(bands, {"strokeWidth": 10, "strokeCap": "round", "opacity": 0.28}),
+        above=(top[:1], {"shape": "diamond", "size": 190, "filled": True, "opacity": 1, "style": "best"}),
+    )  # fmt: skip
+
+
+def learning_chart(answer: dict[str, Any]) -> Spec | None:
+    import altair as alt
+
+    learning, measure = answer["learning"], visible(answer["scores"]["measure"])
+    curves = (learning or {}).get("curves", [])
+    rows = [
+        {**row, "name": f"K = {curve['n_neighbors']}", "how": "exact"}
+        for curve in curves
+        for row in _points(curve, learning["train_sizes"])
+    ]
+    if not rows:
+        return None
+    end: list[Row] = []
+    last: list[Row] = []
+    extrapolation = learning["extrapolation"]
+    if extrapolation:
+        wanted = f"K = {answer['settings']['best']['n_neighbors']}"
+        ends = [row for row in rows if row["name"] == wanted] or rows
+        at, score = extrapolation["train_size"], extrapolation["score"]
+        last = [min(reversed(ends), key=lambda row: (-row["x"], abs(row["score"] - score)))]
+        how = f"extrapolated by {extrapolation['model']}"
+        end = [{**last[0], "x": at, "score": score, "bound": None, "how": how}]
+    names = [f"K = {curve['n_neighbors']}" for curve in curves]
+    scale = alt.Scale(domain=names)
+    tips = _tips(
+        name="neighbors", x="size of the training sets", score=measure, bound="error at most", how="value"
+    )
+    return _curves(
+        rows, ("size of the training sets", measure), tips,
+        color=alt.Color("name:N", scale=scale, legend=_legend()),
+        dash=alt.StrokeDash("name:N", scale=scale, legend=_legend()),
+        behind=(last + end, {"strokeWidth": 2, "strokeDash": [3, 4], "style": "muted"}),
+        above=(end, {"size": 120, "filled": False, "strokeWidth": 2, "opacity": 1, "style": "guess"}),
+        dots=True,
+    )  # fmt: skip
+
+
+def leave_one_out_chart(answer: dict[str, Any]) -> Spec | None:
+    loo = (answer["regression"] or {}).get("loo")
+    if not loo or len(loo["n_neighbors"]) < 2:
+        return None
+    rows = [{"x": k, "score": mse} for k, mse in zip(loo["n_neighbors"], loo["mse"], strict=True)]
+    titles = "number of neighbors K", "leave-one-out mean squared error"
+    return _curves(rows, titles, _tips(x="K", score="mean squared error"))
+
+
+def tuned_chart(answer: dict[str, Any]) -> Spec | None:
+    import altair as alt
+
+    tuned = answer["tuned"]
+    if not tuned or len(tuned["n_neighbors"]) < 2:
+        return None
+    pairs = zip(tuned["n_neighbors"], tuned["shares"], strict=True)
+    chart = _chart([{"k": k, "share": share} for k, share in pairs]).mark_bar(style="color-0")
+    x = alt.X("k:O", title="number of neighbors K", axis=alt.Axis(labelAngle=0, labelOverlap="greedy"))
+    y = alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5))
+    return _finished(
+        chart.encode(x=x, y=y, tooltip=_tips(k="K", share="share of the training sets")), height=220
+    )
+
+
+def confusion_chart(answer: dict[str, Any]) -> Spec | None:
+    import altair as alt
+
+    classes = answer["classes"]
+    if not classes or not classes["confusion"] or len(classes["labels"]) > MAX_MATRIX:
+        return None
+    names = [visible(label, LABEL_LENGTH) if label.strip() else EMPTY for label in classes["labels"]]
+    numbered = len(names) <= MAX_NUMBERED
+    rows = [
+        {"true": i, "said": j, "share": share, "truth": names[i], "guess": names[j]}
+        | {"text": f"{100 * share:.0f}" if share >= 0.005 else ""}
+        for i, line in enumerate(classes["confusion"])
+        for j, share in enumerate(line)
+        if share is not None
+    ]
+    step = max(38, min(64, 420 // len(names))) if numbered else 16
+    upright = len(names) > 4 or max(map(len, names)) * LETTER > step
+    order = list(range(len(names)))
+    axis = {"labelExpr": "labels[datum.value]", "labelLimit": 150, "labelOverlap": False, **BARE}
+    across = alt.Axis(**axis, labelAngle=-90 if upright else 0)
+    scale = alt.Scale(domain=order)
+    base = _chart(rows).encode(
+        x=alt.X("said:O", title="predicted", sort=order, scale=scale, axis=across),
+        y=alt.Y("true:O", title="true class", sort=order, scale=scale, axis=alt.Axis(**axis)),
+        tooltip=_tips(truth="true class", guess="predicted", share="expected share"),
+    )
+    color = alt.Color("share:Q", scale=alt.Scale(type="sqrt", domain=[0, 1]), legend=None)
+    layers = [base.mark_rect().encode(color=color)]
+    for style, side in (("on-low", "datum.share < turn"), ("on-high", "datum.share >= turn")):
+        if numbered:
+            text = base.mark_text(fontSize=13, style=style).transform_filter(side)
+            layers.append(text.encode(text="text:N"))
+    params = alt.param(name="labels", value=names), alt.param(name="turn", value=0.5)
+    height = alt.Step(max(38, step // 2) if numbered else step)
+    spec = _finished(alt.layer(*layers).add_params(*params), height, alt.Step(step))
+    return spec | {"usermeta": {"min_width": step * len(names) + 190}}
+
+
+def parts_chart(answer: dict[str, Any]) -> Spec | None:
+    import altair as alt
+
+    found = answer["regression"]
+    if not found:
+        return None
+    parts = {
+        "bias²": ("error of the rule", found["bias2"]),
+        "variance over training sets": ("error of the rule", found["variance"]),
+        "variance of the targets": ("predicting the mean", found["target_variance"]),
+    }
+    rows = [
+        {"part": part, "row": row, "value": value, "order": at}
+        for at, (part, (row, value)) in enumerate(parts.items())
+    ]
+    chart = _chart(rows).mark_bar(height=26).encode(
+        x=alt.X("value:Q", title="squared error", axis=alt.Axis(tickCount=6)),
+        y=alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=170, **BARE)),
+        color=alt.Color("part:N", scale=alt.Scale(domain=list(parts)), legend=_legend(3, "square")),
+        order="order:Q",
+        tooltip=_tips(part="part", value="squared error"),
+    )  # fmt: skip
+    return _finished(chart, height=96)
+
+
+BARE = {"ticks": False, "domain": False}
+"""An axis of names."""
+FORMATS = {"share": ".2%", "bound": ".1e"}
+
+
+def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
+    """A row per score: a dot, a thick line for the interval and a thin one for the scatter."""
+    import altair as alt
+
+    rows = [{**row, "name": "\n".join(wrap(row["name"], 18)) or " "} for row in rows]
+    lines: dict[str, tuple[str, dict[str, Any]]] = {
+        "": (range_name, {"strokeWidth": 5, "yOffset": -9}),
+        "split_": (SPLIT, {"strokeWidth": 2, "yOffset": 9, "strokeDash": [5, 3]}),
+    }
+    lines = {key: line for key, line in lines.items() if any(f"{key}low" in row for row in rows)}
+    ends = {
+        f"{key}{end}": f"{range_name if not key else 'scatter of one split'}: {end}"
+        for key in lines
+        for end in ("low", "high")
+    }
+    names = [row["name"] for row in rows]
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=170, **BARE))
+    tips = _tips(name="score of", setting="setting", score=measure, **ends)
+    base = _chart(rows).encode(y=y, tooltip=tips)
+    scale = alt.Scale(zero=False, nice=True)
+    domain = alt.Scale(domain=[measure, *(name for name, _ in lines.values())])
+    base = base.encode(color=alt.Color("kind:N", scale=domain, legend=_legend(1, "circle")))
+    layers = [
+        base.mark_rule(**look)
+        .encode(x=alt.X(f"{key}low:Q", title=measure), x2=f"{key}high:Q")
+        .transform_filter(f"isValid(datum.{key}low)")
+        .transform_calculate(kind=json.dumps(name))
+        for key, (name, look) in lines.items()
+    ]
+    x = alt.X("score:Q", title=measure, scale=scale, axis=alt.Axis(tickCount=6))
+    dots = base.mark_point(filled=True, size=110, opacity=1).encode(x=x)
+    layers.append(dots.transform_calculate(kind=json.dumps(measure)))
+    return _finished(alt.layer(*layers), height=52 * len(rows))
+
+
+def _curves(
+    rows: list[Row],
+    titles: tuple[str, str],
+    tips: list[alt.Tooltip],
+    color: Any = None,
+    dash: Any = None,
+    behind: tuple[list[Row], dict[str, Any]] = ([], {}),
+    above: tuple[list[Row], dict[str, Any]] = ([], {}),
+    dots: bool = False,
+) -> Spec:
+    """Lines of ``score`` over ``x``, with marks behind and above them, and values where the pointer is.
+
+    A click on a name in the legend dims the other lines.
+    """
+    import altair as alt
+
+    every = rows + [row for row in above[0] if row not in rows]
+    sizes = sorted({row["x"] for row in every})
+    x = alt.X("x:Q", title=titles[0], scale=_size_scale(sizes), axis=_size_axis(sizes))
+    y = alt.Y("score:Q", title=titles[1], scale=alt.Scale(zero=False))
+    base = _chart(rows).encode(x=x, y=y)
+    line, layers = base.mark_line(strokeWidth=2), []
+    if dash is None:
+        line = base.mark_line(strokeWidth=2, style="color-0")
+    else:
+        series = [str(one.shorthand).removesuffix(":N") for one in (color, dash)]
+        picks = [
+            alt.selection_point(name=f"pick_{name}", fields=[name], bind="legend")
+            for name in dict.fromkeys(series)
+        ]
+        picked = picks[0] if len(picks) < 2 else picks[0] & picks[1]
+        opacity = alt.when(picked).then(alt.value(1)).otherwise(alt.value(DIMMED))
+        base = base.encode(color=color)
+        line = line.encode(color=color, strokeDash=dash, opacity=opacity, detail="name:N")
+        line = line.add_params(*picks)
+    if behind[0]:
+        under = _chart(behind[0]).mark_line(**behind[1]).encode(x=x, y=y)
+        layers.append(under.encode(color=color, detail="run:N") if "run" in behind[0][0] else under)
+    layers.append(line)
+    if dots:
+        layers.append(base.mark_point(filled=True, size=28).encode(opacity=opacity))
+    if above[0]:
+        layers.append(_chart(above[0]).mark_point(**above[1]).encode(x=x, y=y))
+    near = alt.selection_point(name="near", nearest=True, on="pointerover", clear="pointerout", empty=False)
+    shown = alt.condition(near, alt.value(1), alt.value(0))
+    points = _chart(every).mark_point(filled=True, size=90).encode(x=x, y=y, opacity=shown, tooltip=tips)
+    if dash is not None:
+        points = points.encode(color=color)
+    return _finished(alt.layer(*layers, points.properties(name="points").add_params(near)), height=340)
+
+
+def _points(curve: dict[str, Any], sizes: Sequence[int]) -> list[Row]:
+    """The points of a curve; the error bounds are rounded up as they are shown."""
+    found = zip(sizes, curve["scores"], curve["error_bound"], strict=True)
+    return [
+        {"x": x, "score": score, "bound": None if bound is None else rounded_up(bound)}
+        for x, score, bound in found
+        if score is not None
+    ]
+
+
+def _chart(rows: list[Row]) -> alt.Chart:
+    import altair as alt
+
+    return alt.Chart(alt.InlineData(values=rows))
+
+
+def _tips(**titles: str) -> list[alt.Tooltip]:
+    """Tooltips of fields, with their titles; numbers have five digits."""
+    import altair as alt
+
+    words = ("name", "setting", "verdict", "how", "part", "truth", "guess")
+    return [
+        alt.Tooltip(f"{name}:N", title=title)
+        if name in words
+        else alt.Tooltip(f"{name}:Q", title=title, format=FORMATS.get(name, ".5~g"))
+        for name, title in titles.items()
+    ]
+
+
+def _legend(columns: int = 3, symbol: str = "stroke") -> alt.Legend:
+    import altair as alt
+
+    return alt.Legend(
+        title=None, orient="top", columns=columns, labelLimit=0, symbolType=symbol, symbolOpacity=1
+    )
+
+
+def _finished(chart: Any, height: Any, width: Any = "container") -> Spec:
+    """The specification; the user's themes and transformers of altair do not change it."""
+    import altair as alt
+
+    with alt.data_transformers.enable("default"):
+        spec: Spec = chart.properties(height=height, width=width).to_dict()
+    # The version is that of the page's script, and the configuration is the page's.
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+
+
+def _size_scale(sizes: Sequence[int]) -> alt.Scale:
+    import altair as alt
+
+    kind = {"type": "log"} if sizes[-1] > 20 * max(sizes[0], 1) else {"zero": False}
+    return alt.Scale(nice=False, domain=[sizes[0], max(sizes[-1], sizes[0] + 1)], **kind)
+
+
+def _size_axis(sizes: Sequence[int]) -> alt.Axis:
+    import altair as alt
+
+    if sizes[-1] > 20 * max(sizes[0], 1):
+        steps = [step * 10**power for power in range(10) for step in (1, 2, 5)]
+        values = [step for step in steps if sizes[0] <= step <= sizes[-1]]
+        return alt.Axis(values=values, format="~s", labelOverlap="greedy")
+    return alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
 
 
 def setting_name(setting: dict[str, Any]) -> str:
@@ -45,49 +407,5 @@ def setting_name(setting: dict[str, Any]) -> str:
 
 
 def pair_name(scaling: Any, metric: Any) -> str:
-    """A scaling and a metric in words."""
-    if metric in SCALE_THEMSELVES:
-        return str(metric).upper()
-    return f"{visible(scaling)}, {visible(metric)}"
-
-
-def hover_points(base: alt.Chart, tooltip: list[Any]) -> alt.Chart:
-    """Points that show, with their values, where the pointer is nearest to them."""
-    import altair as alt
-
-    near = alt.selection_point(name="near", nearest=True, on="pointerover", clear="pointerout", empty=False)
-    points = base.mark_point(filled=True, size=90).encode(
-        opacity=alt.condition(near, alt.value(1), alt.value(0)), tooltip=tooltip
-    )
-    return points.properties(name="points").add_params(near)
-
-
-def finished(chart: Any) -> dict[str, Any]:
-    """The specification; the user's themes and transformers of altair do not change it."""
-    import altair as alt
-
-    with alt.data_transformers.enable("default"):
-        spec: dict[str, Any] = chart.to_dict()
-    # The version is that of the page's script, and the configuration is the page's.
-    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
-
-
-def size_scale(sizes: Sequence[int]) -> alt.Scale:
-    import altair as alt
-
-    if sizes[-1] > 20 * max(sizes[0], 1):
-        return alt.Scale(type="log", nice=False, domain=[sizes[0], sizes[-1]])
-    return alt.Scale(zero=False, nice=False, domain=[sizes[0], max(sizes[-1], sizes[0] + 1)])
-
-
-def size_axis(sizes: Sequence[int]) -> alt.Axis:
-    import altair as alt
-
-    steps = [step * 10**power for power in range(10) for step in (1, 2, 5)]
-    if sizes[-1] > 20 * max(sizes[0], 1):
-        return alt.Axis(
-            values=[step for step in steps if sizes[0] <= step <= sizes[-1]],
-            format="~s",
-            labelOverlap="greedy",
-        )
-    return alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
+    """A scaling and a metric in words; HEOM and HVDM scale by themselves."""
+    return str(metric).upper() if metric in ("heom", "hvdm") else f"{visible(scaling)}, {visible(metric)}"

@@ -8,12 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ._charts import pair_name, setting_name
-from ._pictures import draw_pictures
-from ._reasons import MOST_INDICES
-from ._score_charts import MAX_MATRIX, MAX_NUMBERED
-from ._text import EMPTY, embedded_json, visible
-from ._wording import at_most, interval_text, score_text
+from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures, pair_name, setting_name
+from ._items import MOST_INDICES
+from ._text import EMPTY, at_most, embedded_json, interval_text, score_text, visible
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
@@ -60,7 +57,7 @@ def render_page(answer: dict[str, Any]) -> str:
         "scripts": scripts,
         "hashes": [_hash(script) for script in scripts],
         "style": _template("style.css"),
-        "specs": embedded_json({name: picture.spec for name, picture in pictures.items()}),
+        "specs": embedded_json(pictures),
         "max_numbered": MAX_NUMBERED,
         "max_matrix": MAX_MATRIX,
         "most_indices": MOST_INDICES,

@@ -1,31 +1,28 @@
-"""`report`, the public function, and its result."""
+"""`report`, the public function, its result, and its stages under one bar of progress."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from numba.core import event
+
 from .._files import written_whole
+from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
-from ._classes import classes_section
-from ._columns import is_frame
-from ._data import data_section, studied
-from ._input import read_input
-from ._items import items_section
-from ._learning import learning_section
-from ._method import Clock, method_section
-from ._reasons import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS
-from ._regression import regression_section
-from ._scores import scores_section
-from ._settings import choose_setting
-from ._stages import Progress, check_progress, run_stages
-from ._study import Study
+from ..kernel import COMPILES
+from ._errors import classes_section, regression_section, ties_section
+from ._facts import Clock, data_section, method_section, studied
+from ._items import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS, items_section
+from ._scores import learning_section, scores_section
+from ._settings import choose_setting, tuned_section
+from ._study import Study, checked_average, checked_neighbors, checked_size
+from ._table import is_frame, read_input
 from ._text import quoted
-from ._ties import ties_section
-from ._training import checked_average, checked_neighbors, checked_size
 
 ORDER = (
     "knnccv",
@@ -34,6 +31,7 @@ ORDER = (
     "data",
     "scores",
     "settings",
+    "tuned",
     "learning",
     "classes",
     "items",
@@ -134,7 +132,17 @@ class Report:
         return render_summary(self.to_dict())
 
     def __repr__(self) -> str:
-        sections = ("data", "scores", "settings", "learning", "classes", "items", "ties", "regression")
+        sections = (
+            "data",
+            "scores",
+            "settings",
+            "tuned",
+            "learning",
+            "classes",
+            "items",
+            "ties",
+            "regression",
+        )
         found = [self._content[name] for name in sections]
         lines = [each["conclusion"] for each in found if each is not None]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
@@ -284,6 +292,7 @@ def report_on(
         put("data", data_section, cut),
         put("settings", choose_setting, wanted),
         put("scores", scores_section),
+        put("tuned", tuned_section),
         put("learning", learning_section),
         put("classes", classes_section),
         put("items", items_section),
@@ -293,3 +302,80 @@ def report_on(
     ]
     run_stages(stages, progress)
     return Report({name: content[name] for name in ORDER})
+
+
+Hook = Callable[[str, int, int], None]
+Progress = bool | Hook
+
+
+def run_stages(stages: Sequence[tuple[str, Callable[[], None]]], progress: Progress) -> None:
+    """Run the stages one after the other.
+
+    Parameters
+    ----------
+    stages : sequence of (str, callable)
+        Their names and what they do.
+    progress : bool or callable
+        True shows a bar (needs tqdm): the name of the stage, and the tasks within all stages so far; a
+        function that is compiled is a task as well, with a name. A callable gets the name of the stage that
+        begins, the number of stages that are done and the number of all stages; at the end the name is
+        empty.
+
+    Raises
+    ------
+    ImportError
+        If a bar is asked for and tqdm is missing.
+    """
+    with _hook(progress) as hook:
+        for done, (name, step) in enumerate(stages):
+            hook(name, done, len(stages))
+            step()
+        hook("", len(stages), len(stages))
+
+
+def check_progress(progress: Progress) -> None:
+    """Raise TypeError unless `progress` is a bool or a callable."""
+    if not isinstance(progress, bool) and not callable(progress):
+        msg = f"progress must be True, False or a callable of (stage, done, total), got {progress!r}"
+        raise TypeError(msg)
+
+
+@contextlib.contextmanager
+def _hook(progress: Progress) -> Iterator[Hook]:
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda _name, _done, _total: None
+    else:
+        with one_bar(progress, "task"):
+            bar = shared_bar()
+            assert bar is not None
+            compilations = _Compilations(bar)
+
+            def show(name: str, done: int, total: int) -> None:
+                compilations.stage = f"{name} ({done + 1}/{total})" if name else f"{done}/{total}"
+                bar.describe(compilations.stage)
+
+            with event.install_listener(COMPILES, compilations):
+                yield show
+
+
+class _Compilations(event.Listener):
+    """Shows that functions are compiled, each as a task of the bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        self.stage = ""
+        self._bar = bar
+        self._depth = 0  # functions are compiled within others, by one thread at a time
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (Numba passes it)
+        if self._depth == 0:
+            self._bar.describe(f"{self.stage}, compiling")
+        self._depth += 1
+        self._bar.begin(1)
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        self._depth -= 1
+        self._bar.update()
+        if self._depth == 0:
+            self._bar.describe(self.stage)

@@ -1,4 +1,4 @@
-"""The section on settings: scalings, metrics and numbers of neighbors, by validation curves."""
+"""The sections on settings: scalings, metrics and K by validation curves, and the choice by nested runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
-from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, search_units, tie_size
-from ._data import Cut, of_a_part, subsampled
-from ._input import TableInput
-from ._study import Setting, Study
-from ._training import TIMES_LARGER, are_unequal
-from ._wording import percentage, score_text
+from ..tuning import TunedScore, tuned_score
+from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, nested_runs, search_units, tie_size
+from ._study import TIMES_LARGER, Setting, Study, are_unequal, part_of
+from ._table import Cut, TableInput, of_a_part
+from ._text import percentage, score_text
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -80,6 +79,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     k = int(best.n_neighbors[row])
     study.best_setting = Setting(scaling, metric, k)
     study.default_setting = Setting(*pairs[0], min(5, study.train_size))
+    study.compared = {key: numbers for key in found if key[1] != OPTIMISTIC}
     _note(study, found)
     kept, compared = _not_worse(part, found, (scaling, metric), row)
     score = float(best.scores[row, 0])
@@ -118,22 +118,6 @@ def _by_other_measure(part: Study, found: Found, best: tuple[str, str], row: int
         "is_best": (scaling, metric, at) == (*best, row),
         "curves": [_as_dict(key, each, part.table.n_items) for key, each in others.items()],
     }
-
-
-def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
-    """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
-
-    `work` is what would take too long with all samples, in words that end before their number.
-    """
-    reason = f"{work} all {study.table.n_items:,} samples would take too long"
-    table, cut = subsampled(study.table, n_items, study.random_state, reason)
-    if cut is None:
-        return study, None
-    size = max(1, study.train_size * table.n_items // study.table.n_items)
-    part = Study(table, size, study.n_jobs, study.random_state, study.average)
-    part.effort = study.effort
-    part.notes = study.notes
-    return part, cut
 
 
 def _refused(study: Study, metric: str, first: bool) -> str:
@@ -338,4 +322,101 @@ def at_the_edge(best: int, largest: int, most: int) -> str:
     return (
         f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors, on the "
         "command line --n-neighbors, compares others)"
+    )
+
+
+def tuned_section(study: Study) -> dict[str, Any] | None:
+    """Return the score of the choice among the compared settings; None, with a note, where there is none.
+
+    Parameters
+    ----------
+    study : Study
+        The data and the compared settings.
+
+    Returns
+    -------
+    dict or None
+        score, std_error, std (of one run), inner_score, optimism, optimism_std_error, n_runs, inner and
+        n_settings as in `knnccv.TunedScore`; metrics, scalings and n_neighbors, the settings to choose
+        from; shares, how often each of these numbers is chosen; choices, the settings that are ever
+        chosen, the most frequent first; subsample, the part of the samples it was computed on, or None;
+        conclusion.
+    """
+    part, cut = part_of(study, study.effort.n_settings, "choosing within training sets of")
+    scalings = list(dict.fromkeys(scaling for scaling, _ in study.compared))
+    metrics = [
+        metric
+        for metric in dict.fromkeys(metric for _, metric in study.compared)
+        if all((scaling, metric) in study.compared for scaling in scalings)
+    ]
+    ks = [k for k in next(iter(study.compared.values())) if k < part.train_size]
+    n_curves = len(scalings) * len(metrics)
+    n_settings = n_curves * len(ks)
+    n_runs = nested_runs(part.table.n_items, part.n_classes, n_curves, max(ks, default=1))
+    reason = ""
+    if study.task == "regression":
+        reason = "it counts right answers, and a regression has none"
+    elif study.average == "class":
+        reason = "it chooses by accuracy, and the score of this page is the balanced accuracy"
+    elif n_settings < 2:
+        reason = "there is nothing to choose from"
+    elif not n_runs:
+        reason = f"trying {n_settings} settings within each training set would take too long"
+    if reason:
+        study.notes.append(f"There is no score of a setting chosen within each training set: {reason}.")
+        return None
+    mixed = part.table.is_mixed
+    found = tuned_score(
+        part.neighbors(scalings[0], metrics[0]) if mixed else part.X,
+        part.y,
+        ks,
+        part.design,
+        metric="euclidean" if mixed else metrics,
+        scaling=scalings,
+        n_runs=n_runs,
+        random_state=study.random_state,
+        n_jobs=study.n_jobs,
+    )
+    choices: list[dict[str, Any]] = [
+        {
+            "scaling": each.scaling,
+            "metric": metrics[0] if mixed else each.metric,
+            "n_neighbors": each.n_neighbors,
+            "share": share,
+        }
+        for each, share in sorted(found.choices.items(), key=lambda one: -one[1])
+        if share
+    ]
+    shares = [sum(one["share"] for one in choices if one["n_neighbors"] == k) for k in ks]
+    return {
+        "score": found.score,
+        "std_error": found.std_error,
+        "std": found.std,
+        "inner_score": found.inner_score,
+        "optimism": found.optimism,
+        "optimism_std_error": found.optimism_std_error,
+        "n_runs": found.n_runs,
+        "inner": found.inner,
+        "n_settings": n_settings,
+        "metrics": metrics,
+        "scalings": scalings,
+        "n_neighbors": ks,
+        "shares": shares,
+        "choices": choices,
+        "subsample": cut,
+        "conclusion": _of_choice(found, ks[int(np.argmax(shares))], max(shares)),
+    }
+
+
+def _of_choice(found: TunedScore, k: int, share: float) -> str:
+    points = 100 * found.optimism
+    error = f"{found.inner_score:.1%}, the best score inside a training set, "
+    if abs(found.optimism) <= 2 * found.optimism_std_error:
+        error += "is about as good"
+    else:
+        error += f"is {abs(points):.1g} points too {'high' if points > 0 else 'low'}"
+    return (
+        "Whoever chooses the setting anew within each training set classifies "
+        f"{percentage(found.score)} of new samples correctly (standard error {100 * found.std_error:.1g} "
+        f"points); {error}, and K = {k} is chosen most often, in {share:.0%} of the training sets."
     )

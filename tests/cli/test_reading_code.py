@@ -17,7 +17,7 @@ from command_line import LABEL, PLAIN, PRICES, stdin
 from knnccv._cli.file_format import FileFormat
 from knnccv._cli.input_table import read_table
 from knnccv._cli.reading_code import reading_lines
-from knnccv.reporting._method import GIVEN
+from knnccv.reporting._facts import GIVEN
 
 pd = pytest.importorskip("pandas")
 N = 24

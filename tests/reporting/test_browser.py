@@ -141,21 +141,19 @@ def test_pointing_at_a_curve_shows_its_values(opened):
 
 
 @pytest.mark.slow
-def test_the_legend_hides_lines_and_the_scheme_may_change_meanwhile(opened):
+def test_the_legend_picks_lines_and_the_scheme_may_change(opened):
     page = opened()
     lines = page.locator("#chart-settings svg .mark-line path[stroke-width='2']")
+    faint = page.locator("#chart-settings svg .mark-line path[stroke-width='2'][opacity='0.08']")
     before = lines.count()
-    button = page.locator("button.series[data-chart=settings]").first
-    button.click()
-    assert button.get_attribute("aria-pressed") == "false"
-    sync_api.expect(lines).to_have_count(before - 1)
+    assert faint.count() == 0
+    page.locator("#chart-settings svg .role-legend-label text", has_text="standardized").click()
+    sync_api.expect(faint).to_have_count(before * 2 // 3)
     light = page.locator("#chart-settings svg").inner_html()
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector("html[data-drawn=dark]")
-    sync_api.expect(lines).to_have_count(before - 1)
-    assert page.locator("#chart-settings svg").inner_html() != light
-    button.click()
     sync_api.expect(lines).to_have_count(before)
+    assert page.locator("#chart-settings svg").inner_html() != light
 
 
 @pytest.mark.slow
@@ -353,7 +351,6 @@ def test_the_keyboard_reaches_everything(opened):
         "items-copy",
         "more",
         "copy-code",
-        "series",
         "save",
     } <= reached
     page.locator("#copy-code").press("Enter")

@@ -8,8 +8,8 @@ from some_study import clouds, some_study
 
 import knnccv
 from knnccv import Subsample, complete_cv
-from knnccv.reporting import _classes, scaled
-from knnccv.reporting._classes import classes_section
+from knnccv.reporting import _errors, scaled
+from knnccv.reporting._errors import classes_section
 
 
 def check_classes(study):
@@ -66,7 +66,7 @@ def test_equal_classes():
 
 
 def test_a_matrix_that_takes_long_is_that_of_a_part(monkeypatch):
-    monkeypatch.setattr(_classes, "affordable_confusion", lambda *_: 25)
+    monkeypatch.setattr(_errors, "affordable_confusion", lambda *_: 25)
     X, y = clouds(30, 3)
     y[10] = 9  # alone in its class, and not in the part
     found = knnccv.report(X, y, n_neighbors=[1, 3], random_state=1).to_dict()
@@ -112,7 +112,7 @@ def test_several_classes(n_neighbors):
 
 @pytest.mark.slow
 def test_many_classes_are_shown_and_more_are_not(monkeypatch):
-    monkeypatch.setattr(_classes, "MOST_CLASSES", 20)
+    monkeypatch.setattr(_errors, "MOST_CLASSES", 20)
     X, y = clouds(40, 20, 4)
     check_classes(some_study(X, y))
     X, y = clouds(42, 21, 4)

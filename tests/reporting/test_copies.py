@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import knnccv
-from knnccv.reporting._copies import copies_of_target
-from knnccv.reporting._input import read_input
+from knnccv.reporting._facts import copies_of_target
+from knnccv.reporting._table import read_input
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import knnccv
-from knnccv.reporting import _classes, _cost
+from knnccv.reporting import _cost, _errors
 from knnccv.reporting._cost import (
     CONFUSION_LIMIT,
     INFLUENCE_LIMIT,
@@ -78,7 +78,7 @@ def test_neighbors_that_are_not_compared_are_named(monkeypatch):
 
 
 def test_a_confusion_matrix_that_is_left_out_says_why(monkeypatch):
-    monkeypatch.setattr(_classes, "affordable_confusion", lambda *_: 0)
+    monkeypatch.setattr(_errors, "affordable_confusion", lambda *_: 0)
     X = np.random.default_rng(0).normal(size=(30, 2))
     report = knnccv.report(X, np.arange(30) % 3, n_neighbors=[1])
     classes = report.to_dict()["classes"]

@@ -10,9 +10,7 @@ from some_study import clouds, some_study
 import knnccv
 from knnccv.hvdm import HEOM
 from knnccv.reporting import _items
-from knnccv.reporting._duplicates import conflicting, row_groups
-from knnccv.reporting._items import items_section
-from knnccv.reporting._reasons import choose, mark_labels
+from knnccv.reporting._items import choose, conflicting, items_section, mark_labels, row_groups
 
 
 def equal_rows(X):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import knnccv
-from knnccv.reporting._learning import extrapolated
+from knnccv.reporting._scores import extrapolated
 
 SIZES = np.array([4, 8, 16, 32, 64, 128])
 

@@ -5,7 +5,7 @@ import pytest
 from some_study import clouds
 
 from knnccv import Neighbors, Subsample, complete_cv
-from knnccv.reporting._lists import enough_depth, keep_lists
+from knnccv.reporting._study import enough_depth, keep_lists
 
 
 @pytest.mark.parametrize("step", [0.0, 0.5])

@@ -10,7 +10,7 @@ from report_check import check_report
 
 from knnccv import report
 from knnccv.reporting._cost import tie_size
-from knnccv.reporting._input import read_input
+from knnccv.reporting._table import read_input
 
 Y = list("ababab")
 

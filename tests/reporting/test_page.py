@@ -13,9 +13,12 @@ import report_example as example
 for _needed in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 
-from knnccv.reporting._charts import setting_name  # noqa: E402
+from knnccv.reporting._charts import (  # noqa: E402
+    confusion_chart,
+    setting_name,
+    ties_chart,
+)
 from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
-from knnccv.reporting._score_charts import confusion_chart, ties_chart  # noqa: E402
 from knnccv.reporting._text import quoted  # noqa: E402
 
 EMPTY = {"meta", "link", "br", "img", "input", "path", "rect", "circle"}
@@ -76,7 +79,7 @@ def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
     assert len(html.encode()) < 6_000_000
     assert json.loads(page.data["report-data"]) == answer
     text = " ".join("".join(page.texts).split())
-    for name in ("scores", "settings", "learning", "classes", "items", "ties", "regression"):
+    for name in ("scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression"):
         sections = [at for tag, at in page.elements if tag == "section" and at["id"] == name]
         assert len(sections) == (answer[name] is not None)
         if answer[name] is not None:
@@ -176,7 +179,7 @@ def test_long_labels_of_a_matrix_are_upright():
     def angle(labels):
         answer = example.answer()
         answer["classes"]["labels"] = labels
-        return re.search(r'"labelAngle": (-?[0-9]+)', json.dumps(confusion_chart(answer).spec))[1]
+        return re.search(r'"labelAngle": (-?[0-9]+)', json.dumps(confusion_chart(answer)))[1]
 
     assert angle(["none", "mild", "bad"]) == "0"
     assert angle(["Müller syndrome", "mild", "none"]) == "-90"
@@ -204,7 +207,7 @@ def test_pictures_hold_no_name_of_the_data_as_a_field():
             for value in node:
                 yield from fields(value)
 
-    assert set(charts) == {"scores", "settings", "learning", "confusion", "ties"}
+    assert set(charts) == {"scores", "settings", "tuned", "learning", "confusion", "ties"}
     assert all(re.fullmatch("[a-z_]+", name) for chart in charts.values() for name in fields(chart))
     assert len(json.dumps(charts["confusion"])) < 60_000
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from knnccv import report
-from knnccv.reporting._input import read_input
 from knnccv.reporting._settings import at_the_edge, identifier_notes
+from knnccv.reporting._table import read_input
 
 X = [[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0], [5.0, 0.0], [6.0, 2.0]]
 Y = ["a", "a", "b", "b", "a", "b"]

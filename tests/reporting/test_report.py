@@ -16,8 +16,8 @@ from knnccv import Neighbors, Report, Subsample, complete_cv, report, surface
 from knnccv._parallel import for_each
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
 from knnccv.reporting import scaled
+from knnccv.reporting._report import run_stages
 from knnccv.reporting._settings import _of_others
-from knnccv.reporting._stages import run_stages
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def wine_report(stages):
 class TestOnWine:
     def test_sections(self, wine_report):
         found = wine_report.to_dict()
-        keys = "knnccv task name data scores settings learning classes items ties regression method"
+        keys = "knnccv task name data scores settings tuned learning classes items ties regression method"
         assert list(found) == keys.split()
         assert json.loads(json.dumps(found, allow_nan=False)) == found
         for name in ("data", "scores", "settings", "learning"):
@@ -231,8 +231,8 @@ class TestCode:
 class TestProgress:
     def test_hook_sees_all_stages(self, wine_report, stages):
         assert isinstance(wine_report, Report)
-        order = "data, settings, scores, learning, classes, items, ties, regression, method, "
-        assert stages == [(name, at, 9) for at, name in enumerate(order.split(", "))]
+        order = "data, settings, scores, tuned, learning, classes, items, ties, regression, method, "
+        assert stages == [(name, at, 10) for at, name in enumerate(order.split(", "))]
 
     def test_a_bar_counts_the_tasks_within_stages(self, monkeypatch):
         shown = bars(monkeypatch)

@@ -7,7 +7,7 @@ import pytest
 from some_study import clouds, some_study
 
 from knnccv import complete_cv
-from knnccv.reporting._ties import _said, ties_section
+from knnccv.reporting._errors import _said, ties_section
 
 
 def check_ties(study):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from knnccv._formatting import rounded_up
-from knnccv.reporting._wording import at_most, interval_text, percentage, score_text
+from knnccv.reporting._text import at_most, interval_text, percentage, score_text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 const specs = JSON.parse(document.getElementById("report-charts").textContent);
 const views = new Map();
-const hidden = new Map();
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 
 function color(name) {
@@ -30,6 +29,10 @@ function config() {
       gridColor: grid, domainColor: line, tickColor: line, titlePadding: 8, labelPadding: 5,
     },
     axisBand: { grid: false },
+    legend: {
+      labelColor: ink, labelFontSize: 13, symbolStrokeWidth: 2.5, symbolSize: 160, rowPadding: 4, columnPadding: 18, offset: 8,
+      layout: { top: { direction: "vertical", margin: 4, anchor: "start" } },
+    },
     style: marks,
   };
 }
@@ -65,9 +68,6 @@ async function draw(name) {
     tooltip: { theme: "custom" },
   });
   views.set(name, result.view);
-  if (hidden.get(name)?.size) {
-    await result.view.signal("hidden", [...hidden.get(name)]).runAsync();
-  }
   container.dataset.ready = "true";
 }
 
@@ -84,18 +84,6 @@ async function save(name, format) {
   link.click();
 }
 
-for (const button of document.querySelectorAll("button.series")) {
-  const { chart, series } = button.dataset;
-  button.disabled = false;
-  button.addEventListener("click", () => {
-    const names = hidden.get(chart) ?? new Set();
-    hidden.set(chart, names);
-    const show = names.delete(series);
-    if (!show) names.add(series);
-    button.setAttribute("aria-pressed", String(show));
-    views.get(chart)?.signal("hidden", [...names]).runAsync();
-  });
-}
 for (const button of document.querySelectorAll("button.save")) {
   button.disabled = false;
   button.addEventListener("click", () => save(button.dataset.chart, button.dataset.format));
