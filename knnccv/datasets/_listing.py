@@ -56,18 +56,14 @@ def list_datasets() -> list[DatasetInfo]:
     >>> [info.n_items for info in list_datasets() if info.name == "wine"]
     [178]
     """
+    known = [load_manifest(name) for name in manifest_names()]
+    fields = ("name", "n_items", "n_features", "n_classes", "licence", "citation")
     return [
         DatasetInfo(
-            name=name,
-            n_items=manifest.n_items,
-            n_features=manifest.n_features,
-            n_classes=manifest.n_classes,
-            licence=manifest.licence,
-            citation=manifest.citation,
+            **{field: getattr(manifest, field) for field in fields},
             address=manifest.homepage,
             cached=is_cached(manifest),
             path=file_path(manifest),
         )
-        for name in manifest_names()
-        for manifest in [load_manifest(name)]
+        for manifest in known
     ]
