@@ -29,6 +29,12 @@ class DatasetInfo:
         Whether the file is on this disk and intact; always so for a bundled table.
     path : Path
         Where the file is, or would be once fetched.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import list_datasets
+    >>> [(info.name, info.n_classes) for info in list_datasets() if info.cached and info.name == "wine"]
+    [('wine', 3)]
     """
 
     name: str

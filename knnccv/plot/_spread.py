@@ -61,6 +61,16 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
         If `most` is below 1.
     ImportError
         If matplotlib is missing.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> report = knnccv.complete_cv(wine.X.round(), wine.y, "nn").tie_report()
+    >>> axes = knnccv.plot.tie_report(report)
+    >>> axes.get_xlabel()
+    'sample, the widest range first'
     """
     missing = [name for name in TIE_REPORT if not hasattr(report, name)]
     if missing:

@@ -144,6 +144,15 @@ def as_validation_curve_display(surface: Surface, train_size: int | None = None)
         If `surface` has another type, or the size is not one of the surface.
     ImportError
         If scikit-learn is missing.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[80])
+    >>> knnccv.plot.as_validation_curve_display(result).param_range.tolist()
+    [1, 5, 9]
     """
     check_surface(surface)
     (column,) = _choose_one("train_size", train_size, surface.train_sizes)
