@@ -19,17 +19,7 @@ MAX_NAMED_SAMPLES = 40
 WIDE = 6.5
 """Inches of axes above which a legend of four entries fits in one row."""
 
-TIE_REPORT = (
-    "n_items",
-    "n_tied",
-    "score",
-    "lowest",
-    "highest",
-    "exact_range",
-    "per_item",
-    "per_item_lowest",
-    "per_item_highest",
-)
+TIE_REPORT = ("n_tied", "lowest", "highest", "exact_range", "per_item_lowest", "per_item_highest")
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
