@@ -10,72 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 
-_HOME = {
-    "BootstrapScore": "bootstrap",
-    "Comparison": "inference",
-    "Comparisons": "inference",
-    "CompleteCV": "results",
-    "ConfidenceInterval": "inference",
-    "Design": "designs",
-    "Influence": "influence",
-    "InferenceWarning": "inference",
-    "ItemValues": "valuation",
-    "KFold": "designs",
-    "LeaveGroupsOut": "designs",
-    "LeaveOut": "designs",
-    "MonteCarloCV": "montecarlo",
-    "Neighbors": "neighbors",
-    "PermutationTest": "montecarlo",
-    "RebalancedLeaveOneOut": "designs",
-    "Report": "reporting",
-    "SampledCV": "results",
-    "ScreenedCV": "montecarlo",
-    "SlowComputationWarning": "driver",
-    "SplitSpread": "runs",
-    "StandardError": "inference",
-    "StratifiedKFold": "designs",
-    "StratifiedSubsample": "designs",
-    "Subsample": "designs",
-    "Surface": "curves",
-    "TieReport": "results",
-    "TrainingSets": "designs",
-    "TunedScore": "tuning",
-    "Variant": "kernel",
-    "bootstrap_score": "bootstrap",
-    "compare": "inference",
-    "compare_all": "inference",
-    "complete_cv": "results",
-    "get_variant": "variants",
-    "item_values": "valuation",
-    "loo_curve": "curves",
-    "loo_identity": "curves",
-    "monte_carlo_cv": "montecarlo",
-    "permutation_test": "montecarlo",
-    "register": "variants",
-    "registered_variants": "variants",
-    "report": "reporting",
-    "screened_cv": "montecarlo",
-    "surface": "curves",
-    "tuned_score": "tuning",
-    "unregister": "variants",
-    "variant_names": "variants",
-    "warm": "_warmup",
+_NAMES = {
+    "": "datasets episodes hvdm plot reporting retrieval rib rivals selection sklearn testing",
+    "_warmup": "warm",
+    "bootstrap": "BootstrapScore bootstrap_score",
+    "curves": "Surface loo_curve loo_identity surface",
+    "designs": "Design KFold LeaveGroupsOut LeaveOut RebalancedLeaveOneOut StratifiedKFold "
+    "StratifiedSubsample Subsample TrainingSets",
+    "driver": "SlowComputationWarning",
+    "inference": "Comparison Comparisons ConfidenceInterval InferenceWarning StandardError compare "
+    "compare_all",
+    "influence": "Influence",
+    "kernel": "Variant",
+    "montecarlo": "MonteCarloCV PermutationTest ScreenedCV monte_carlo_cv permutation_test screened_cv",
+    "neighbors": "Neighbors",
+    "reporting": "Report report",
+    "results": "CompleteCV SampledCV TieReport complete_cv",
+    "runs": "SplitSpread",
+    "tuning": "TunedScore tuned_score",
+    "valuation": "ItemValues item_values",
+    "variants": "get_variant register registered_variants unregister variant_names",
 }
-_MODULES = (
-    "datasets",
-    "episodes",
-    "hvdm",
-    "plot",
-    "reporting",
-    "retrieval",
-    "rib",
-    "rivals",
-    "selection",
-    "sklearn",
-    "testing",
-)
+"""The public names by the file or package that has them; that of "" are packages themselves."""
 
-__all__ = sorted([*_HOME, "__version__", *_MODULES])
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted([*_HOME, "__version__"])
 
 if TYPE_CHECKING:
     from . import (
@@ -135,13 +95,11 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
+    if name not in _HOME:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
+    home = importlib.import_module(f".{_HOME[name] or name}", __name__)
+    value = getattr(home, name) if _HOME[name] else home
     globals()[name] = value
     return value
 

@@ -122,6 +122,17 @@ def register(variant: Variant | type[Variant]) -> Variant:
         If the argument is not a variant, or a kernel does not fit the signature; the message names it.
     ValueError
         If the name is taken by another class; the message names both sides. `unregister` frees a name.
+
+    Examples
+    --------
+    >>> from knnccv import register, unregister
+    >>> from knnccv_variants.nearest import NN
+    >>> class Mine(NN):
+    ...     name = "mine"
+    ...
+    >>> register(Mine).name
+    'mine'
+    >>> unregister("mine")
     """
     found = _instance(variant, "register()")
     owner = f"variant {found.name!r}"
@@ -143,6 +154,18 @@ def unregister(name: str) -> None:
     ------
     KeyError
         If no variant has that name.
+
+    Examples
+    --------
+    >>> from knnccv import register, unregister, variant_names
+    >>> from knnccv_variants.nearest import NN
+    >>> class Mine(NN):
+    ...     name = "mine"
+    ...
+    >>> found = register(Mine)
+    >>> unregister("mine")
+    >>> "mine" in variant_names()
+    False
     """
     if name not in _registry:
         raise KeyError(_unknown(name))
@@ -161,6 +184,12 @@ def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
         If the argument, or the object that a plugin offers under the name, is not a variant.
     ImportError
         If the plugin that offers the name cannot be imported.
+
+    Examples
+    --------
+    >>> from knnccv import get_variant
+    >>> get_variant("knn").name
+    'knn'
     """
     if isinstance(name_or_object, str):
         try:
@@ -180,12 +209,26 @@ def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
 
 
 def variant_names() -> list[str]:
-    """Names of all variants, sorted: those installed and those registered in this process."""
+    """Names of all variants, sorted: those installed and those registered in this process.
+
+    Examples
+    --------
+    >>> from knnccv import variant_names
+    >>> "knn" in variant_names()
+    True
+    """
     return list(_registry)
 
 
 def registered_variants() -> Mapping[str, Variant]:
-    """A read-only view from names to variants; a variant is imported when it is looked up."""
+    """A read-only view from names to variants; a variant is imported when it is looked up.
+
+    Examples
+    --------
+    >>> from knnccv import registered_variants
+    >>> registered_variants()["nn"].name
+    'nn'
+    """
     return _View(_registry)
 
 

@@ -74,6 +74,15 @@ class BootstrapScore:
         False for approximate neighbors.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv import bootstrap_score
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = bootstrap_score(wine.X, wine.y, "nn")
+    >>> round(found.oob, 4), round(found.score_632, 4)
+    (0.7306, 0.8297)
     """
 
     oob: float

@@ -216,6 +216,16 @@ def loo_identity(
     -----
     Kanagawa 2024, "Fast Computation of Leave-One-Out Cross-Validation for k-NN Regression", Corollary 1
     and §5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv import loo_curve, loo_identity
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    >>> identity = loo_identity(X, y, [1, 5])
+    >>> bool(np.allclose(identity, loo_curve(X, y, [1, 5])))
+    True
     """
     check_bool("check", check)
     near = _exact_neighbors(X, metric, metric_params)

@@ -77,6 +77,15 @@ class Surface(HalvedSurface):
     per_class : tuple of length n_sizes, or None
         For each column the number of training samples of every class, or a mapping of label to number; None
         if no numbers of every class were given.
+
+    Examples
+    --------
+    >>> from knnccv import surface
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = surface(wine.X, wine.y, n_neighbors=[1, 5], train_sizes=[40, 80])
+    >>> found.scores.round(3).tolist()
+    [[0.683, 0.709], [0.684, 0.691]]
     """
 
     scores: Array

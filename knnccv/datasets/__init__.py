@@ -7,25 +7,22 @@ are in the original order (which decides ties between neighbors), and no feature
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
 ``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
-- One file per data set; `_uci` has the sets of Wilson and Martinez (1999).
+- `_tables` has the data sets of one table, `_orl` the faces, `_uci` the sets of Wilson and Martinez (1999).
 - `_listing` lists the data sets. `_dataset` defines `Dataset`.
 - `_manifest` reads the manifests (``datasets/*.toml``).
-- `_download` fetches and caches files; `_archive` verifies and unpacks them; `_csv` parses tables.
+- `_download` fetches and caches files; `_archive` verifies and unpacks them. Only verified bytes
+  are parsed.
 """
 
 from __future__ import annotations
 
-from ._abalone import fetch_abalone
-from ._breast_cancer import fetch_breast_cancer
 from ._dataset import Dataset
-from ._diabetes import load_diabetes
 from ._download import DatasetError
 from ._listing import DatasetInfo, list_datasets
-from ._liver_disorders import fetch_liver_disorders
 from ._manifest import manifest_folder as manifest_folder
 from ._orl import fetch_orl
+from ._tables import fetch_abalone, fetch_breast_cancer, fetch_liver_disorders, load_diabetes, load_wine
 from ._uci import fetch_uci, uci_names
-from ._wine import load_wine
 
 __all__ = [
     "Dataset",

@@ -36,6 +36,13 @@ class Dataset:
         Which columns of `X` are categorical; empty if all are numeric.
     categories : tuple of (tuple of str) or None, of length n_features or empty
         The texts of the codes of each categorical column, None for a numeric one; empty if all are numeric.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> wine.X.shape, wine.feature_names[0]
+    ((178, 13), 'alcohol')
     """
 
     X: NDArray[np.float64]

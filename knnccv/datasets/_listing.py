@@ -29,6 +29,12 @@ class DatasetInfo:
         Whether the file is on this disk and intact; always so for a bundled table.
     path : Path
         Where the file is, or would be once fetched.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import list_datasets
+    >>> [(info.name, info.n_classes) for info in list_datasets() if info.cached and info.name == "wine"]
+    [('wine', 3)]
     """
 
     name: str
@@ -56,18 +62,14 @@ def list_datasets() -> list[DatasetInfo]:
     >>> [info.n_items for info in list_datasets() if info.name == "wine"]
     [178]
     """
+    known = [load_manifest(name) for name in manifest_names()]
+    fields = ("name", "n_items", "n_features", "n_classes", "licence", "citation")
     return [
         DatasetInfo(
-            name=name,
-            n_items=manifest.n_items,
-            n_features=manifest.n_features,
-            n_classes=manifest.n_classes,
-            licence=manifest.licence,
-            citation=manifest.citation,
+            **{field: getattr(manifest, field) for field in fields},
             address=manifest.homepage,
             cached=is_cached(manifest),
             path=file_path(manifest),
         )
-        for name in manifest_names()
-        for manifest in [load_manifest(name)]
+        for manifest in known
     ]

@@ -27,32 +27,32 @@ class Table:
     fields: tuple[str, ...]
     target: str
     omit: tuple[str, ...] = ()
-    missing: str | None = None
+    missing: str = "?"
     header: bool = False
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """The manifest of a data set; ``datasets/README.md`` explains the fields."""
 
     name: str
     title: str
-    n_items: int
-    n_features: int
-    n_classes: int | None
-    target_names: tuple[str, ...]
-    licence: str
-    homepage: str
     citation: str
-    description: str
-    quirks: tuple[str, ...]
     path: str
-    sha256: str | None
-    checksums: Mapping[str, str]
-    bundled: bool
-    table: Table | None
-    sources: tuple[Source, ...]
+    sha256: str | None = None
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    bundled: bool = False
+    n_items: int = 0
+    n_features: int = 0
+    n_classes: int | None = None
+    target_names: tuple[str, ...] = ()
+    licence: str = "CC BY 4.0"
+    homepage: str = ""
+    description: str = ""
+    quirks: tuple[str, ...] = ()
+    table: Table | None = None
+    sources: tuple[Source, ...] = ()
 
     def describe(self, note: str) -> str:
         """The description for users, with a note on how the data were coded."""
@@ -81,27 +81,15 @@ def load_manifest(name: str) -> Manifest:
         msg = f"there is no data set {name!r}; choose from: {', '.join(manifest_names()) or 'none'}"
         raise ValueError(msg) from None
     place = raw.pop("file")
-    return Manifest(
-        name=name,
-        n_classes=raw.pop("n_classes", None),
-        target_names=tuple(raw.pop("target_names", ())),
-        quirks=tuple(raw.pop("quirks", ())),
-        path=place["path"],
-        sha256=place.get("sha256"),
-        checksums=_read_checksums(path.with_name(place["checksums"])) if "checksums" in place else {},
-        bundled=place.get("bundled", False),
-        table=_read_table(raw.pop("table")) if "table" in raw else None,
-        sources=tuple(Source(**source) for source in raw.pop("sources", ())),
-        **raw,
-    )
+    if "checksums" in place:
+        lines = path.with_name(place["checksums"]).read_text(encoding="ascii").splitlines()
+        place["checksums"] = {name: sha256 for sha256, name in (line.split(maxsplit=1) for line in lines)}
+    raw["sources"] = [Source(**source) for source in raw.pop("sources", ())]
+    if "table" in raw:
+        raw["table"] = Table(**with_tuples(raw["table"]))
+    return Manifest(name=name, **with_tuples(raw), **place)
 
 
-def _read_table(raw: dict[str, Any]) -> Table:
-    raw["fields"] = tuple(raw["fields"])
-    raw["omit"] = tuple(raw.get("omit", ()))
-    return Table(**raw)
-
-
-def _read_checksums(path: Path) -> dict[str, str]:
-    pairs = (line.split(maxsplit=1) for line in path.read_text(encoding="ascii").splitlines())
-    return {name: sha256 for sha256, name in pairs}
+def with_tuples(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a table of TOML, with tuples in place of its lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}

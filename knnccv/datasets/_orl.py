@@ -7,13 +7,12 @@ from numpy.typing import NDArray
 
 from . import _download
 from ._dataset import Dataset
-from ._download import DatasetError
 from ._manifest import load_manifest
 
 ORL_SHAPE = (112, 92)
 """Rows and columns of an ORL image."""
 
-_PGM_HEADER = b"P5\n%d %d\n255\n" % ORL_SHAPE[::-1]
+_PGM_HEADER = len(b"P5\n92 112\n255\n")
 
 
 def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
@@ -53,7 +52,8 @@ def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
     shape = ORL_SHAPE if size is None else _check_size(size)
     manifest = load_manifest("orl")
     content = _download.fetch(manifest)
-    images = np.stack([read_pgm(name, blob) for name, blob in content.items()])
+    pixels = [np.frombuffer(blob, np.uint8, offset=_PGM_HEADER) for blob in content.values()]
+    images = np.stack(pixels).reshape(-1, *ORL_SHAPE).astype(np.float64)
     subjects = [name.split("/")[0] for name in content]
     X = area_means(images, shape).reshape(len(images), -1)
     note = "The images are the original ones."
@@ -81,15 +81,6 @@ def _check_size(size: object) -> tuple[int, int]:
     if len(size) != 2 or any(not 1 <= k <= n for k, n in zip(size, ORL_SHAPE, strict=True)):
         raise ValueError(allowed)
     return int(size[0]), int(size[1])
-
-
-def read_pgm(name: str, blob: bytes) -> NDArray[np.float64]:
-    """The pixels of an image; DatasetError if it is not of the form that all original images have."""
-    header, pixels = blob[: len(_PGM_HEADER)], blob[len(_PGM_HEADER) :]
-    if header != _PGM_HEADER or len(pixels) != ORL_SHAPE[0] * ORL_SHAPE[1]:
-        msg = f"{name}: not a binary PGM of {ORL_SHAPE[0]} x {ORL_SHAPE[1]} pixels of 8 bits"
-        raise DatasetError(msg)
-    return np.frombuffer(pixels, dtype=np.uint8).reshape(ORL_SHAPE).astype(np.float64)
 
 
 def area_means(images: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[np.float64]:

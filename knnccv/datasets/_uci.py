@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from .._validation import check_choice, check_random_state
 from . import _download
 from ._dataset import Dataset
-from ._download import DatasetError
-from ._manifest import Manifest, Source, load_manifest, manifest_folder
+from ._manifest import Manifest, Source, load_manifest, manifest_folder, with_tuples
 
 Row = list[str]
 
@@ -66,35 +65,15 @@ def _read_set(name: str, raw: dict[str, Any]) -> UciSet:
         raw |= {"title": whole.title, "citation": whole.citation, "files": (whole,)}
         raw |= {"fields": whole.table.fields, "target": whole.table.target, "omit": whole.table.omit}
     else:
-        raw["files"] = tuple(_file(name, raw["citation"], **entry) for entry in raw.get("files", ()))
+        both = {"name": name, "title": name, "citation": raw["citation"]}
+        raw["files"] = [
+            Manifest(**both | entry | {"sources": tuple(Source(**source) for source in entry["sources"])})
+            for entry in raw.get("files", ())
+        ]
     if raw.get("numeric") == "all":
         others = (raw["target"], *raw.get("omit", ()))
         raw["numeric"] = [field for field in raw["fields"] if field not in others]
-    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
-    return UciSet(**fields)
-
-
-def _file(name: str, citation: str, path: str, sha256: str, sources: list[dict[str, str]]) -> Manifest:
-    """The manifest of one file for the downloader, which does not use the numbers of the whole set."""
-    return Manifest(
-        name=name,
-        title=name,
-        n_items=0,
-        n_features=0,
-        n_classes=None,
-        target_names=(),
-        licence="CC BY 4.0",
-        homepage="",
-        citation=citation,
-        description="",
-        quirks=(),
-        path=path,
-        sha256=sha256,
-        checksums={},
-        bundled=False,
-        table=None,
-        sources=tuple(Source(**source) for source in sources),
-    )
+    return UciSet(**with_tuples(raw))
 
 
 def uci_names() -> list[str]:
@@ -210,7 +189,7 @@ def fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
     if known.led is not None:
         return _draw_led(known, rng, **known.led)
     parts = [
-        list(_read_rows(known, manifest, blob))
+        list(_read_rows(known, blob))
         for manifest in known.files
         for blob in _download.fetch(manifest).values()
     ]
@@ -232,19 +211,14 @@ def fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
     return _dataset(known, X, labels.astype(np.int64), features, target_names, coded, comments)
 
 
-def _read_rows(known: UciSet, manifest: Manifest, blob: bytes) -> Iterator[Row]:
-    lines = blob.decode("utf-8", errors="replace").splitlines()
-    for number, line in enumerate(lines, 1):
+def _read_rows(known: UciSet, blob: bytes) -> Iterator[Row]:
+    for number, line in enumerate(blob.decode("utf-8", errors="replace").splitlines(), 1):
         if number <= known.skip_lines or not line.strip():
             continue
         rest = line.removeprefix(",") if number in known.stray_commas else line
         row = rest.split() if known.separator == " " else [text.strip() for text in rest.split(",")]
         if known.letters:
             row[-1:] = row[-1]
-        if len(row) != len(known.fields):
-            where = f"{_download.file_path(manifest)}, line {number}"
-            msg = f"{where}: {len(known.fields)} fields expected, got {len(row)}"
-            raise DatasetError(msg)
         yield row
 
 

@@ -32,6 +32,13 @@ class TrainingSets:
         usually empty.
     n_extra : int
         The number of strata with an extra sample.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from knnccv import TrainingSets
+    >>> TrainingSets(Fraction(1), (2,), (4,), stratified=False).number
+    6
     """
 
     probability: Fraction
@@ -152,6 +159,12 @@ class Design(ABC):
     -----
     A subclass of another design inherits neither `depends_on` nor `one_run` nor `every_split`, since it may
     change what is true of that design; nor `allotment`, if it defines `draw`.
+
+    Examples
+    --------
+    >>> from knnccv import Design, KFold
+    >>> isinstance(KFold(5), Design)
+    True
     """
 
     leaves_groups: ClassVar[bool] = False

@@ -28,6 +28,14 @@ class Subsample(OneKind):
     train_size : int or float
         Number of training samples (1 to n_items - 1), or a fraction in (0, 1) of all samples, rounded down
         as in scikit-learn.
+
+    Examples
+    --------
+    >>> from knnccv import Subsample
+    >>> Subsample(0.8)
+    Subsample(train_size=0.8)
+    >>> Subsample(100)
+    Subsample(train_size=100)
     """
 
     example = "0.5"
@@ -71,6 +79,12 @@ class LeaveOut(OneKind):
     ----------
     p : int, default 1
         Number of tested samples, 1 to n_items - 1.
+
+    Examples
+    --------
+    >>> from knnccv import LeaveOut
+    >>> LeaveOut(1)
+    LeaveOut(p=1)
     """
 
     example = "1"
@@ -122,6 +136,12 @@ class StratifiedSubsample(OneKind):
     ------
     TypeError, ValueError
         Unless exactly one of the two is given, with a value of the type above.
+
+    Examples
+    --------
+    >>> from knnccv import StratifiedSubsample
+    >>> StratifiedSubsample(0.5)
+    StratifiedSubsample(train_size=0.5)
     """
 
     stratifies = True
@@ -282,6 +302,12 @@ class KFold(_ShuffledFolds):
     ----------
     n_splits : int, default 5
         Number of folds, 2 to n_items.
+
+    Examples
+    --------
+    >>> from knnccv import KFold
+    >>> KFold(5)
+    KFold(n_splits=5)
     """
 
     depends_on = "size"
@@ -320,6 +346,12 @@ class StratifiedKFold(_ShuffledFolds):
     ----------
     n_splits : int, default 5
         Number of folds, 2 to the size of the largest class.
+
+    Examples
+    --------
+    >>> from knnccv import StratifiedKFold
+    >>> StratifiedKFold(10)
+    StratifiedKFold(n_splits=10)
     """
 
     stratifies = True

@@ -65,6 +65,15 @@ class EpisodeScore:
         ``per_item`` as rational numbers, with ``exact=True``.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv.episodes import Episodes, expected_episodes
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = expected_episodes(wine.X, wine.y, Episodes(n_way=3, n_shot=1))
+    >>> round(found.score, 4), len(found.ways)
+    (0.6243, 2)
     """
 
     score: float
@@ -213,6 +222,16 @@ class EpisodeDifference:
         The difference without each class.
     error_bound : float
         Bound of the rounding of ``difference``.
+
+    Examples
+    --------
+    >>> from knnccv.episodes import Episodes, expected_episodes
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> scaled = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    >>> raw, other = (expected_episodes(X, wine.y, Episodes(3, 1)) for X in (wine.X, scaled))
+    >>> round(other.difference(raw).difference, 3)
+    0.21
     """
 
     difference: float
@@ -247,6 +266,15 @@ class DescribedEpisodes:
         The standard error of `score`, for descriptions that were drawn independently; NaN for one.
     error_bound : float
         The largest bound of the rounding of a score.
+
+    Examples
+    --------
+    >>> from knnccv.episodes import described_episodes
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = described_episodes(wine.X, wine.y, [{1: 1, 2: 1}, {1: 5, 3: 5}])
+    >>> found.scores.round(3).tolist()
+    [0.883, 0.882]
     """
 
     scores: Array

@@ -164,6 +164,15 @@ class SampledEpisodes:
         "euclidean" or "cosine".
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv.episodes import Episodes, sampled_episodes
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = sampled_episodes(wine.X, wine.y, Episodes(3, 1), n_episodes=50, random_state=0)
+    >>> found.accuracies.shape, 0 < found.standard_error < 0.05
+    ((50,), True)
     """
 
     score: float

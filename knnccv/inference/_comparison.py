@@ -106,6 +106,16 @@ class Comparison:
         The difference in each half.
     error_bound : float
         Bound of the error of `difference`; a difference within it counts as 0.
+
+    Examples
+    --------
+    >>> from knnccv import compare, complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> one, five = (complete_cv(wine.X, wine.y, "knn", n_neighbors=k) for k in (1, 5))
+    >>> found = compare(one, five, n_halvings=50, random_state=0)
+    >>> round(found.difference, 4)
+    0.0567
     """
 
     difference: float

@@ -60,6 +60,15 @@ class StandardError(Described, float):
         Those of the t distribution for intervals.
     target : str
         What the score estimates, in words.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> error = complete_cv(wine.X, wine.y, "nn").standard_error(n_halvings=50, random_state=0)
+    >>> 0 < float(error) < 0.1
+    True
     """
 
     half_score: float
@@ -119,6 +128,15 @@ class ConfidenceInterval(Described, _Bounds):
         The mean score of the halves, and their training size.
     target : str
         What the interval is for, in words.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> low, high = complete_cv(wine.X, wine.y, "nn").confidence_interval(n_halvings=50, random_state=0)
+    >>> 0.5 < low < high < 1
+    True
     """
 
     confidence_level: float = math.nan

@@ -45,6 +45,16 @@ class Comparisons:
         Whether smaller scores are better.
     pairs : dict
         The `Comparison` of each pair of names, in the order of `names`.
+
+    Examples
+    --------
+    >>> from knnccv import compare_all, complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> results = {str(k): complete_cv(wine.X, wine.y, "knn", n_neighbors=k) for k in (1, 5, 9)}
+    >>> found = compare_all(results, n_halvings=50, random_state=0)
+    >>> len(found.names)
+    3
     """
 
     names: tuple[str, ...]

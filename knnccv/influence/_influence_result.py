@@ -44,6 +44,15 @@ class Influence:
         Bound of the error of ``total``, from neighbor lists that end too early and from the rounding of the
         score. The score without a sample is rounded as well, to about 1e-15. Infinite for approximate
         neighbors.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> effect = complete_cv(wine.X, wine.y, "nn").influence()
+    >>> effect.total.shape, len(effect.most_harmful(3))
+    ((178,), 3)
     """
 
     total: Array

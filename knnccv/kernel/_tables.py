@@ -33,6 +33,12 @@ class Task:
         The strata that may have one more sample in the training set; empty for most designs.
     n_extra : int
         The number of strata of `extra` that have one more sample, chosen at random.
+
+    Examples
+    --------
+    >>> from knnccv.kernel import Task
+    >>> Task((80,), (99,), False, 0, 3).n_train
+    (80,)
     """
 
     n_train: tuple[int, ...]

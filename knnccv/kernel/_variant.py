@@ -70,6 +70,12 @@ class Variant(ABC):
         ``decide(items, distances, labels, target, constraints)`` returns the score of one training set:
         ``items`` int64 (k,) and ``distances`` float64 (k,) are its nearest samples, the nearest first.
         With it a score is estimated from random training sets where there is no kernel.
+
+    Examples
+    --------
+    >>> from knnccv import Variant, get_variant
+    >>> isinstance(get_variant("knn"), Variant)
+    True
     """
 
     name: ClassVar[str]

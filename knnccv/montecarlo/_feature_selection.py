@@ -225,6 +225,15 @@ class ScreenedCV(RandomRuns):
         The arguments.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv import screened_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = screened_cv(wine.X, wine.y, lambda X, y: [6, 12], n_repeats=5, random_state=0)
+    >>> round(found.score, 2)
+    0.7
     """
 
     n_train_sets: int

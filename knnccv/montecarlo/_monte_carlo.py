@@ -43,6 +43,15 @@ class MonteCarloCV(RandomRuns):
         The ``error_bound`` if the neighbor lists were exact up to their ends.
     measure : str
         The meaning of the scores.
+
+    Examples
+    --------
+    >>> from knnccv import monte_carlo_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = monte_carlo_cv(wine.X, wine.y, "nn", n_repeats=20, random_state=0)
+    >>> round(found.score, 2), len(found.scores)
+    (0.75, 20)
     """
 
     error_bound: float = 0.0

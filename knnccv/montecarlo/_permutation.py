@@ -54,6 +54,15 @@ class PermutationTest:
         The parameters of the rule.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv import permutation_test
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = permutation_test(wine.X, wine.y, "nn", n_permutations=19, random_state=0)
+    >>> round(found.p_value, 4)
+    0.05
     """
 
     score: float

@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Array
 from .._validation import fixed_seed
 from ._canvas import canvas
-from ._surface_fields import MAX_IN_LEGEND, Surface, check_surface, choose, neighbors_name, score_name
+from ._surface_fields import MAX_IN_LEGEND, check_surface, choose, neighbors_name, score_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ CIRCLE: dict[str, Any] = {"marker": "o", "fillstyle": "none", "markersize": 7}
 
 
 def learning_curve(
-    surface: Surface,
+    surface: Any,
     n_neighbors: Any = None,
     ax: Axes | None = None,
     *,
@@ -79,26 +79,12 @@ def learning_curve(
     >>> [line.get_label() for line in axes.lines]
     ['1', '9']
     """
-    check_surface(surface, with_interval=interval is not None)
-    rows = choose("n_neighbors", n_neighbors, surface.n_neighbors)
-    bands = None
-    if interval is not None:
-        how = {"n_halvings": n_halvings, "groups": groups, "random_state": random_state}
-        found = surface.confidence_interval(interval, **how)
-        bands = Bands(interval, found.low[rows], found.high[rows])
-    return _curves(
-        surface,
-        ("training samples", surface.train_sizes),
-        (neighbors_name(surface), surface.n_neighbors[rows]),
-        surface.scores[rows],
-        bands,
-        ax,
-        kwargs,
-    )
+    how = {"n_halvings": n_halvings, "groups": groups, "random_state": random_state}
+    return _curves(surface, ("n_neighbors", n_neighbors), ax, interval, how, kwargs)
 
 
 def validation_curve(
-    surface: Surface,
+    surface: Any,
     train_sizes: Any = None,
     ax: Axes | None = None,
     *,
@@ -157,42 +143,44 @@ def validation_curve(
     >>> axes.get_xlabel(), axes.lines[0].get_xdata().tolist()
     ('K', [1, 5, 9])
     """
-    check_surface(surface, with_interval=interval is not None)
-    columns = choose("train_sizes", train_sizes, surface.train_sizes)
-    bands = None
-    if interval is not None:
-        how = {"n_halvings": n_halvings, "groups": groups, "random_state": fixed_seed(random_state)}
-        found = surface.confidence_interval(interval, **how)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given above
-            kept = surface.not_worse(interval, **how)
-        bands = Bands(interval, found.low[:, columns].T, found.high[:, columns].T, kept[:, columns].T)
-    return _curves(
-        surface,
-        (neighbors_name(surface), surface.n_neighbors),
-        ("training samples", surface.train_sizes[columns]),
-        surface.scores[:, columns].T,
-        bands,
-        ax,
-        kwargs,
-    )
+    how = {"n_halvings": n_halvings, "groups": groups, "random_state": random_state}
+    return _curves(surface, ("train_sizes", train_sizes), ax, interval, how, kwargs)
 
 
 def _curves(
-    surface: Surface,
-    along: tuple[str, Array],
-    lines: tuple[str, Array],
-    scores: Array,
-    bands: Bands | None,
+    surface: Any,
+    wanted: tuple[str, Any],
     ax: Axes | None,
+    interval: float | None,
+    how: dict[str, Any],
     kwargs: Mapping[str, Any],
 ) -> Axes:
-    """Row l of `scores` against the values of `along`, labeled by value l of `lines`."""
+    """A line for each wanted value of one axis of the surface, over the values of the other axis."""
+    check_surface(surface, with_interval=interval is not None)
+    over_sizes = wanted[0] == "n_neighbors"
+    sizes = ("training samples", surface.train_sizes)
+    numbers = (neighbors_name(surface), surface.n_neighbors)
+    (x_name, x), (line_name, known) = (sizes, numbers) if over_sizes else (numbers, sizes)
+    chosen = choose(*wanted, known)
+    values = known[chosen]
+
+    def lines_of(table: Array) -> Array:
+        return table[chosen] if over_sizes else table[:, chosen].T
+
+    scores, bands = lines_of(surface.scores), None
+    if interval is not None:
+        how["random_state"] = fixed_seed(how["random_state"])  # the same halves twice
+        found = surface.confidence_interval(interval, **how)
+        kept = None
+        if not over_sizes:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # given above
+                kept = lines_of(surface.not_worse(interval, **how))
+        bands = Bands(interval, lines_of(found.low), lines_of(found.high), kept)
     with canvas(ax) as axes:
         import matplotlib as mpl
 
         given = mpl.cbook.normalize_kwargs(dict(kwargs), mpl.lines.Line2D)
-        (x_name, x), (line_name, values) = along, lines
         order = np.argsort(x, kind="stable")
         named = len(values) <= MAX_IN_LEGEND
         by_value = np.argsort(values, kind="stable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,27 +17,8 @@ BAR = 0.45
 """Height of a bar and the space below it; that of a name is 1."""
 
 
-class Comparisons(Protocol):
-    """The fields of a result of `knnccv.compare_all` that the picture reads."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def scores(self) -> Array: ...
-
-    @property
-    def measure(self) -> str: ...
-
-    @property
-    def is_loss(self) -> bool: ...
-
-    def cliques(self, confidence_level: float = 0.95) -> list[tuple[str, ...]]:
-        """Return the largest runs of results of which no two differ significantly."""
-
-
 def critical_difference(
-    comparisons: Comparisons, ax: Axes | None = None, confidence_level: float = 0.95, **kwargs: Any
+    comparisons: Any, ax: Axes | None = None, confidence_level: float = 0.95, **kwargs: Any
 ) -> Axes:
     """Draw the scores of several results on a line, with bars over those that do not differ significantly.
 

@@ -19,17 +19,7 @@ MAX_NAMED_SAMPLES = 40
 WIDE = 6.5
 """Inches of axes above which a legend of four entries fits in one row."""
 
-TIE_REPORT = (
-    "n_items",
-    "n_tied",
-    "score",
-    "lowest",
-    "highest",
-    "exact_range",
-    "per_item",
-    "per_item_lowest",
-    "per_item_highest",
-)
+TIE_REPORT = ("n_tied", "lowest", "highest", "exact_range", "per_item_lowest", "per_item_highest")
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
@@ -61,6 +51,16 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
         If `most` is below 1.
     ImportError
         If matplotlib is missing.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> report = knnccv.complete_cv(wine.X.round(), wine.y, "nn").tie_report()
+    >>> axes = knnccv.plot.tie_report(report)
+    >>> axes.get_xlabel()
+    'sample, the widest range first'
     """
     missing = [name for name in TIE_REPORT if not hasattr(report, name)]
     if missing:

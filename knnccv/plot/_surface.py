@@ -8,13 +8,13 @@ import numpy as np
 
 from .._typing import Array
 from ._canvas import canvas
-from ._surface_fields import MAX_IN_LEGEND, Surface, check_surface, choose, neighbors_name, score_name
+from ._surface_fields import MAX_IN_LEGEND, check_surface, choose, neighbors_name, score_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
+def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
     """Draw a heat map of the score over training size and number of neighbors, the best number marked.
 
     Cells extend half-way to the next value, so that the axes are true to scale. Brighter is better, also
@@ -78,7 +78,7 @@ def surface(surface: Surface, ax: Axes | None = None, **kwargs: Any) -> Axes:
     return axes
 
 
-def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) -> Any:
+def as_learning_curve_display(surface: Any, n_neighbors: int | None = None) -> Any:
     """Return a row of the surface as scikit-learn's ``LearningCurveDisplay`` (extra ``[sklearn]``).
 
     Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
@@ -120,7 +120,7 @@ def as_learning_curve_display(surface: Surface, n_neighbors: int | None = None) 
     return _display("LearningCurveDisplay", surface, surface.scores[row, order], train_sizes=sizes)
 
 
-def as_validation_curve_display(surface: Surface, train_size: int | None = None) -> Any:
+def as_validation_curve_display(surface: Any, train_size: int | None = None) -> Any:
     """Return a column of the surface as scikit-learn's ``ValidationCurveDisplay`` (extra ``[sklearn]``).
 
     Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
@@ -144,6 +144,15 @@ def as_validation_curve_display(surface: Surface, train_size: int | None = None)
         If `surface` has another type, or the size is not one of the surface.
     ImportError
         If scikit-learn is missing.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[80])
+    >>> knnccv.plot.as_validation_curve_display(result).param_range.tolist()
+    [1, 5, 9]
     """
     check_surface(surface)
     (column,) = _choose_one("train_size", train_size, surface.train_sizes)
@@ -161,7 +170,7 @@ def _choose_one(name: str, wanted: int | None, known: Array) -> Array:
     return places
 
 
-def _display(name: str, surface: Surface, scores: Array, **along: Any) -> Any:
+def _display(name: str, surface: Any, scores: Array, **along: Any) -> Any:
     """A display of scikit-learn with these exact test scores, and without training scores."""
     try:
         from sklearn import model_selection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -10,51 +10,6 @@ from .._typing import Array
 
 MAX_IN_LEGEND = 10
 FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "variant", "measure", "best")
-
-
-class Surface(Protocol):
-    """The fields of a result of `knnccv.surface` that the pictures read."""
-
-    @property
-    def scores(self) -> Array: ...
-
-    @property
-    def n_neighbors(self) -> Array: ...
-
-    @property
-    def train_sizes(self) -> Array: ...
-
-    @property
-    def is_loss(self) -> bool: ...
-
-    @property
-    def variant(self) -> str: ...
-
-    @property
-    def measure(self) -> str: ...
-
-    def best(self, train_size: int | None = None) -> Any:
-        """Return the best number of neighbors and its score."""
-
-    def confidence_interval(
-        self,
-        confidence_level: float = 0.95,
-        *,
-        n_halvings: int = 200,
-        groups: Any = None,
-        random_state: Any = 0,
-    ) -> Any:
-        """Return intervals of all scores, with `low` and `high`."""
-
-    def not_worse(
-        self,
-        confidence_level: float = 0.95,
-        *,
-        n_halvings: int = 200,
-        groups: Any = None,
-        random_state: Any = 0,
-    ) -> Array:
-        """Return a mask of the numbers of neighbors that are not significantly worse than the best."""
 
 
 def check_surface(surface: Any, with_interval: bool = False) -> None:
@@ -81,9 +36,9 @@ def choose(name: str, wanted: Any, known: Array) -> Array:
     return np.array(places)
 
 
-def neighbors_name(surface: Surface) -> str:
+def neighbors_name(surface: Any) -> str:
     return "R" if surface.variant == "rank" else "K"
 
 
-def score_name(surface: Surface) -> str:
+def score_name(surface: Any) -> str:
     return surface.measure or ("expected loss" if surface.is_loss else "mean score")

@@ -48,6 +48,15 @@ class Report:
     """Everything that `report` found out, as a dictionary and as one page of HTML.
 
     Made by `report`. In a notebook it shows itself.
+
+    Examples
+    --------
+    >>> from knnccv import report
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> page = report(wine.X, wine.y)
+    >>> page.to_html()[:15]
+    '<!DOCTYPE html>'
     """
 
     def __init__(self, content: dict[str, Any]) -> None:

@@ -82,6 +82,15 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         end too early. Equal to ``error_bound`` where ``certified`` is True.
     measure : str
         The name of the score: "accuracy", "balanced accuracy", "expected loss", "mean squared error", …
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = complete_cv(wine.X, wine.y, "nn")
+    >>> round(result.score, 4), result.per_item.shape
+    (0.7523, (178,))
     """
 
     variant: str = ""

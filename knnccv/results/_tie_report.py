@@ -39,6 +39,15 @@ class TieReport:
         approximate neighbors.
     measure : str
         The name of the score.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> report = complete_cv(wine.X.round(), wine.y, "nn").tie_report()
+    >>> report.lowest <= report.score <= report.highest
+    True
     """
 
     n_items: int

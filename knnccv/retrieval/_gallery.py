@@ -42,6 +42,13 @@ class Protocol:
         Scores of the whole gallery, not of the drawn one.
     gallery_cameras : tuple of int
         Cameras that the gallery may have; empty: all.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import cuhk03
+    >>> protocol = cuhk03()
+    >>> protocol.name, protocol.whole
+    ('CUHK03', ('ap',))
     """
 
     name: str
@@ -271,6 +278,14 @@ def market1501(ap: str = "rectangle") -> Protocol:
     References
     ----------
     Zheng, Shen, Tian, Wang, Wang & Tian, Scalable Person Re-identification: A Benchmark, ICCV 2015.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import expected_retrieval, market1501
+    >>> distances = [[0.1, 0.2, 0.3]]
+    >>> found = expected_retrieval(distances, [7], [7, 8, 7], market1501(), [1], [1, 1, 2])
+    >>> found["ap"].score
+    0.5
     """
     check_choice("ap", ap, CONVENTIONS)
     return Protocol("Market-1501", _whole, _same_place_or_junk, "whole gallery", ap=ap)
@@ -291,6 +306,14 @@ def cuhk03() -> Protocol:
     ----------
     Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification,
     CVPR 2014.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import cuhk03, expected_retrieval
+    >>> distances = [[0.1, 0.2, 0.3]]
+    >>> found = expected_retrieval(distances, [7], [7, 8, 7], cuhk03(), [1], [1, 1, 2])
+    >>> found.cmc[:2].tolist()
+    [0.0, 1.0]
     """
     return Protocol(
         "CUHK03",

@@ -38,6 +38,14 @@ class IdentityGroups:
         Number of identities in each group.
     n_queried : int
         How many of the identities have scored queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv.retrieval import IdentityGroups
+    >>> groups = IdentityGroups(np.array([3, 5, 7]), np.array([0, 1, 2]), np.array([1, 1, 1]), n_queried=3)
+    >>> groups.exact
+    True
     """
 
     identities: Array

@@ -29,6 +29,13 @@ class SameCamera(Mask):
     ----------
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
         Integers or text.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import SameCamera, expected_retrieval
+    >>> mask = SameCamera([1], [1, 1, 2])
+    >>> expected_retrieval([[0.1, 0.2, 0.3]], [7], [7, 8, 7], exclude=mask)["ap"].score
+    1.0
     """
 
     def __init__(self, query_cams: Any, gallery_cams: Any) -> None:
@@ -57,6 +64,13 @@ class SameIdentityAndCamera(SameCamera):
     ----------
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
         Integers or text.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import SameIdentityAndCamera, expected_retrieval
+    >>> mask = SameIdentityAndCamera([1], [1, 1, 2])
+    >>> expected_retrieval([[0.1, 0.2, 0.3]], [7], [7, 8, 7], exclude=mask)["ap"].score
+    0.5
     """
 
     def __repr__(self) -> str:
@@ -80,6 +94,13 @@ class CameraPairs(SameCamera):
         The query's camera → gallery cameras that are removed, such as ``{3: (2,)}``.
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,)
         Integers or text.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import CameraPairs, expected_retrieval
+    >>> mask = CameraPairs({3: (2,)}, [3], [1, 2, 1])
+    >>> expected_retrieval([[0.1, 0.2, 0.3]], [7], [8, 8, 7], exclude=mask)["ap"].score
+    0.5
     """
 
     def __init__(self, pairs: Mapping[Any, Any], query_cams: Any, gallery_cams: Any) -> None:
@@ -124,6 +145,12 @@ class JunkIdentities(Mask):
     ------
     ValueError, TypeError
         If there is none, or one is neither an integer nor text.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import JunkIdentities, expected_retrieval
+    >>> expected_retrieval([[0.1, 0.2]], [7], [-1, 7], exclude=JunkIdentities(-1))["ap"].score
+    1.0
     """
 
     def __init__(self, *identities: Any) -> None:

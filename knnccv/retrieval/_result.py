@@ -68,6 +68,16 @@ class RetrievalScore:
     standard_error : float, or ndarray of shape (max_rank,) for "cmc"
         With ``jackknife="identity"``: the jackknife standard error of the score as an estimate for other
         identities of the same kind, as many of them and seen by the same cameras. NaN without.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv.retrieval import Gallery, expected_retrieval
+    >>> ids = np.arange(12) // 3
+    >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
+    >>> found["ap"].per_item.shape
+    (12,)
     """
 
     name: str
@@ -123,6 +133,17 @@ class RetrievalDifference:
         Bound of ``|difference - exact value|``: the sum of both bounds.
     of : str
         What was left out for the standard error, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv.retrieval import Gallery, expected_retrieval
+    >>> ids = np.arange(12) // 3
+    >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
+    >>> other = expected_retrieval(distances.T, ids, ids, Gallery(per_identity=1))
+    >>> round(found.difference(other, "ap").difference, 3)
+    0.0
     """
 
     name: str
@@ -181,6 +202,16 @@ class Retrieval:
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from knnccv.retrieval import Gallery, expected_retrieval
+    >>> ids = np.arange(12) // 3
+    >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
+    >>> 0 < found["ap"].score < 1, found.cmc.shape
+    (True, (50,))
     """
 
     scores: dict[str, RetrievalScore]

@@ -30,6 +30,13 @@ class SampledRetrieval:
         The score of every trial.
     protocol, gallery, mask : str
         What was evaluated, in words.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import Gallery, sampled_retrieval
+    >>> found = sampled_retrieval([[0.1, 0.4, 0.2]], [7], [7, 7, 8], Gallery(per_identity=1), n_repeats=20)
+    >>> found.trials["ap"].shape
+    (20,)
     """
 
     trials: dict[str, Array]

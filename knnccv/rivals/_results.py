@@ -22,6 +22,13 @@ class Interval:
         The level that the interval claims.
     method : str
         The method and its source.
+
+    Examples
+    --------
+    >>> from knnccv.rivals import fold_clt
+    >>> interval = fold_clt([0, 0, 1, 1, 2, 2], [1, 0, 1, 1, 0, 1])
+    >>> interval.low < interval.estimate < interval.high
+    True
     """
 
     estimate: float
@@ -47,6 +54,13 @@ class CorrectedT(Interval):
         Degrees of freedom, the number of splits less one.
     pvalue : float
         Two-sided, for the hypothesis that the mean is 0.
+
+    Examples
+    --------
+    >>> from knnccv.rivals import corrected_t
+    >>> found = corrected_t([0.02, 0.05, -0.01, 0.03, 0.01], n_train=90, n_test=10)
+    >>> round(found.pvalue, 4)
+    0.1841
     """
 
     statistic: float
@@ -67,6 +81,15 @@ class NestedCV(Interval):
     inflation : float
         The standard error over the one that ignores dependence, at least 1 and at most the square root of
         the number of folds.
+
+    Examples
+    --------
+    >>> from knnccv.rivals import nested_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = nested_cv(wine.X, wine.y, 3, n_folds=5, n_repeats=5)
+    >>> found.low < found.estimate < found.high
+    True
     """
 
     nested_score: float
@@ -86,6 +109,13 @@ class TestResult:
         Two-sided.
     method : str
         The test and its source.
+
+    Examples
+    --------
+    >>> from knnccv.rivals import mcnemar
+    >>> found = mcnemar([1, 1, 1, 0], [0, 1, 0, 1])
+    >>> round(found.pvalue, 4)
+    1.0
     """
 
     __test__ = False  # no test of pytest's
@@ -110,6 +140,13 @@ class WangLindsay:
         The estimate that is never negative, and on average too large.
     n_halvings : int
         The number of pairs of halves.
+
+    Examples
+    --------
+    >>> from knnccv.rivals import wang_lindsay
+    >>> found = wang_lindsay([[0.70, 0.80], [0.72, 0.80], [0.74, 0.82]])
+    >>> round(found.variance, 6)
+    0.001667
     """
 
     variance: float

@@ -41,6 +41,15 @@ class SplitSpread:
         neighbors. Otherwise the standard error of `std`.
     n_runs : int
         Number of random runs that were drawn; 0 if `exact`.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> spread = complete_cv(wine.X, wine.y, "nn").split_std()
+    >>> round(spread.std, 3)
+    0.019
     """
 
     std: float

@@ -39,6 +39,15 @@ class Condensed:
     error_bound : float
         Bound of the error of `score`, from neighbor lists that end too early. Infinite for approximate
         neighbors.
+
+    Examples
+    --------
+    >>> from knnccv.selection import condense
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = condense(wine.X, wine.y)
+    >>> len(found.sample_indices)
+    18
     """
 
     sample_indices: Array
@@ -123,6 +132,15 @@ class CondensedCV(RandomRuns):
         The mean inner score of each run, `Condensed.score`, which is optimistic.
     reductions : ndarray of shape (n_repeats,)
         The mean share of the training samples that was removed, for each run.
+
+    Examples
+    --------
+    >>> from knnccv.selection import condensed_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = condensed_cv(wine.X, wine.y, outer=2, n_repeats=1, random_state=0)
+    >>> found.inner_score > found.score
+    True
     """
 
     scores_of_all: Array

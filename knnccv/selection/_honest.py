@@ -143,6 +143,15 @@ class FeatureSelection(Searched):
         The number of sets of columns that were scored.
     seconds : float
         Wall time of the search.
+
+    Examples
+    --------
+    >>> from knnccv.selection import select_features
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = select_features(wine.X, wine.y, n_features=2)
+    >>> len(found.columns), found.inner_score > 0.7
+    (2, True)
     """
 
     columns: Array
@@ -179,6 +188,15 @@ class WeightSearch(Searched):
     inner_score, nested, honest_score, honest_standard_error, measure, metric, design, average, n_scored, \
 seconds
         As in `FeatureSelection`.
+
+    Examples
+    --------
+    >>> from knnccv.selection import search_weights
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = search_weights(wine.X[:, :3], wine.y, max_cycles=1)
+    >>> found.inner_score >= found.start_score
+    True
     """
 
     weights: Array

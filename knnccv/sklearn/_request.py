@@ -58,6 +58,16 @@ class ExpectedScore(ScoredHalves):
         The number of training sets that were drawn for every sample with too many of them; 0 if none were.
     n_runs : int
         The number of random runs of which `score` is the mean, or of nested runs; 0 if there were none.
+
+    Examples
+    --------
+    >>> from knnccv.sklearn import expected_score
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> found = expected_score(KNeighborsClassifier(5), wine.X, wine.y, cv=5)
+    >>> round(found.score, 2)
+    0.69
     """
 
     score: float

@@ -43,6 +43,15 @@ class ItemValues:
         and rounding.
     certified : bool
         False for approximate neighbors, whose error has no bound.
+
+    Examples
+    --------
+    >>> from knnccv import item_values
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> values = item_values(wine.X, wine.y, n_neighbors=5)
+    >>> values.values.shape
+    (178,)
     """
 
     values: Array

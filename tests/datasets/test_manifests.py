@@ -1,4 +1,4 @@
-"""Manifests, the parsing of tables, and the list of data sets."""
+"""Manifests, and the list of data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from knnccv import datasets
-from knnccv.datasets import _csv, _download, _manifest, _orl
+from knnccv.datasets import _download, _manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCHERS = {
@@ -23,28 +23,6 @@ FETCHERS = {
 BUNDLED = {"wine": datasets.load_wine, "diabetes": datasets.load_diabetes}
 LIVER = "liver-disorders/bupa.data"
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
-
-
-class TestParsing:
-    @pytest.mark.parametrize(
-        ("blob", "message"),
-        [
-            (b"1,2,3,4,5,6,1\n1,2\n", r"bupa\.data, line 2: 7 fields expected, got 2"),
-            (b"1,2,3,4,5,6,1\n\n1,x,3,4,5,6,2\n", r"line 3: alkphos must be a number, got 'x'"),
-            (b"1,2,3,4,5,6,\xff\n", r"line 1: selector must be a number"),
-        ],
-    )
-    def test_file_and_line_are_named(self, blob, message):
-        with pytest.raises(datasets.DatasetError, match=message):
-            _csv.parse(_manifest.load_manifest("liver-disorders"), blob)
-
-    def test_unknown_code(self):
-        with pytest.raises(datasets.DatasetError, match="sex must be one of I, M, F, got 'X'"):
-            _csv.parse(_manifest.load_manifest("abalone"), b"X,1,1,1,1,1,1,1,1\n")
-
-    def test_no_pgm(self):
-        with pytest.raises(datasets.DatasetError, match=r"s1/1\.pgm: not a binary PGM"):
-            _orl.read_pgm("s1/1.pgm", b"P5\n92 112\n255\n" + bytes(10))
 
 
 class TestManifests:

@@ -211,3 +211,40 @@ def modules():
 def test_examples_of_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+PUBLIC = ("datasets", "episodes", "hvdm", "plot", "retrieval", "rib", "rivals", "selection", "sklearn")
+
+
+def referenced():
+    """The public names: those of the reference, without helpers of kernels."""
+    for page in sorted((DOCS / "reference").glob("*.md")):
+        module = None
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if found := re.match(r"\.\. (?:currentmodule|module):: (\S+)", line):
+                module = found[1]
+            elif (found := re.fullmatch(r"   ([A-Za-z_][\w.]+)", line)) and page.stem != "index":
+                if module in ("knnccv.kernel", "knnccv.sampling"):  # their examples are in docs/variants.md
+                    continue
+                yield found[1] if found[1].startswith("knnccv.") else f"{module}.{found[1]}"
+
+
+def test_every_public_docstring_has_a_description_and_an_example():
+    names = list(referenced())
+    assert len(names) > 120
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        found = getattr(importlib.import_module(module), attribute)
+        if not callable(found) or (inspect.isclass(found) and issubclass(found, BaseException)):
+            continue
+        text = inspect.cleandoc(found.__doc__)
+        assert re.search(r"^Examples\n--------\n(.*\n)*>>> ", text, re.MULTILINE), name
+        for section in re.findall(r"^(Parameters|Returns|Raises|References|Examples)$", text, re.MULTILINE):
+            assert f"{section}\n{'-' * len(section)}\n" in text, name
+
+
+@pytest.mark.parametrize("package", ["knnccv", *(f"knnccv.{name}" for name in PUBLIC)])
+def test_the_reference_names_everything_that_a_package_exports(package):
+    module = importlib.import_module(package)
+    known = {name.rpartition(".")[2] for name in referenced()} | {"__version__"}
+    assert {name for name in module.__all__ if not inspect.ismodule(getattr(module, name))} <= known
