@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
 GROUP_SIZE = 5
 
 
-@dataclass(frozen=True)
-class Population:
+class Population(NamedTuple):
     """A distribution of samples.
 
     Attributes
@@ -145,9 +144,7 @@ POPULATIONS = {
         "sine, t(3) errors", noisy_sine(lambda rng, x: rng.standard_t(3, len(x))), "errors"
     ),
     "errors-uneven": Population(
-        "sine, uneven errors",
-        noisy_sine(lambda rng, x: np.exp(x) * rng.normal(size=len(x))),
-        "errors",
+        "sine, uneven errors", noisy_sine(lambda rng, x: np.exp(x) * rng.normal(size=len(x))), "errors"
     ),
     "groups": Population("groups of 5", grouped, "groups"),
 }
