@@ -2,7 +2,7 @@
 
 All numbers of knnccv are computed when they are asked for, or come from a cache of the same code and data.
 
-- `_catalog` lists the reproductions and runs them; a new reproduction is entered there.
+- `_catalog` runs the reproductions, which ``papers/catalog.toml`` lists.
 - A paper is a file of ``papers`` with what is printed and claimed, read by `_paper`, and a protocol, a
   module that computes: `_tr1999`, `_icml2000`, `_wilson_martinez`, `_kanagawa`, `_esl`, `_what_ccv_buys`.
 - `coverage` is a simulation study of intervals and tests.

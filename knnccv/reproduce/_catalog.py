@@ -1,7 +1,8 @@
-"""List of the reproductions, and `reproduce`, which runs them; a new reproduction is entered here."""
+"""The reproductions of ``papers/catalog.toml``, and `reproduce`, which runs them."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ._combined import CombinedReport
     from ._comparison import Comparison
 
+LIST = Path(__file__).with_name("papers") / "catalog.toml"
 Run = Callable[[bool, bool], "Comparison"]
 
 
@@ -83,15 +85,15 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
         if name == "all":
             _page.require_libraries()
-    if name == "all":
-        combined = CombinedReport(_run_all(quick, progress, fresh))
+    if name != "all":
+        report = _kept_or_run(name, quick, progress, fresh)
         if folder is not None:
-            combined.write(folder)
-        return combined
-    report = _kept_or_run(name, quick, progress, fresh)
+            write_files(report, folder, name)
+        return report
+    combined = CombinedReport(_run_all(quick, progress, fresh))
     if folder is not None:
-        write_files(report, folder, name)
-    return report
+        combined.write(folder)
+    return combined
 
 
 def _run_all(quick: bool, progress: bool, fresh: bool) -> dict[str, Comparison]:
@@ -118,43 +120,14 @@ def _kept_or_run(name: str, quick: bool, progress: bool, fresh: bool) -> Compari
     return _cache.kept_report(name, quick, fresh, partial(REPRODUCTIONS[name].run, quick, progress))
 
 
-def _run(module: str, function: str, quick: bool, progress: bool) -> Comparison:
-    """Call the function of a module below, imported now: the list itself needs no NumPy."""
-    report: Comparison = getattr(import_module(f".{module}", __package__), function)(quick, progress)
+def _run(function: str, quick: bool, progress: bool) -> Comparison:
+    """Call a function of a module below, imported now: the list itself needs no NumPy."""
+    module, _, name = function.rpartition(".")
+    report: Comparison = getattr(import_module(f".{module}", __package__), name)(quick, progress)
     return report
 
 
 REPRODUCTIONS: Mapping[str, Reproduction] = {
-    name: Reproduction(title, partial(_run, module, function))
-    for name, module, function, title in (
-        ("tr-table1", "_tr1999", "table1", "Table 1 of Mullin & Sukthankar's technical report"),
-        (
-            *("icml-table2", "_icml2000", "table2"),
-            "Table 2 of Mullin & Sukthankar (ICML 2000): accuracies, their variances and times",
-        ),
-        (
-            *("icml-table3", "_icml2000", "table3"),
-            "Table 3 of Mullin & Sukthankar (ICML 2000): expected loss with unequal costs",
-        ),
-        (
-            *("wm-table1", "_wilson_martinez", "table1"),
-            "Table 1 of Wilson & Martinez: static votes, LCV and CVC on 30 data sets",
-        ),
-        (
-            *("kanagawa-figures", "_kanagawa", "figures"),
-            "Figures 2 to 4 of Kanagawa: leave-one-out by an identity",
-        ),
-        (
-            *("what-ccv-buys", "_what_ccv_buys", "what_ccv_buys"),
-            "Random runs, and seconds, that one complete cross-validation replaces",
-        ),
-        (
-            *("esl-cv", "_esl", "simulations"),
-            "The Elements of Statistical Learning: screening, K by cross-validation, decision maps",
-        ),
-        (
-            *("coverage", "coverage._report", "coverage"),
-            "Coverage of 95 % intervals and levels of tests, by simulation",
-        ),
-    )
+    name: Reproduction(told["title"], partial(_run, told["run"]))
+    for name, told in tomllib.loads(LIST.read_text(encoding="utf-8")).items()
 }

@@ -157,7 +157,7 @@ def compare(table: str, blocks: Sequence[Block], first: int, quick: bool, progre
         f"{sets} sets with {trials} trials each" for sets, trials in dict.fromkeys(sizes)
     )
     bounds = {name: PAPER[name] for name in ("sigmas", "confidence", "claim_sigmas")}
-    values = {"counted": counted, "single": _single_test_set(blocks[0]), "off": off, "place": place}
+    values = {"counted": counted, "single": told["single"], "off": off, "place": place}
     report = PAPER.comparison(
         lines,
         [*PAPER.notes(**values, **bounds, n_calls=N_CALLS), *told["notes"]],
@@ -391,25 +391,14 @@ def _synthetic_lines(block: Block, *size: int) -> Iterator[Line]:
             yield PAPER.line("size", 1000 * row.variance, chosen[method].variance, n=n, method=method)
 
 
-def _single_test_set(block: Block) -> str:
-    """The approximate Var(Subsampling) for a single test set."""
-    printed, n_test = block.printed[SUBSAMPLING], block.n_drawn - 4 * block.n_drawn // 5
-    text = f"{printed.variance} of subsampling is about that of one test set of {n_test} samples"
-    share = printed.mean / 1000
-    independent = f", {1000 * share * (1 - share) / n_test:.2f} if they were independent"
-    return text if "loss" in block.parameters else text + independent
-
-
 def _panels(block: Block, rows: Mapping[str, Row], measure: str) -> list[Panel]:
     """Means and variances of all printed methods."""
     names, found = list(block.printed), [rows[method] for method in block.printed]
     means, variances = zip(*(row[:2] for row in block.printed.values()), strict=True)
     errors = 2 * np.sqrt(1000 * np.array(variances) / block.n_draws)
     computed = [1000 * row.mean for row in found], [2000 * row.standard_error for row in found]
-    sides = (
-        _intervals(variances, block.n_draws),
-        _intervals([1000 * row.variance for row in found], len(found[0].scores)),
-    )
+    now = [1000 * row.variance for row in found]
+    sides = _intervals(variances, block.n_draws), _intervals(now, len(found[0].scores))
     return [
         Panel(block.title, names, (means, errors), computed, f"{measure} × 10³"),
         Panel("", [""] * len(names), *sides, "Variance of a single trial × 10³", log=True),

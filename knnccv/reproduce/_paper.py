@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from ._comparison import Comparison, Line
@@ -25,8 +25,8 @@ class Paper:
     @classmethod
     def read(cls, name: str) -> Paper:
         """The paper of ``papers/NAME.toml``."""
-        text = resources.files(__package__).joinpath("papers", f"{name}.toml").read_text(encoding="utf-8")
-        return cls(tomllib.loads(text))
+        path = Path(__file__).with_name("papers") / f"{name}.toml"
+        return cls(tomllib.loads(path.read_text(encoding="utf-8")))
 
     def __getitem__(self, key: str) -> Any:
         return self.table[key]

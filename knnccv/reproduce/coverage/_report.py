@@ -8,17 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import _cache
 from .._comparison import Comparison, Line, Table, tables_of
-from .._picture import Picture
+from .._picture import EXACT_COLOR, PAPER_COLOR, SAMPLED_COLOR, Picture, draw_curves, new_figure
 from ._blocks import Block, Record, run_all
 from ._cells import PAPER
-from ._pictures import draw_coverage
 from ._populations import POPULATIONS
 from ._scenes import SCENES
 from ._summary import CellSummary, TestSummary, cell_summaries, test_summaries
 
 BOUNDS: Mapping[str, Any] = PAPER["bounds"]
+NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested", "Wald")
 TESTS = ("halves", "McNemar, 10 folds", "corrected t", "5x2 cv t")
 GROUPS, GROUPS_N = "groups", 150
 N_TESTED = 200
@@ -180,3 +182,34 @@ def _slack(share: float, number: int, quick: bool) -> float:
 
 def _claim(part: str, quantity: str, value: float, low: float, high: float = 100.0) -> Line:
     return Line(part, quantity, None, value, (low, min(high, 100.0)), low <= value <= high, digits=1)
+
+
+def draw_coverage(cells: list[CellSummary]) -> Any:
+    """A dot for every cell: coverage by method on the left, width by the number of samples on the right."""
+    figure, ((left, right),) = new_figure(9.5, 4.4, 1, 2)
+    left.axhspan(92, 99.5, color=SAMPLED_COLOR, alpha=0.25, lw=0)
+    left.axhline(95, color=PAPER_COLOR, lw=1, ls="--")
+    drawn = {name: shares for name in NAMES if len(shares := _shares(cells, name))}
+    for place, (name, shares) in enumerate(drawn.items()):
+        spread = np.linspace(-0.25, 0.25, len(shares)) if len(shares) > 1 else np.zeros(1)
+        color = EXACT_COLOR if name == "halves" else PAPER_COLOR
+        left.plot(place + spread, shares, "o", color=color, ms=3.5, alpha=0.7)
+        left.plot([place - 0.3, place + 0.3], [shares.mean()] * 2, color=color, lw=2)
+    left.set_xticks(range(len(drawn)), list(drawn), rotation=20)
+    left.set_xlim(-0.5, max(len(drawn), 1) - 0.5)
+    left.set(ylabel="coverage of 95 % intervals (%)", ylim=(None, 101))
+    curves: list[Any] = []
+    for calm, marker, label in ((True, "o", "mostly no warning"), (False, "x", "mostly a warning")):
+        places = [(cell.n, cell.width) for cell in cells if cell.usually_calm == calm]
+        style = {"color": EXACT_COLOR, "ms": 4, "alpha": 0.7, "label": label}
+        curves += [(*zip(*places, strict=True), marker, style)] if places else []
+    right.axhline(1, color=PAPER_COLOR, lw=1, ls="--")
+    names = {"xlabel": "number of samples", "ylabel": "width of intervals by halves / ideal width"}
+    draw_curves(right, curves, {}, **names)
+    return figure
+
+
+def _shares(cells: list[CellSummary], name: str) -> Any:
+    """Coverage in percent of the cells that have this method and mostly no warning."""
+    calm = [{"halves": cell.coverage, **cell.rivals} for cell in cells if cell.usually_calm]
+    return 100 * np.array([shares[name] for shares in calm if name in shares])
