@@ -7,25 +7,22 @@ the name and the size. A report with missing parts is not stored.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import dataclasses
 import datetime
 import hashlib
 import importlib.metadata
-import json
-import operator
 import os
+import pickle
 import platform
 import sys
-import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .._files import written_whole
 from .._parallel import n_workers
 from ..datasets import manifest_folder
-from ._comparison import Comparison, Line, Table
-from ._picture import Picture
+from ._comparison import Comparison
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
 
@@ -46,78 +43,48 @@ def content_key(name: str, quick: bool) -> str:
 
     settings = sorted((key, value) for key, value in os.environ.items() if key.startswith("NUMBA_"))
     machine = platform.node(), platform.machine(), sys.version, n_workers(None), settings
-    digest = hashlib.sha256(repr((name, quick, machine)).encode())
-    package = Path(__file__).resolve().parents[1]
-    variants = Path(knnccv_variants.__file__).resolve().parent
-    files = [*package.rglob("*.py"), *variants.rglob("*.py"), *manifest_folder().rglob("*.*")]
-    for path in sorted(files):
+    there = {one.name: one.version for one in importlib.metadata.distributions() if one.name in LIBRARIES}
+    digest = hashlib.sha256(repr((name, quick, machine, sorted(there.items()))).encode())
+    sources = (Path(__file__).resolve().parents[1], Path(knnccv_variants.__file__).resolve().parent)
+    files = [
+        path for source in sources for ending in ("py", "toml") for path in source.rglob(f"*.{ending}")
+    ]
+    for path in sorted([*files, *manifest_folder().rglob("*.*")]):
         if path.is_file():
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            digest.update(f"{path.parent.name}/{path.name} {content}\n".encode())
-    for library in LIBRARIES:
-        try:
-            version = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:
-            version = "none"
-        digest.update(f"{library} {version}".encode())
+            digest.update(
+                f"{path.parent.name}/{path.name} ".encode() + hashlib.sha256(path.read_bytes()).digest()
+            )
     return digest.hexdigest()
 
 
-def find(key: str) -> Comparison | None:
-    """The report stored under the key; None if there is none or its file is damaged."""
+def find(path: Path) -> Any:
+    """What the file has; None if there is none or it is damaged."""
     try:
-        stored = _with_tuples(json.loads((kept_folder() / f"{key}.json").read_text(encoding="utf-8")))
-        report = stored["report"]
-        restored = {
-            "lines": tuple(Line(**line) for line in report["lines"]),
-            "tables": tuple(Table(**table) for table in report["tables"]),
-            "pictures": tuple(
-                Picture(name, caption, _cannot_draw, base64.b64decode(png))
-                for name, caption, png in stored["pictures"]
-            ),
-        }
-        return Comparison(**{**report, **restored, "kept_since": stored["date"]})
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, binascii.Error):
+        return pickle.loads(path.read_bytes())
+    except Exception:  # noqa: BLE001, RUF100 - a damaged file raises any
         return None
 
 
-def keep(key: str, report: Comparison) -> None:
-    """Store a report; do nothing if the folder cannot be written to."""
-    if report.failures:
-        return
+def keep(path: Path, answer: Any) -> None:
+    """Store an answer in the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as part:
+        part.write_bytes(pickle.dumps(answer))
+
+
+def kept_report(name: str, quick: bool, fresh: bool, compute: Callable[[], Comparison]) -> Comparison:
+    """The stored report unless `fresh`; or the computed one, stored if the folder can be written to."""
     try:
-        pictures = [
-            (picture.name, picture.caption, base64.b64encode(picture.png()).decode())
-            for picture in report.pictures
-        ]
-    except ImportError:  # matplotlib is missing, which is part of the key
-        pictures = []
-    stored = {
-        "date": datetime.date.today().isoformat(),
-        "report": dataclasses.asdict(dataclasses.replace(report, pictures=())),
-        "pictures": pictures,
-    }
-    text = json.dumps(stored, default=operator.methodcaller("item"))  # NumPy's numbers
-    try:
-        folder = kept_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{key}.{uuid.uuid4().hex}.part"
+        path = kept_folder() / f"{content_key(name, quick)}.pickle"
+    except RuntimeError:  # the home folder of an unknown user
+        return compute()
+    kept = None if fresh else find(path)
+    if isinstance(kept, Comparison):
+        return replace(kept, kept_since=datetime.date.fromtimestamp(path.stat().st_mtime).isoformat())
+    report = compute()
+    if not report.failures:
         try:
-            part.write_text(text, encoding="utf-8")
-            part.replace(folder / f"{key}.json")
-        finally:
-            part.unlink(missing_ok=True)
-    except (OSError, RuntimeError):  # the home folder of an unknown user is a RuntimeError
-        return
-
-
-def _with_tuples(value: Any) -> Any:
-    """Tuples in place of the lists of JSON."""
-    if isinstance(value, dict):
-        return {key: _with_tuples(one) for key, one in value.items()}
-    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
-
-
-def _cannot_draw() -> Any:
-    msg = "a picture from the cache has a file but cannot be drawn again"
-    raise RuntimeError(msg)
+            keep(path, report)
+        except OSError:
+            return report
+    return report

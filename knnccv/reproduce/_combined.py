@@ -49,12 +49,11 @@ class CombinedReport:
         rows = []
         for name, report in self.parts.items():
             found = Counter(line.verdict for line in report.lines)
-            counts = [
-                [sum(found[word] for word in words) for words in pair]
-                for pair in ((AGREE, DIFFER), (HOLD, FAIL))
-            ]
-            cells = [f"{good} of {good + bad}" if good + bad else "-" for good, bad in counts]
-            rows.append((f"`{name}`", *cells))
+            pairs = [[sum(found[word] for word in words) for words in (AGREE, DIFFER)]]
+            pairs += [[sum(found[word] for word in words) for words in (HOLD, FAIL)]]
+            rows.append(
+                (f"`{name}`", *(f"{good} of {good + bad}" if good + bad else "-" for good, bad in pairs))
+            )
         header = ("reproduction", "numbers that agree", "claims that hold")
         return "\n".join([*Table("", header, tuple(rows), left=(0, 1, 2)).format("pipe"), ""])
 
@@ -86,18 +85,16 @@ def write_files(report: Comparison, folder: Path, name: str) -> None:
     for picture in report.pictures:
         file = f"{name}-{picture.name}.png"
         try:
-            content = picture.png()
+            _write(folder / file, picture.png())
         except ImportError as error:
             warnings.warn(f"no pictures of {name}: {error}", UserWarning, stacklevel=3)
             break
-        with written_whole(folder / file) as part:
-            part.write_bytes(content)
         links.append(f"![{picture.caption}]({file})\n")
     _write(folder / f"{name}.md", "\n".join([report.to_markdown(), *links]))
     _write(folder / f"{name}.csv", report.to_csv())
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     with written_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Any
@@ -13,10 +14,18 @@ from typing import Any
 from ._picture import Picture
 
 WIDTH = 100
-HEADER = ("", "paper", "knnccv", "allowed", "verdict")
 COLUMNS = ("part", "quantity", "paper", "knnccv", "lowest", "highest", "verdict", "note")
 AGREE, DIFFER = ("agrees", "within 2 sigma"), ("differs", "outside 2 sigma")
 HOLD, FAIL = ("holds",), ("does not hold",)
+
+Layout = Sequence[Sequence[str]]
+"""Columns of a table: the heading, the name of the value in `Line.record`, and its format."""
+
+NUMBER = "z.{digits}f"
+LAYOUT = (
+    *(("", "quantity", ""), ("paper", "paper", NUMBER), ("knnccv", "knnccv", NUMBER)),
+    *(("allowed", "allowed", ""), ("verdict", "verdict", "")),
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +81,11 @@ class Line:
         """Computed minus printed number."""
         return None if self.paper is None or self.computed is None else self.computed - self.paper
 
-    def cells(self) -> tuple[str, ...]:
-        """The row of a table with the header `HEADER`."""
-        numbers = (self.paper, self.computed)
-        shown = ["" if value is None else f"{value:z.{self.digits}f}" for value in numbers]
-        allowed = "" if self.allowed is None else " to ".join(f"{x:.{self.digits}f}" for x in self.allowed)
-        return (self.quantity, *shown, allowed, self.verdict)
+    def cells(self, layout: Layout = LAYOUT) -> tuple[str, ...]:
+        """The row of a table; a cell without a value is empty."""
+        bounds = " to ".join(f"{bound:.{self.digits}f}" for bound in self.allowed or ())
+        record = {**self.record(), "allowed": bounds}
+        return tuple(shown(record.get(name), spec.format(digits=self.digits)) for _, name, spec in layout)
 
     def record(self) -> dict[str, Any]:
         """The values of all columns of the CSV file, by the names of the columns."""
@@ -85,6 +93,12 @@ class Line:
         names = ("part", "quantity", "paper", "difference", "verdict", "note")
         values = {name: getattr(self, name) for name in names}
         return {**values, "knnccv": self.computed, "lowest": lowest, "highest": highest, **self.more}
+
+
+def shown(value: Any, spec: str) -> str:
+    """A value as text; empty for None and NaN."""
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if missing else format(value, spec)
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,7 @@ class Table:
     header : tuple of str
         The names of the columns.
     rows : tuple of tuples of str
-        An empty row separates groups in text; Markdown leaves it out.
+        The cells.
     left : tuple of int
         The columns that are aligned to the left; all others are aligned to the right.
     """
@@ -112,12 +126,20 @@ class Table:
         """The lines of the table in a style of tabulate, "plain" or "pipe"."""
         from tabulate import tabulate
 
-        rows = [row for row in self.rows if row or style == "plain"]
+        # Plain headers are a row, since tabulate widens the columns of headers.
+        rows, header = ((self.header, *self.rows), ()) if style == "plain" else (self.rows, self.header)
         alignments = ["left" if at in self.left else "right" for at in range(len(self.header))]
-        shown: dict[str, Any] = {"tablefmt": style, "colalign": alignments, "disable_numparse": True}
-        if style == "plain":  # as a row, since tabulate widens the columns of headers
-            return tabulate([self.header, *rows], **shown).splitlines()
-        return tabulate(rows, self.header, **shown).splitlines()
+        return tabulate(rows, header, style, colalign=alignments, disable_numparse=True).splitlines()
+
+
+def tables_of(lines: Iterable[Line], layout: Layout = LAYOUT) -> tuple[Table, ...]:
+    """A table for every part, a row for every line; texts are aligned to the left."""
+    header = tuple(heading for heading, _, _ in layout)
+    left = tuple(at for at, (_, name, _) in enumerate(layout) if name in ("quantity", "label", "verdict"))
+    return tuple(
+        Table(part, header, tuple(line.cells(layout) for line in some), left)
+        for part, some in groupby(lines, key=lambda line: line.part)
+    )
 
 
 @dataclass(frozen=True)
@@ -137,7 +159,7 @@ class Comparison:
     failures : tuple of str
         Reasons why parts are missing.
     tables : tuple of Table
-        The layout, of equally many columns each. Default: a table for every part, a row for every line.
+        The tables of the text. Default: a table for every part, a row for every line.
     columns : tuple of str
         The columns of the CSV file.
     kept_since : str
@@ -156,25 +178,23 @@ class Comparison:
 
     def to_text(self) -> str:
         """Text for a terminal of 100 columns."""
-        tables = self._tables()
         text = [self.title]
-        if tables:
-            # Formatted as one, so that the columns of all tables are aligned.
-            joined = [row for table in tables for row in (table.header, *table.rows)]
-            lines = iter(Table("", joined[0], tuple(joined[1:]), tables[0].left).format("plain"))
+        for _, group in groupby(self.tables or tables_of(self.lines), key=lambda table: len(table.header)):
+            # Formatted as one, so that the columns of these tables are aligned.
+            tables = list(group)
+            first, *rest = (row for table in tables for row in (table.header, *table.rows))
+            rows = iter(Table("", first, tuple(rest), tables[0].left).format("plain"))
             for table in tables:
-                heading = [table.title] if table.title else []
-                text += ["", *heading, *islice(lines, 1 + len(table.rows))]
-        wrapped = (
-            textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
-            for note in self._remarks()
-        )
-        return "\n".join([*text, "", *(line for note in wrapped for line in note)])
+                text += ["", *filter(None, [table.title]), *islice(rows, 1 + len(table.rows))]
+        text.append("")
+        for note in self._remarks():
+            text += textwrap.wrap(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
+        return "\n".join(text)
 
     def to_markdown(self) -> str:
         """A Markdown document without the pictures."""
         text = [f"# {self.title}"]
-        for table in self._tables():
+        for table in self.tables or tables_of(self.lines):
             heading = ["", f"## {table.title}"] if table.title else []
             text += [*heading, "", *table.format("pipe")]
         return "\n".join([*text, "", *(f"- {note}" for note in self._remarks()), ""])
@@ -187,19 +207,10 @@ class Comparison:
         writer.writerows(line.record() for line in self.lines)
         return out.getvalue()
 
-    def _tables(self) -> tuple[Table, ...]:
-        return self.tables or tuple(
-            Table(part, HEADER, tuple(line.cells() for line in lines), left=(0, 4))
-            for part, lines in groupby(self.lines, key=lambda line: line.part)
-        )
-
     def _remarks(self) -> Iterator[str]:
-        for line in self.lines:
-            if line.note:
-                yield f"{line.part}, {line.quantity}: {line.note}"
+        yield from (f"{line.part}, {line.quantity}: {line.note}" for line in self.lines if line.note)
         yield from self.notes
-        for failure in self.failures:
-            yield f"Not computed: {failure}"
+        yield from (f"Not computed: {failure}" for failure in self.failures)
         yield f"Printed in: {self.source}."
         if self.kept_since:
             yield (

@@ -50,10 +50,8 @@ def to_html(markdown: str) -> str:
     for token, following in pairwise(tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{int(token.tag[1:]) + 1}"
-        elif token.type == "td_open":
-            verdict = following.content
-            if verdict in (*DIFFER, *FAIL) or verdict.endswith("beyond 2σ"):
-                token.attrJoin("class", "differs")
+        elif token.type == "td_open" and following.content in (*DIFFER, *FAIL):
+            token.attrJoin("class", "differs")
     html: str = parser.renderer.render(tokens, parser.options, {})
     return html
 

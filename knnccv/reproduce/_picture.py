@@ -1,11 +1,14 @@
-"""Pictures of the reproductions: files, empty figures, and printed beside computed numbers."""
+"""Pictures of the reproductions: files, empty figures, curves, and printed beside computed numbers."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..plot._canvas import EXACT_COLOR as EXACT_COLOR
 from ..plot._canvas import SAMPLED_COLOR as SAMPLED_COLOR
@@ -17,6 +20,9 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 Values = tuple[Sequence[float] | Any, Sequence[float] | Any | None]
 """Numbers, and the lengths of their error bars or None."""
 
+Curve = tuple[Any, Any, str, Mapping[str, Any]]
+"""Places, values, matplotlib's format and further settings of a curve."""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -27,15 +33,12 @@ class Picture:
     name, caption : str
         The name of its file without the ending, and its caption.
     draw : callable
-        ``draw()`` returns a new matplotlib Figure.
-    content : bytes
-        The PNG file if the picture comes from the cache; empty otherwise.
+        ``draw()`` returns a new matplotlib Figure. Reports are stored with it, so that pickle must know it.
     """
 
     name: str
     caption: str
     draw: Callable[[], Any]
-    content: bytes = b""
 
     def png(self) -> bytes:
         """The PNG file.
@@ -45,11 +48,20 @@ class Picture:
         ImportError
             If matplotlib is missing.
         """
-        if self.content:
-            return self.content
         out = io.BytesIO()
         self.draw().savefig(out, format="png", dpi=120, metadata={"Software": None})
         return out.getvalue()
+
+
+class Panel(NamedTuple):
+    """Printed beside computed numbers: a row for each name."""
+
+    title: str
+    names: Sequence[str]
+    printed: Values
+    computed: Values
+    label: str = ""
+    log: bool = False
 
 
 def new_figure(width: float, height: float, n_rows: int = 1, n_columns: int = 1) -> tuple[Any, Any]:
@@ -69,24 +81,54 @@ def new_figure(width: float, height: float, n_rows: int = 1, n_columns: int = 1)
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
-def draw_both(
-    axes: Any,
-    places: Any,
-    printed: Values,
-    computed: Values,
-    *,
-    label: str = "computed",
-    color: str = EXACT_COLOR,
-    gap: float = 0.13,
-    upright: bool = False,
-) -> None:
-    """Draw printed numbers as gray squares and computed ones as dots, with error bars.
+def draw_curves(axes: Any, curves: Sequence[Curve], legend: Mapping[str, Any], **settings: Any) -> None:
+    """Draw curves, set the axes' properties, and add a legend if there are labels."""
+    for x, y, style, further in curves:
+        axes.plot(x, y, style, **further)
+    axes.set(**settings)
+    axes.legend(**{"frameon": False, "fontsize": "small", **legend})
 
-    The pairs stand at `places` on the other axis, `gap` below and above it; with `upright` the numbers are
-    heights. `label` and `color` are those of the computed numbers.
-    """
-    sides = (("printed", "s", PAPER_COLOR, -gap, printed), (label, "o", color, gap, computed))
-    for name, marker, shade, shift, (values, bars) in sides:
-        points = (places + shift, values) if upright else (values, places + shift)
-        bar = {"yerr" if upright else "xerr": bars}
-        axes.errorbar(*points, **bar, fmt=marker, color=shade, markersize=5, capsize=2, label=name)
+
+def beside(name: str, caption: str, panels: Sequence[Sequence[Panel]]) -> tuple[Picture, ...]:
+    """The picture of rows of panels; none if there are none."""
+    return (Picture(name, caption, partial(draw_panels, panels)),) if panels else ()
+
+
+def draw_panels(panels: Sequence[Sequence[Panel]]) -> Any:
+    """Printed numbers as gray squares and computed ones as dots, with error bars; one legend for all."""
+    sizes = [len(row[0].names) for row in panels]
+    figure, grid = new_figure(10, 0.9 + 0.7 * len(sizes) + 0.28 * sum(sizes), len(panels), len(panels[0]))
+    grid[0, 0].get_gridspec().set_height_ratios(sizes)
+    for axes, panel in zip(grid.flat, (panel for row in panels for panel in row), strict=True):
+        places = np.arange(len(panel.names))
+        sides = (("printed", "s", PAPER_COLOR, -0.15), ("computed", "o", EXACT_COLOR, 0.15))
+        for (label, marker, color, gap), (values, bars) in zip(sides, panel[2:4], strict=True):
+            axes.errorbar(
+                values,
+                places + gap,
+                xerr=bars,
+                fmt=marker,
+                color=color,
+                markersize=5,
+                capsize=2,
+                label=label,
+            )
+        axes.set_title(panel.title, loc="left", fontsize=10)
+        axes.set_yticks(places, panel.names, fontsize=8)
+        axes.set(ylim=(len(places) - 0.5, -0.5), xlabel=panel.label)
+        axes.grid(axis="x", alpha=0.3)
+        if panel.log:
+            _plain_log_axis(axes)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _plain_log_axis(axes: Any) -> None:
+    """Ticks at 1, 2 and 5 times a power of ten, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())

@@ -63,7 +63,10 @@ def test_rivals_ask_for_the_answers_of_the_rule():
         nearest = min(training, key=lambda j: (abs(x[j] - x[at]), j))
         expected.append(y[nearest] == y[at])
     assert _rivals.answers_of_folds(votes, folds).tolist() == expected
-    scores = _rivals.scores_of_splits(votes, 8, 7, 400, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    splits = [split for _ in range(27) for split in _rivals.random_splits(8, 7, rng)]
+    assert all(training.sum() == 7 and not training[tested] for training, (tested,) in splits)
+    scores = np.array([votes.correct(*split).mean() for split in splits])
     assert set(np.unique(scores)) <= {0.0, 1.0}
     gaps = np.abs(x[:, None] - x) + np.diag(np.full(8, np.inf))
     assert scores.mean() == pytest.approx(np.mean(y[gaps.argmin(axis=1)] == y), abs=0.1)
@@ -98,7 +101,7 @@ def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
     assert run_block(SMALL, tmp_path) == first
     assert calls == []
     (path,) = tmp_path.iterdir()
-    path.write_text(path.read_text(encoding="utf-8")[:50], encoding="utf-8")
+    path.write_bytes(path.read_bytes()[:50])
     assert run_block(SMALL, tmp_path) == first
     assert run_block(replace(SMALL, n_halvings=11), tmp_path) != first
     assert len(calls) == len(list(tmp_path.iterdir())) == 2
@@ -160,21 +163,21 @@ def test_the_report_of_some_blocks():
 
 
 def test_verdicts_of_made_up_cells():
-    cell = _summary.CellSummary("noise", "1-NN | 5 folds", 50, 500, 0.5, 0.955, 1.1, 1.1, 0.0, {})
+    cell = _summary.CellSummary("noise", 50, "1-NN | 5 folds", 500, 0.5, 0.955, 1.1, 1.1, 0.0, {})
     low = replace(cell, coverage=0.91)
-    verdicts = {line.quantity: line.verdict for line in _report._coverage_claims([cell], False)}
+    verdicts = {line.quantity: line.verdict for line in _report.coverage_claims([cell], False)}
     assert [verdicts[f"{which} coverage, %"] for which in ("mean", "lowest", "highest")] == ["holds"] * 3
-    verdicts = {line.quantity: line.verdict for line in _report._coverage_claims([cell, low], False)}
+    verdicts = {line.quantity: line.verdict for line in _report.coverage_claims([cell, low], False)}
     assert verdicts["lowest coverage, %"] == "does not hold"
     verdicts = {
         line.quantity: line.verdict
-        for line in _report._coverage_claims([cell, replace(low, warned=0.6)], False)
+        for line in _report.coverage_claims([cell, replace(low, warned=0.6)], False)
     }
     assert verdicts["lowest coverage, %"] == "holds"
     test = _summary.TestSummary("noise", 200, 1000, {"halves": 0.081})
-    assert [line.verdict for line in _report._test_claims([test], False)] == ["does not hold"]
+    assert [line.verdict for line in _report.test_claims([test], False)] == ["does not hold"]
     power = replace(test, scene="power", rejected={"halves": 0.36})
-    assert [line.verdict for line in _report._test_claims([power], False)] == ["holds"]
+    assert [line.verdict for line in _report.test_claims([power], False)] == ["holds"]
 
 
 def test_the_blocks_of_the_whole_study():
@@ -205,7 +208,7 @@ def test_the_driver_writes_a_report_and_goes_on(tmp_path, capsys, monkeypatch):
 def test_the_whole_study_keeps_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(_report, "full_blocks", lambda: [replace(SMALL, size=2)])
     first = _report.coverage(False)
-    (path,) = (tmp_path / "kept").glob("coverage-*/*.json")
+    (path,) = (tmp_path / "kept").glob("coverage-*/*.pickle")
     assert path.name.startswith("intervals-gaussians-40")
     monkeypatch.setattr(Block, "run", lambda _: pytest.fail("computed again"))
     assert _report.coverage(False).lines == first.lines

@@ -9,7 +9,8 @@ import pytest
 
 from knnccv import KFold, complete_cv, monte_carlo_cv
 from knnccv.__main__ import main
-from knnccv.reproduce.esl import _protocol, _report
+from knnccv.reproduce import _esl
+from knnccv.reproduce._paper import Paper
 
 pytest.importorskip("matplotlib")
 
@@ -21,7 +22,7 @@ def written(quick):
 
 @pytest.fixture(scope="module")
 def plane():
-    return _protocol.planar(0, 2000)
+    return _esl.planar(0, 2000)
 
 
 def lines_of(found, part):
@@ -32,30 +33,30 @@ def test_correlations_and_choices():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 300)), rng.integers(0, 2, 20)
     each = [float(np.corrcoef(column, y)[0, 1]) for column in X.T]
-    np.testing.assert_allclose(_protocol.correlations(X, y), each, rtol=1e-9)
+    np.testing.assert_allclose(_esl.correlations(X, y), each, rtol=1e-9)
     up = sorted(range(300), key=lambda c: -each[c])[:100]
-    assert _protocol.highest(X, y).tolist() == up
-    assert _protocol.strongest(X, y).tolist() == sorted(range(300), key=lambda c: -abs(each[c]))[:100]
-    assert np.isnan(_protocol.correlations(X, np.ones(20))).all()
+    assert _esl.highest(X, y).tolist() == up
+    assert _esl.strongest(X, y).tolist() == sorted(range(300), key=lambda c: -abs(each[c]))[:100]
+    assert np.isnan(_esl.correlations(X, np.ones(20))).all()
 
 
-@pytest.mark.parametrize("select", [_protocol.highest, _protocol.strongest])
+@pytest.mark.parametrize("select", [_esl.highest, _esl.strongest])
 def test_a_simulation_by_hand(select, monkeypatch):
     """All but the split of the right way, which is tested elsewhere: here its folds are counted."""
-    monkeypatch.setattr(_protocol, "N_SIMULATIONS", {True: 2})
+    monkeypatch.setattr(_esl, "N_SIMULATIONS", {True: 2})
     seen = []
-    sampled = _protocol.screened_cv
+    sampled = _esl.screened_cv
 
     def noted(X, y, *arguments, **settings):
         seen.append((X, y))
         answer = sampled(X, y, *arguments, **settings)
-        assert answer.n_train_sets == 5 * _protocol.N_REPEATS[True]
+        assert answer.n_train_sets == 5 * _esl.N_REPEATS[True]
         assert answer.selection_counts.sum() == 100 * answer.n_train_sets
         return answer
 
-    monkeypatch.setattr(_protocol, "screened_cv", noted)
-    monkeypatch.setattr(_protocol, "for_each", lambda work, pieces, **_: [work(piece) for piece in pieces])
-    found = _protocol.screening(select, True)
+    monkeypatch.setattr(_esl, "screened_cv", noted)
+    monkeypatch.setattr(_esl, "for_each", lambda work, pieces, **_: [work(piece) for piece in pieces])
+    found = _esl.screening(select, True)
     assert len(seen) == 4
     for number, (X, y) in enumerate(seen[::2]):
         assert X.shape == (50, 5000)
@@ -68,7 +69,7 @@ def test_a_simulation_by_hand(select, monkeypatch):
     # Chosen on all samples, and turned to be positive there: what is left of it shows in ten of them.
     assert found.wrong_correlations.mean() > 0.2 > abs(found.right_correlations.mean())
     assert found.right.min() > 20 > found.wrong.max()
-    again = _protocol.screening(select, True)
+    again = _esl.screening(select, True)
     np.testing.assert_array_equal(again.right, found.right)
     np.testing.assert_array_equal(again.right_correlations, found.right_correlations)
 
@@ -79,7 +80,7 @@ def test_the_larger_class_is_the_nearest_too_often():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 5000)), np.repeat([0, 1], [18, 22])
-        kept = X[:, _protocol.strongest(X, y)]
+        kept = X[:, _esl.strongest(X, y)]
         new = rng.normal(size=(200, 100))
         squares = ((new[:, None] - kept) ** 2).sum(axis=2)
         shares.append(y[squares.argmin(axis=1)].mean())
@@ -87,11 +88,11 @@ def test_the_larger_class_is_the_nearest_too_often():
 
 
 def test_the_recipe_of_the_mixture():
-    distribution, X, y = _protocol.mixture(0)
+    distribution, X, y = _esl.mixture(0)
     assert distribution.means.shape == (2, 10, 2)
     assert X.shape == (200, 2)
     assert y.tolist() == [0] * 100 + [1] * 100
-    means = np.array([_protocol.mixture(number)[0].means for number in range(400)]).reshape(400, 2, 10, 2)
+    means = np.array([_esl.mixture(number)[0].means for number in range(400)]).reshape(400, 2, 10, 2)
     np.testing.assert_allclose(means.mean(axis=(0, 2)), [[1, 0], [0, 1]], atol=4 / math.sqrt(4000))
     np.testing.assert_allclose(means.var(axis=(0, 2)), 1, atol=4 * math.sqrt(2 / 4000))
     points, labels = distribution.draw(np.random.default_rng(1), 40_000)
@@ -110,7 +111,7 @@ def test_the_recipe_of_the_mixture():
 
 
 def test_the_probabilities_by_the_formula():
-    distribution, X, _ = _protocol.mixture(3)
+    distribution, X, _ = _esl.mixture(3)
     for x, found in zip(X[:20], distribution.second_share(X[:20]), strict=True):
         densities = [
             sum(
@@ -124,26 +125,26 @@ def test_the_probabilities_by_the_formula():
 
 def test_predictions_by_votes(plane):
     new = np.random.default_rng(0).normal(size=(40, 2))
-    found = _protocol.predictions(plane.X, plane.y, new)
+    found = _esl.predictions(plane.X, plane.y, new)
     assert found.shape == (30, 40)
     for j, x in enumerate(new):
         order = sorted(range(200), key=lambda i: math.dist(plane.X[i], x))
-        for i, k in enumerate(_protocol.NUMBERS):
+        for i, k in enumerate(_esl.NUMBERS):
             votes = Counter(plane.y[order[:k]].tolist())
             assert found[i, j] == min(votes, key=lambda c: (-votes[c], c))
 
 
 def test_the_curves(plane):
     for i in (0, 5, 14):
-        k = int(_protocol.NUMBERS[i])
+        k = int(_esl.NUMBERS[i])
         exact = complete_cv(plane.X, plane.y, "knn", KFold(5), n_neighbors=k)
         assert plane.expected[i] == pytest.approx(100 * (1 - exact.score), abs=1e-4)
         few = monte_carlo_cv(
-            plane.X, plane.y, "knn", KFold(5), n_neighbors=k, n_repeats=5, random_state=_protocol.SEED
+            plane.X, plane.y, "knn", KFold(5), n_neighbors=k, n_repeats=5, random_state=_esl.SEED
         )
         np.testing.assert_allclose(plane.curves[:, i], 100 * (1 - few.scores))
     points, labels = plane.distribution.draw(np.random.default_rng(5), 20_000)
-    counted = 100 * (_protocol.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
+    counted = 100 * (_esl.predictions(plane.X, plane.y, points) != labels).mean(axis=1)
     assert np.abs(counted - plane.new).max() < 4 * 50 * math.sqrt(1 / 2000 + 1 / 40_000)
     bayes = 100 * ((plane.distribution.second_share(points) > 0.5) != labels).mean()
     assert abs(bayes - plane.bayes) < 4 * (plane.bayes_error_bar + 50 / math.sqrt(40_000))
@@ -170,25 +171,26 @@ def test_claims_hold(written):
         "1-NN classifies every training sample right",
         "15-NN does not",
         "15-NN is nearer to the Bayes error on new samples",
-        _report.STRATIFIED,
+        "the same, stratified folds, %: half",
     }
 
 
 def test_verdicts_can_fail(plane, monkeypatch):
     """With data that contradict the claims; the paper's numbers are not used as computed ones."""
     few = np.linspace(0, 0.1, 100).reshape(10, 10)
-    found = _protocol.Screening(*(30 + few[:4]), few - 0.9, few + 0.4)
-    lines = _report._screening_lines("correlation", found)
+    found = _esl.Screening(*(30 + few[:4]), few - 0.9, few + 0.4)
+    lines = _esl.screening_lines("correlation", found)
     assert [line.verdict for line in lines] == [*["differs"] * 2, "does not hold", *["differs"] * 2]
-    monkeypatch.setattr(_report, "WRONG", 30.0)
-    (other, *_) = _report._screening_lines("correlation", found)
+    lines_told = {**_esl.PAPER["lines"], "wrong": {**_esl.PAPER["lines"]["wrong"], "paper": 30.0}}
+    monkeypatch.setattr(_esl, "PAPER", Paper({**_esl.PAPER.table, "lines": lines_told}))
+    (other, *_) = _esl.screening_lines("correlation", found)
     assert (other.computed, other.verdict) == (lines[0].computed, "agrees")
     far = replace(plane, new=plane.new + 40)
-    assert list(_report._curve_lines(plane))[-1].verdict == "holds"
-    assert list(_report._curve_lines(far))[-1].verdict == "does not hold"
-    fifteen = _protocol.NUMBERS == 15
+    assert list(_esl.curve_lines(plane))[-1].verdict == "holds"
+    assert list(_esl.curve_lines(far))[-1].verdict == "does not hold"
+    fifteen = _esl.NUMBERS == 15
     odd = replace(plane, training=np.where(fifteen, 0.0, 5.0), new=np.where(fifteen, 30.0, 20.0))
-    claims = [line for line in _report._map_lines([odd, odd]) if line.holds is not None]
+    claims = [line for line in _esl.map_lines([odd, odd]) if line.holds is not None]
     assert [line.verdict for line in claims] == ["does not hold"] * 3
 
 
@@ -196,8 +198,8 @@ def test_bounds_of_the_screening_lines():
     """Written out once more: rounding, and four standard errors of both means."""
     rng = np.random.default_rng(0)
     n = 8
-    found = _protocol.Screening(*(rng.random((4, n)) * 10), *rng.normal(size=(2, n, 100)))
-    wrong, right, stratified, inside, outside = _report._screening_lines("correlation", found)
+    found = _esl.Screening(*(rng.random((4, n)) * 10), *rng.normal(size=(2, n, 100)))
+    wrong, right, stratified, inside, outside = _esl.screening_lines("correlation", found)
     printed, computed = np.var(found.one_wrong, ddof=1) / 50, np.var(found.wrong, ddof=1) / n
     means = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
     for line, center, off in (

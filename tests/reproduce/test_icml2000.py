@@ -15,30 +15,35 @@ import pytest
 
 from knnccv.__main__ import main
 from knnccv._labels import encode_labels
-from knnccv.reproduce.icml2000 import _protocol, _report
-from knnccv.reproduce.icml2000._paper import (
-    BLOCKS,
+from knnccv.reproduce import _icml2000
+from knnccv.reproduce._icml2000 import (
     CCV,
     CV,
     GAUSSIANS,
     HOLDOUT,
     IN_ORDER,
-    LOSS_BLOCK,
+    N_TEST,
+    QUICK,
     STRATIFIED,
     SUBSAMPLING,
     Printed,
-)
-from knnccv.reproduce.icml2000._protocol import (
-    N_TEST,
     Row,
     bayes_error,
+    blocks_of,
     calibrated,
+    claims,
+    compare,
     design_of,
+    draw_sets,
     gaussians,
+    largest_gap,
+    mean_bounds,
     run_block,
+    variance_bounds,
 )
-from knnccv.reproduce.icml2000._report import QUICK
-from knnccv.reproduce.icml2000._verdicts import largest_gap, mean_bounds, variance_bounds
+
+BLOCKS = blocks_of("table2")
+(LOSS_BLOCK,) = blocks_of("table3")
 
 
 @pytest.fixture
@@ -105,7 +110,7 @@ def test_the_bayes_error_is_that_of_the_nearest_mean(geometry):
     for point, own_class in zip(X, y, strict=True):
         wrong += min(range(4), key=lambda c: math.dist(point, 0.5 * means[c])) != own_class
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_protocol, "BAYES_SAMPLES", 400)
+        patch.setattr(_icml2000, "BAYES_SAMPLES", 400)
         assert bayes_error(geometry, 0.5, [3]) == wrong / 400
     assert bayes_error(geometry, 0.0, [3]) == pytest.approx(0.75, abs=0.01)
 
@@ -149,8 +154,8 @@ def test_bounds_of_a_mean():
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):
     """Holdout and CCV: Fractions, distances of whole numbers, tied samples with equal weight."""
-    found = run_block(LOSS_BLOCK, 4, 2, 3)
-    sample = _protocol._draw_sets(LOSS_BLOCK, 4, 2)[draw]
+    rows, _ = run_block(LOSS_BLOCK, 4, 2, 3)
+    sample = draw_sets(LOSS_BLOCK, 4, 2)[0][draw]
     assert sample.X.shape == (140, 8)
     assert sample.pool_X.shape == (699, 8)
     pool = [tuple(map(int, row)) for row in np.column_stack([sample.pool_X, sample.pool_y])]
@@ -160,11 +165,11 @@ def test_the_losses_of_a_sample_by_hand(draw):
     assert len(rest) == 559
     train = np.column_stack([sample.X, sample.y]).astype(int)
     held = [expected(tested, train, [Fraction(1)]) for tested in np.array(rest)]
-    assert found.rows[HOLDOUT].scores[draw, 0] == pytest.approx(float(sum(held) / 559), rel=1e-12)
+    assert rows[HOLDOUT].scores[draw, 0] == pytest.approx(float(sum(held) / 559), rel=1e-12)
     law = [Fraction(math.comb(139 - i, 111), math.comb(139, 112)) for i in range(1, 29)]
     assert sum(law) == 1
     parts = [expected(train[i], np.delete(train, i, axis=0), law) for i in range(140)]
-    assert found.rows[CCV].scores[draw, 0] == pytest.approx(float(sum(parts) / 140), rel=1e-10)
+    assert rows[CCV].scores[draw, 0] == pytest.approx(float(sum(parts) / 140), rel=1e-10)
 
 
 def expected(tested, train, law):
@@ -185,7 +190,7 @@ def cost(true, said):
 
 
 def test_synthetic_samples_have_new_points_to_test_on():
-    samples = _protocol._draw_sets(BLOCKS[0], 0, 3)
+    samples = draw_sets(BLOCKS[0], 0, 3)[0]
     assert [len(sample.X) for sample in samples] == [80] * 3
     for one, other in itertools.combinations(samples, 2):
         assert not np.isin(one.pool_X, other.pool_X).any()
@@ -201,14 +206,13 @@ def test_synthetic_samples_have_new_points_to_test_on():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("mirrored", "cache")
-def test_answers_are_the_same_again_and_no_printed_number(reports, monkeypatch):
+def test_answers_are_the_same_again_and_no_printed_number(reports):
     """Changing a printed number does not change a computed one."""
     other = {
         method: Printed(300 + printed.mean, 2 * printed.variance, 3.0, 4.0)
         for method, printed in LOSS_BLOCK.printed.items()
     }
-    monkeypatch.setattr(_report, "LOSS_BLOCK", replace(LOSS_BLOCK, printed=other))
-    again = _report.table3(quick=True)
+    again = compare("table3", [replace(LOSS_BLOCK, printed=other)], 4, quick=True, progress=False)
     before = reports["icml-table3"][0]
     for what in ("loss × 10³", "variance × 10³"):
         first, second = numbers(before, what), numbers(again, what)
@@ -260,8 +264,7 @@ def test_a_claim_can_fail():
         CV: Row(0.6 + noise / 10, 1e-3, 0.05),
         SUBSAMPLING: Row(0.5 + noise, 1e-3, 0.05),
     }
-    found = _protocol.Found(BLOCKS[3], rows)
-    assert [line.holds for line in _report._claims(found)] == [False, False, False]
+    assert [line.holds for line in claims(BLOCKS[3], rows)] == [False, False, False]
 
 
 def test_the_printed_means_are_no_means_of_all_trials():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -11,8 +10,7 @@ import numpy as np
 import pytest
 
 from knnccv.datasets import load_diabetes, load_wine
-from knnccv.reproduce import REPRODUCTIONS, _timing
-from knnccv.reproduce.kanagawa import _brute_force, _report, _ties
+from knnccv.reproduce import REPRODUCTIONS, _kanagawa, _timing
 
 DATA = {"Diabetes": (load_diabetes, 2, 10, 20), "Wine": (load_wine, 1, 100, 25)}
 
@@ -45,18 +43,18 @@ def test_brute_force_by_rational_numbers():
     whole = [Fraction(int(value)) for value in y]
     expected = [float(error) for error in naive_errors(X.tolist(), whole, 13)]
     values = y.astype(float)
-    np.testing.assert_allclose(_brute_force.one_by_one(X, values, 13), expected, rtol=1e-12)
+    np.testing.assert_allclose(_kanagawa.one_by_one(X, values, 13), expected, rtol=1e-12)
     apart = np.array([[0.0], [1.0], [3.0], [7.0], [15.0], [31.0]])
     expected = naive_errors(apart.astype(int).tolist(), whole[:6], 5)
-    predict, _ = _brute_force.regressor()
+    predict, _ = _kanagawa.regressor()
     for k in range(1, 6):
-        for way in (predict, _brute_force.predict_by_hand):
-            found = _brute_force.fitted_one_by_one(apart, values[:6], k, way)
+        for way in (predict, _kanagawa.predict_by_hand):
+            found = _kanagawa.fitted_one_by_one(apart, values[:6], k, way)
             assert found == pytest.approx(float(expected[k - 1]), rel=1e-12)
 
 
 def test_standardized_columns():
-    Z = _brute_force.standardized(load_wine().X)
+    Z = _kanagawa.standardized(load_wine().X)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-13)
     np.testing.assert_allclose((Z**2).mean(axis=0), 1, rtol=1e-12)
 
@@ -90,10 +88,10 @@ def test_best_k_of_one_feature_by_rational_numbers(report, name):
 @pytest.mark.slow
 def test_printed_numbers_are_not_used_as_computed_ones(monkeypatch):
     """Changing a printed number does not change a computed one."""
-    wine = _report.STUDIES[1]
-    other = replace(wine, scores=tuple(2 * x for x in wine.scores), best=(3, 4), first=(9.0, 9.0))
-    monkeypatch.setattr(_report, "STUDIES", (other,))
-    found = _report.kanagawa(quick=True)
+    wine = _kanagawa.STUDIES[1]
+    other = {**wine, "scores": [2 * x for x in wine["scores"]], "best": [3, 4], "first": [9.0, 9.0]}
+    monkeypatch.setattr(_kanagawa, "STUDIES", (other,))
+    found = _kanagawa.figures(quick=True)
     (first, *_) = found.lines
     assert first.paper == pytest.approx(2 * first.computed, rel=1e-4)
     assert first.verdict == "differs"
@@ -108,18 +106,17 @@ def test_printed_numbers_are_not_used_as_computed_ones(monkeypatch):
 
 @pytest.mark.slow
 def test_a_wrong_identity_does_not_hold(monkeypatch):
-    right = _report.loo_identity
-    for module in (_report, _ties):
-        monkeypatch.setattr(module, "loo_identity", lambda *a, **b: right(*a, **b) * (1 + 1e-8))
-    monkeypatch.setattr(_report, "STUDIES", _report.STUDIES[1:])
-    found = _report.kanagawa(quick=True)
+    right = _kanagawa.loo_identity
+    monkeypatch.setattr(_kanagawa, "loo_identity", lambda *a, **b: right(*a, **b) * (1 + 1e-8))
+    monkeypatch.setattr(_kanagawa, "STUDIES", _kanagawa.STUDIES[1:])
+    found = _kanagawa.figures(quick=True)
     for word in ("identity = brute", "in the same order"):
         assert [line.verdict for line in lines_of(found, word)] == ["does not hold"]
 
 
 def test_what_is_said_of_seconds(monkeypatch):
     """By made-up seconds: brute force takes n, the identity hardly anything, or as long."""
-    study = _report.STUDIES[1]
+    study = _kanagawa.STUDIES[1]
     X, y = np.arange(300.0).reshape(150, 2), np.zeros(150)
     for slow, expected in ((False, ["holds"] * 3), (True, ["holds"] + ["does not hold"] * 2)):
 
@@ -127,8 +124,9 @@ def test_what_is_said_of_seconds(monkeypatch):
             assert n_calls == 3
             return len(ask.args[0]) * (1 if slow or ask.func.__name__ == "fitted_one_by_one" else 1e-3)
 
-        monkeypatch.setattr(_report, "median_seconds", seconds)
-        lines, curves = _report._seconds(study, "", X, y, True, _brute_force.predict_by_hand)
+        monkeypatch.setattr(_kanagawa, "median_seconds", seconds)
+        curves = {}
+        lines = list(_kanagawa._seconds(study, "", X, y, True, _kanagawa.predict_by_hand, curves))
         assert [line.verdict for line in lines[-3:]] == expected
         assert curves["n"] == [25, 100, 150]
         assert curves["seconds"]["brute"] == [25, 100, 150]
@@ -165,11 +163,11 @@ def test_text_files_and_pictures(report):
 def test_without_scikit_learn(monkeypatch):
     for name in ("sklearn", "sklearn.neighbors"):
         monkeypatch.setitem(sys.modules, name, None)
-    predict, how = _brute_force.regressor()
-    assert predict is _brute_force.predict_by_hand
+    predict, how = _kanagawa.regressor()
+    assert predict is _kanagawa.predict_by_hand
     assert "scikit-learn is not installed" in how
-    study = _report.STUDIES[1]
-    assert _ties._by_program(study, "", np.zeros((3, 1)), np.zeros(3)) == []
+    study = _kanagawa.STUDIES[1]
+    assert _kanagawa.by_program(study, "", np.zeros((3, 1)), np.zeros(3)) == []
 
 
 @pytest.mark.slow
@@ -177,9 +175,9 @@ def test_the_authors_steps_on_data_without_ties():
     """Without tied samples, their best k is that of the library."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
-    study = replace(_report.STUDIES[0], scores=(0.0,) * 12, best=(1, 1))
-    best = int(np.argmin(_report.loo_curve(X, y, range(1, 13)))) + 1
-    found = _ties._by_program(study, "", X, y)
+    study = {**_kanagawa.STUDIES[0], "scores": [0.0] * 12, "best": [1, 1]}
+    best = int(np.argmin(_kanagawa.loo_curve(X, y, range(1, 13)))) + 1
+    found = _kanagawa.by_program(study, "", X, y)
     assert [line.computed for line in found] == [best, best]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import pickle
 import re
 import sys
 from html.parser import HTMLParser
@@ -17,7 +17,7 @@ from knnccv._cli import commands
 from knnccv.reproduce import _cache, _catalog, _page
 from knnccv.reproduce._combined import CombinedReport, write_files
 from knnccv.reproduce._comparison import Comparison, Line, Table, missing_data
-from knnccv.reproduce._picture import Picture, draw_both, new_figure
+from knnccv.reproduce._picture import Panel, Picture, beside, new_figure
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -160,50 +160,44 @@ def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch
 
 
 def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
-    key = _cache.content_key("x", False)
-    _cache.keep(key, comparison)
+    def ask(compute=lambda: pytest.fail("computed again")):
+        return _cache.kept_report("x", False, False, compute)
+
+    ask(lambda: comparison)
     (path,) = (tmp_path / "kept").iterdir()
-    stored = path.read_text(encoding="utf-8")
-    found = _cache.find(key)
+    stored = path.read_bytes()
+    found = ask()
     assert found.to_csv() == comparison.to_csv()
     assert found.lines == comparison.lines
     assert found.to_markdown().startswith(comparison.to_markdown().rstrip())
     assert found.pictures[0].png() == comparison.pictures[0].png()
-    with pytest.raises(RuntimeError, match="cannot be drawn again"):
-        found.pictures[0].draw()
-    for text in (
-        "",
-        "{}",
-        "[1]",
-        stored[: len(stored) // 2],
-        json.dumps({**json.loads(stored), "pictures": [1]}),
-    ):
-        path.write_text(text, encoding="utf-8")
-        assert _cache.find(key) is None
+    for content in (b"", b"{}", stored[: len(stored) // 2], pickle.dumps([1]), pickle.dumps(None)):
+        path.write_bytes(content)
+        assert ask(lambda: comparison) is comparison
+        assert path.read_bytes() == stored
 
 
 def test_nothing_is_kept_of_an_answer_with_gaps(tmp_path):
-    _cache.keep("key", Comparison("A title", "somewhere", (), failures=("gone",)))
+    _cache.kept_report("x", True, False, lambda: Comparison("A title", "somewhere", (), failures=("gone",)))
     assert not (tmp_path / "kept").exists()
 
 
 def test_a_folder_that_cannot_be_written_to(comparison, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "file"))
-    _cache.keep("key", comparison)
-    assert _cache.find("key") is None
+    assert _cache.kept_report("x", True, False, lambda: comparison) is comparison
 
 
 def test_the_markdown_of_pages():
     shown = _page.to_html(
         "# One\n\ntext <b>\n- a\n- `b`\n\n"
-        "| x | y | z |\n| --- | ---: | --- |\n| 1 | differs | +7 beyond 2σ |\n"
+        "| x | y | z |\n| --- | ---: | --- |\n| 1 | differs | outside 2 sigma |\n"
     ).replace("\n", "")
     assert "<h2>One</h2>" in shown
     assert "<p>text &lt;b&gt;</p>" in shown
     assert "<ul><li>a</li><li><code>b</code></li></ul>" in shown
     assert '<td>1</td><td style="text-align:right" class="differs">differs</td>' in shown
-    assert '<td class="differs">+7 beyond 2σ</td>' in shown
+    assert '<td class="differs">outside 2 sigma</td>' in shown
 
 
 @pytest.mark.parametrize("library", ["jinja2", "markdown_it"])
@@ -228,14 +222,11 @@ def test_without_the_extra_there_are_text_and_files(comparison, monkeypatch, cap
     assert (tmp_path / "good.md").exists()
 
 
-def test_a_table_separates_groups_in_text_alone():
-    table = Table(
-        "", ("#", "name", "long header"), (("1", "a", "1.5"), (), ("", "bc", "-10.25")), left=(0, 1)
-    )
+def test_the_text_of_a_table():
+    table = Table("", ("#", "name", "long header"), (("1", "a", "1.5"), ("", "bc", "-10.25")), left=(0, 1))
     assert table.format("plain") == [
         "#  name  long header",
         "1  a             1.5",
-        "",
         "   bc         -10.25",
     ]
     assert len(table.format("pipe")) == 4
@@ -253,18 +244,19 @@ def test_missing_data_are_listed_by_reason():
     assert missing_data(reasons) == ("no data for one; three: gone away", "no data for four: late")
 
 
-@pytest.mark.parametrize("upright", [False, True])
-def test_printed_and_computed_numbers_are_drawn_beside_each_other(upright):
-    _, axes = new_figure(2, 2)
-    places = np.arange(2)
-    draw_both(axes[0, 0], places, ([1, 2], None), ([3, 4], [0.5, 0.25]), gap=0.1, upright=upright)
-    printed, computed = (container.lines[0].get_xydata() for container in axes[0, 0].containers)
-    order = [1, 0] if upright else [0, 1]
-    np.testing.assert_allclose(printed[:, order], [[1, -0.1], [2, 0.9]])
-    np.testing.assert_allclose(computed[:, order], [[3, 0.1], [4, 1.1]])
-    (bars,) = axes[0, 0].containers[1].lines[2]
-    ends = np.array(bars.get_segments())[:, :, order[0]]
-    np.testing.assert_allclose(ends, [[2.5, 3.5], [3.75, 4.25]])
+def test_printed_and_computed_numbers_are_drawn_beside_each_other():
+    panel = Panel("A title", ["a", "b"], ([1, 2], None), ([3, 4], [0.5, 0.25]), "points")
+    (picture,) = beside("name", "caption", [[panel, panel._replace(log=True)]])
+    axes, logarithmic = picture.draw().axes
+    assert logarithmic.get_xscale() == "log"
+    assert axes.get_title(loc="left") == "A title"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    printed, computed = (container.lines[0].get_xydata() for container in axes.containers)
+    np.testing.assert_allclose(printed, [[1, -0.15], [2, 0.85]])
+    np.testing.assert_allclose(computed, [[3, 0.15], [4, 1.15]])
+    (bars,) = axes.containers[1].lines[2]
+    np.testing.assert_allclose(np.array(bars.get_segments())[:, :, 0], [[2.5, 3.5], [3.75, 4.25]])
+    assert beside("name", "caption", []) == ()
 
 
 def test_an_error_in_one_part_leaves_the_others(comparison, capsys, tmp_path, offer):
@@ -291,10 +283,10 @@ def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path, 
     assert (tmp_path / "good.csv").exists()
     kept = reproduce.reproduce("good")
     assert "Kept since" in kept.to_text()
-    assert kept.pictures == ()
+    with pytest.raises(ImportError, match=r"knnccv\[plot\]"):
+        kept.pictures[0].png()
 
 
 def test_a_home_that_nobody_has(comparison, monkeypatch):
     monkeypatch.setenv("KNNCCV_CACHE_DIR", "~nobody-of-that-name/x")
-    _cache.keep("key", comparison)
-    assert _cache.find("key") is None
+    assert _cache.kept_report("x", True, False, lambda: comparison) is comparison

@@ -71,10 +71,10 @@ def test_verdicts_follow_from_the_numbers():
     one = Found((10, 2), 0.5, 1e-13, 0.5, 0.01, 30, seconds_exact=1.0, seconds_run=0.1)
     assert one.needed == 100
     assert one.seconds_needed == pytest.approx(10)
-    *_, near, cheaper = _what_ccv_buys._lines("", one)
+    *_, near, cheaper = _what_ccv_buys.lines_of("", one)
     assert (near.verdict, cheaper.verdict) == ("holds", "holds")
     other = Found((10, 2), 0.5, 1e-13, 0.6, 0.01, 30, seconds_exact=10.1, seconds_run=0.1)
-    lines = _what_ccv_buys._lines("", other)
+    lines = list(_what_ccv_buys.lines_of("", other))
     assert [line.verdict for line in lines[-2:]] == ["does not hold"] * 2
     assert "1.0e+22 runs for the standard error 1.0e-13" in lines[-3].note
     low, high = (runs_needed(spread, 0.001) for spread in interval(0.01, 30))
@@ -107,8 +107,8 @@ def test_a_failing_download_leaves_the_other_sets(data_folder, capsys, monkeypat
     def no_glass(handler):
         return handler.send_error(404) if "glass" in handler.path else healthy(handler)
 
-    tasks = [task for task in _what_ccv_buys.TASKS if task.name in ("Wine", "Glass")]
-    monkeypatch.setattr(_what_ccv_buys, "TASKS", tasks)
+    sets = [one for one in _what_ccv_buys.SETS if one["name"] in ("Wine", "Glass")]
+    monkeypatch.setattr(_what_ccv_buys, "SETS", sets)
     with local.serve(no_glass) as server:
         monkeypatch.setenv("KNNCCV_DATA_URL", server.url)
         status = main(["reproduce", "what-ccv-buys", "--quick", "--progress"])

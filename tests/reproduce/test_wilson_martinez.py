@@ -12,9 +12,8 @@ import pytest
 
 from knnccv.__main__ import main
 from knnccv.datasets import fetch_uci
-from knnccv.reproduce.wilson_martinez import _protocol, _report
-from knnccv.reproduce.wilson_martinez._paper import PAPER
-from knnccv.reproduce.wilson_martinez._report import signed_ranks
+from knnccv.reproduce import _wilson_martinez
+from knnccv.reproduce._wilson_martinez import ACCURACIES, folds, signed_ranks
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def column_of(report, name, side="computed"):
 
 def test_the_printed_table_is_the_papers():
     """Its own means and counts, which are printed under it."""
-    printed = np.array(list(PAPER.values()))
+    printed = np.array(list(ACCURACIES.values()))
     assert len(printed) == 31
     assert printed.mean(axis=0).round(2).tolist() == [82.11, 82.59, 83.17]
     assert (printed == printed.max(axis=1, keepdims=True)).sum(axis=0).tolist() == [7, 10, 18]
@@ -39,7 +38,7 @@ def test_the_printed_table_is_the_papers():
 
 def test_the_signed_rank_test_is_the_papers():
     """CVC against static has 99.5 % there; against LCV 99 is printed, and 98.8 is what the columns give."""
-    static, lcv, cvc = np.array(list(PAPER.values())).T
+    static, lcv, cvc = np.array(list(ACCURACIES.values())).T
     assert signed_ranks(cvc - static) == "+1.06 points, 22 up, 9 down, Wilcoxon 99.5 % one-sided"
     assert signed_ranks(cvc - lcv) == "+0.58 points, 18 up, 7 down, Wilcoxon 98.8 % one-sided"
     assert signed_ranks(np.zeros(3)) == "+0.00 points, 0 up, 0 down"
@@ -61,7 +60,7 @@ def test_the_static_column_by_hand(name, wm_report, mirror, monkeypatch):
     monkeypatch.setenv("KNNCCV_DATA_URL", mirror.url)
     data = fetch_uci(name)
     shares = []
-    for train, test in _protocol._folds(data.y, 0):
+    for train, test in folds(data.y, 0):
         squares = hvdm_by_columns(data.X[test], data.X[train], data.y[train], data.nominal)
         order = np.argsort(squares.round(9), axis=1, kind="stable")[:, :3]
         right = 0
@@ -134,7 +133,9 @@ def test_a_set_without_data_leaves_the_others(data_folder, monkeypatch, capsys, 
     def no_zoo(handler):
         return handler.send_error(404) if "zoo" in handler.path else healthy(handler)
 
-    monkeypatch.setattr(_report, "PAPER", {name: PAPER[name] for name in ("Iris", "Zoo")})
+    monkeypatch.setattr(
+        _wilson_martinez, "ACCURACIES", {name: ACCURACIES[name] for name in ("Iris", "Zoo")}
+    )
     monkeypatch.setattr("knnccv.datasets.uci_names", lambda: ["Iris", "Zoo"])
     with local.serve(no_zoo) as server:
         monkeypatch.setenv("KNNCCV_DATA_URL", server.url)

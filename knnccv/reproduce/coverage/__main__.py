@@ -15,23 +15,19 @@ from ._report import full_blocks, report
 def main(arguments: list[str] | None = None) -> int:
     """``python -m knnccv.reproduce.coverage --sizes 50 100 --samples 1000 --out FOLDER``."""
     parser = argparse.ArgumentParser(prog="python -m knnccv.reproduce.coverage", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="blocks and report")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200], help="samples each")
-    parser.add_argument("--samples", type=int, default=500, help="data sets with intervals (default 500)")
-    parser.add_argument("--more", type=int, default=2000, help="data sets for the true mean alone")
-    parser.add_argument("--tests", type=int, default=1000, help="data sets of every comparison")
-    parser.add_argument("--halvings", type=int, default=200)
-    parser.add_argument("--populations", nargs="+", choices=POPULATIONS, default=list(POPULATIONS))
-    parser.add_argument("--jobs", type=int, default=None, help="processes (default: all processors)")
-    parser.add_argument("--no-nested", action="store_true", help="leave nested cross-validation out")
+    add = parser.add_argument
+    add("--out", type=Path, required=True, metavar="FOLDER", help="blocks and report")
+    add("--sizes", type=int, nargs="+", default=[50, 100, 200], help="samples each")
+    add("--samples", type=int, default=500, help="data sets with intervals (default 500)")
+    add("--more", type=int, default=2000, help="data sets for the true mean alone")
+    add("--tests", type=int, default=1000, help="data sets of every comparison")
+    add("--halvings", type=int, default=200)
+    add("--populations", nargs="+", choices=POPULATIONS, default=list(POPULATIONS))
+    add("--jobs", type=int, default=None, help="processes (default: all processors)")
+    add("--no-nested", action="store_true", help="leave nested cross-validation out")
     args = parser.parse_args(arguments)
     blocks = full_blocks(
-        args.sizes,
-        args.samples,
-        n_more=args.more,
-        n_tested=args.tests,
-        n_halvings=args.halvings,
-        populations=args.populations,
+        *(args.sizes, args.samples, args.more, args.tests, args.halvings, args.populations),
         nested_at=None if args.no_nested else 100,
     )
     found = run_all(blocks, args.out / "blocks", args.jobs, progress=sys.stderr.isatty())

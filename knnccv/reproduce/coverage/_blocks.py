@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-import uuid
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -19,6 +17,7 @@ import numpy as np
 from ..._parallel import for_each, n_workers
 from ...inference import InferenceWarning, confidence_interval
 from ...neighbors import Neighbors
+from .. import _cache
 from ._cells import Cell, cells_of
 from ._populations import POPULATIONS
 from ._rivals import rival_intervals
@@ -63,12 +62,12 @@ class Block:
     def file(self) -> str:
         """The name of its file."""
         told = f"{zlib.crc32(repr(asdict(self)).encode()):08x}"
-        return f"{self.kind}-{self.name}-{self.n}-{self.first}-{told}.json"
+        return f"{self.kind}-{self.name}-{self.n}-{self.first}-{told}.pickle"
 
     def run(self) -> Record:
-        """The results as JSON can store them."""
-        run = {"intervals": self._intervals, "scores": self._scores, "tests": self._tests}[self.kind]
-        return run()
+        """The results, by the key of the cell or by method."""
+        found: Record = getattr(self, f"_{self.kind}")()
+        return found
 
     def _rng(self, at: int) -> np.random.Generator:
         return np.random.default_rng((SEED, zlib.crc32(f"{self.kind} {self.name}".encode()), self.n, at))
@@ -78,14 +77,17 @@ class Block:
             cell for cell in cells_of(self.name, self.n) if not self.cells or cell.key in self.cells
         )
 
-    def _intervals(self) -> Record:
-        found: Record = {cell.key: [] for cell in self._cells()}
+    def _each(self) -> Iterator[tuple[int, np.random.Generator, Neighbors, Any]]:
+        """The data sets that have two labels: number, random generator, neighbors, labels."""
         for at in range(self.first, self.first + self.size):
             rng = self._rng(at)
             X, y = POPULATIONS[self.name].draw(rng, self.n)
-            if np.unique(y).size < 2:
-                continue
-            neighbors = Neighbors.from_data(X)
+            if np.unique(y).size > 1:
+                yield at, rng, Neighbors.from_data(X), y
+
+    def _intervals(self) -> Record:
+        found: Record = {cell.key: [] for cell in self._cells()}
+        for at, rng, neighbors, y in self._each():
             for cell in self._cells():
                 found[cell.key].append(self._interval(cell, neighbors, y, rng, at))
         return found
@@ -110,11 +112,7 @@ class Block:
     def _scores(self) -> Record:
         """The number of scores, their sum and the sum of their squares."""
         scores: dict[str, list[float]] = {cell.key: [] for cell in self._cells()}
-        for at in range(self.first, self.first + self.size):
-            X, y = POPULATIONS[self.name].draw(self._rng(at), self.n)
-            if np.unique(y).size < 2:
-                continue
-            neighbors = Neighbors.from_data(X)
+        for _, _, neighbors, y in self._each():
             for cell in self._cells():
                 scores[cell.key].append(cell.score(neighbors, y).score)
         return {
@@ -123,37 +121,20 @@ class Block:
         }
 
     def _tests(self) -> Record:
-        found = [
-            pvalues(self.name, self._rng(at), self.n, self.n_halvings)
-            for at in range(self.first, self.first + self.size)
-        ]
+        each = range(self.first, self.first + self.size)
+        found = [pvalues(self.name, self._rng(at), self.n, self.n_halvings) for at in each]
         return {method: [one[method] for one in found] for method in found[0]}
 
 
 def run_block(block: Block, folder: Path | None) -> Record:
     """The results of a block, from its file if there is one; otherwise computed and stored."""
-    if folder is not None:
-        kept = _read(folder / block.file)
-        if kept is not None:
-            return kept
-    found = block.run()
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{block.file}.{uuid.uuid4().hex}.part"
-        try:
-            part.write_text(json.dumps(found), encoding="utf-8")
-            part.replace(folder / block.file)
-        finally:
-            part.unlink(missing_ok=True)
-    return found
-
-
-def _read(path: Path) -> Record | None:
-    try:
-        found: Record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found
+    if folder is None:
+        return block.run()
+    kept: Record | None = _cache.find(folder / block.file)
+    if kept is None:
+        kept = block.run()
+        _cache.keep(folder / block.file, kept)
+    return kept
 
 
 def run_all(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
 
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
+Noise = Callable[[np.random.Generator, Array], Array]
 
 GROUP_SIZE = 5
 
 
-@dataclass(frozen=True)
-class Population:
+class Population(NamedTuple):
     """A distribution of samples.
 
     Attributes
@@ -95,7 +95,7 @@ def wave(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + rng.normal(scale=0.4, size=n)
 
 
-def noisy_sine(noise: Callable[[np.random.Generator, Array], Array]) -> Draw:
+def noisy_sine(noise: Noise) -> Draw:
     """A real target, a sine of one feature x, with ``noise(rng, x)``."""
 
     def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -121,6 +121,12 @@ def grouped(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return X, (rng.random(n) < chance).astype(np.int64)
 
 
+NOISES: dict[str, tuple[str, Noise]] = {
+    "normal": ("sine, normal errors", lambda rng, x: rng.normal(size=len(x))),
+    "exponential": ("sine, exponential errors", lambda rng, x: rng.exponential(size=len(x))),
+    "t3": ("sine, t(3) errors", lambda rng, x: rng.standard_t(3, len(x))),
+    "uneven": ("sine, uneven errors", lambda rng, x: np.exp(x) * rng.normal(size=len(x))),
+}
 POPULATIONS = {
     "gaussians": Population("two Gaussians, 2-D", gaussians(2, 2.0)),
     "gaussians-10": Population("two Gaussians, 10-D", gaussians(10, 2.0)),
@@ -134,20 +140,10 @@ POPULATIONS = {
     "wine": Population("smoothed Wine, 3 classes", smoothed_wine, "many"),
     "costs": Population("imbalance, costs 1 and 5", gaussians(2, 2.0, share=0.1), "costs"),
     "regression": Population("regression", wave, "regression"),
-    "errors-normal": Population(
-        "sine, normal errors", noisy_sine(lambda rng, x: rng.normal(size=len(x))), "errors"
-    ),
-    "errors-exponential": Population(
-        "sine, exponential errors", noisy_sine(lambda rng, x: rng.exponential(size=len(x))), "errors"
-    ),
+    **{
+        f"errors-{key}": Population(name, noisy_sine(noise), "errors")
+        for key, (name, noise) in NOISES.items()
+    },
     "errors-lognormal": Population("lognormal target", lognormal, "errors"),
-    "errors-t3": Population(
-        "sine, t(3) errors", noisy_sine(lambda rng, x: rng.standard_t(3, len(x))), "errors"
-    ),
-    "errors-uneven": Population(
-        "sine, uneven errors",
-        noisy_sine(lambda rng, x: np.exp(x) * rng.normal(size=len(x))),
-        "errors",
-    ),
     "groups": Population("groups of 5", grouped, "groups"),
 }

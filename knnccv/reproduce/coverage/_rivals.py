@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..._typing import Array
 from ...neighbors import Neighbors
 from ...rivals import Votes, binomial, corrected_t, fold_clt, nested_cv
-from ._cells import RULES, SHARES, Cell
+from ._cells import SHARES, Cell
 
 N_SPLITS = 15
 N_REPEATS = 30
@@ -22,7 +24,7 @@ def rival_intervals(
     One run of folds and random splits train on the share of the design; leave-one-out has the binomial
     interval and, if `nested`, that of nested cross-validation, whose target is the whole training size.
     """
-    n_votes = RULES[cell.rule].n_votes
+    n_votes = cell.n_votes
     if not n_votes or cell.design not in (*SHARES, "leave-one-out"):
         return {}
     n = len(y)
@@ -32,7 +34,7 @@ def rival_intervals(
         n_train = round(SHARES[cell.design] * n)
         folds = rng.permutation(np.arange(n) % round(1 / (1 - SHARES[cell.design])))
         ends["one run, CLT"] = fold_clt(folds, answers_of_folds(votes, folds))
-        splits = scores_of_splits(votes, n, n_train, N_SPLITS, rng)
+        splits = np.array([votes.correct(*split).mean() for split in random_splits(n, n_train, rng)])
         ends["corrected t"] = corrected_t(splits, n_train, n - n_train)
     elif nested:
         ends["nested"] = nested_cv(
@@ -50,12 +52,10 @@ def answers_of_folds(votes: Votes, folds: Array) -> Array:
     return correct
 
 
-def scores_of_splits(votes: Votes, n: int, n_train: int, n_splits: int, rng: np.random.Generator) -> Array:
-    """The scores of random splits, float64 (n_splits,)."""
-    scores = np.empty(n_splits)
-    for split in range(n_splits):
+def random_splits(n: int, n_train: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    """Training samples, bool (n,), and test samples of `N_SPLITS` random splits."""
+    for _ in range(N_SPLITS):
         order = rng.permutation(n)
         training = np.zeros(n, bool)
         training[order[:n_train]] = True
-        scores[split] = votes.correct(training, order[n_train:]).mean()
-    return scores
+        yield training, order[n_train:]

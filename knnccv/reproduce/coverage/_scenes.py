@@ -15,7 +15,7 @@ from ...neighbors import Neighbors
 from ...results import complete_cv
 from ...rivals import Votes, corrected_t, five_by_two_cv, mcnemar
 from ._populations import gaussians
-from ._rivals import N_SPLITS, answers_of_folds
+from ._rivals import answers_of_folds, random_splits
 
 Pair = tuple[Array, Array, Array]
 """The features of both rules, and the labels."""
@@ -82,13 +82,8 @@ def pvalues(scene: str, rng: np.random.Generator, n: int, n_halvings: int) -> di
     rules = [Votes(order, y, k) for order, k in zip(orders, asked.votes, strict=True)]
     folds = rng.permutation(np.arange(n) % 10)
     answers = [answers_of_folds(rule, folds) for rule in rules]
-    differences = np.empty(N_SPLITS)
-    for split in range(N_SPLITS):
-        order = rng.permutation(n)
-        training = np.zeros(n, bool)
-        training[order[:n_train]] = True
-        one, other = (rule.correct(training, order[n_train:]).mean() for rule in rules)
-        differences[split] = one - other
+    splits = [[rule.correct(*split).mean() for rule in rules] for split in random_splits(n, n_train, rng)]
+    differences = np.array([one - other for one, other in splits])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)
         halves = compare(a, b, n_halvings=n_halvings).pvalue

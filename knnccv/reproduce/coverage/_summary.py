@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from ._blocks import Block, Record
 
 NORMAL = 1.959963984540054
 LEVEL = 0.05
+Place = tuple[str, int, str]
+"""Population, number of samples and key of a cell."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,14 @@ class CellSummary:
 
     Attributes
     ----------
-    population, key : str
-        The population and the cell.
-    n, n_data_sets : int
-        Samples in a data set; data sets with an interval.
+    population : str
+        The population.
+    n : int
+        Samples in a data set.
+    key : str
+        The cell.
+    n_data_sets : int
+        Data sets with an interval.
     truth : float
         The mean exact score of all data sets, also of those without an interval: unbiased for the target.
     coverage : float
@@ -39,8 +47,8 @@ class CellSummary:
     """
 
     population: str
-    key: str
     n: int
+    key: str
     n_data_sets: int
     truth: float
     coverage: float
@@ -57,37 +65,30 @@ class CellSummary:
 
 def cell_summaries(found: Mapping[Block, Record]) -> list[CellSummary]:
     """One for every cell that has intervals, in the order of the blocks."""
-    cells: dict[tuple[str, int, str], list[list[object]]] = {}
-    more: dict[tuple[str, int, str], list[list[float]]] = {}
+    kinds: dict[str, defaultdict[Place, list[Any]]] = {
+        "intervals": defaultdict(list),
+        "scores": defaultdict(list),
+    }
     for block, record in found.items():
-        if block.kind == "tests":
-            continue
-        for key, values in record.items():
-            place = (block.name, block.n, key)
-            if block.kind == "intervals":
-                cells.setdefault(place, []).extend(values)
-            else:
-                more.setdefault(place, []).append(values)
-    return [_summary(place, rows, more.get(place, [])) for place, rows in cells.items() if rows]
+        for key, values in record.items() if block.kind != "tests" else ():
+            rows = kinds[block.kind][block.name, block.n, key]
+            rows += values if block.kind == "intervals" else [values]
+    cells, more = kinds.values()
+    return [_summary(place, rows, more[place]) for place, rows in cells.items() if rows]
 
 
-def _summary(place: tuple[str, int, str], rows: list[list[object]], more: list[list[float]]) -> CellSummary:
-    scores, low, high, variances, warned = (
-        np.array([row[i] for row in rows], dtype=float) for i in range(5)
-    )
+def _summary(place: Place, rows: list[list[Any]], more: list[list[float]]) -> CellSummary:
+    scores, low, high, variances, warned = np.array([row[:5] for row in rows], dtype=float).T
     number = len(scores) + sum(one[0] for one in more)
     truth = math.fsum([*scores, *(one[1] for one in more)]) / number
     squares = math.fsum([*(scores**2), *(one[2] for one in more)])
     spread = max(squares / number - truth**2, 0.0) * number / max(number - 1, 1)
-    ends: dict[str, list[bool]] = {}
+    ends: defaultdict[str, list[bool]] = defaultdict(list)
     for row in rows:
-        for name, (lowest, highest) in row[5].items():  # type: ignore[attr-defined]
-            ends.setdefault(name, []).append(lowest <= truth <= highest)
-    population, n, key = place
+        for name, (lowest, highest) in row[5].items():
+            ends[name].append(lowest <= truth <= highest)
     return CellSummary(
-        population,
-        key,
-        n,
+        *place,
         len(scores),
         truth,
         float(np.mean((low <= truth) & (truth <= high))),
@@ -110,18 +111,12 @@ class TestSummary:
 
 def test_summaries(found: Mapping[Block, Record]) -> list[TestSummary]:
     """One for every scene."""
-    scenes: dict[tuple[str, int], dict[str, list[float]]] = {}
+    scenes: dict[tuple[str, int], defaultdict[str, list[float]]] = {}
     for block, record in found.items():
-        if block.kind == "tests":
-            methods = scenes.setdefault((block.name, block.n), {})
-            for method, values in record.items():
-                methods.setdefault(method, []).extend(values)
-    return [
-        TestSummary(
-            scene,
-            n,
-            len(next(iter(methods.values()))),
-            {method: float(np.mean(np.array(values) <= LEVEL)) for method, values in methods.items()},
-        )
-        for (scene, n), methods in scenes.items()
-    ]
+        for method, values in record.items() if block.kind == "tests" else ():
+            scenes.setdefault((block.name, block.n), defaultdict(list))[method] += values
+    summaries = []
+    for (scene, n), methods in scenes.items():
+        rejected = {method: float(np.mean(np.array(values) <= LEVEL)) for method, values in methods.items()}
+        summaries.append(TestSummary(scene, n, len(next(iter(methods.values()))), rejected))
+    return summaries

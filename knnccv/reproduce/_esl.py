@@ -1,0 +1,394 @@
+"""Simulations of cross-validation in "The Elements of Statistical Learning", beside its numbers.
+
+Noise that is screened the wrong and the right way (§7.10.2), and two classes in the plane, each a mixture
+of ten Gaussians (§2.3.3), with the errors of nearest neighbors on new samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._parallel import for_each
+from .._typing import Array
+from ..curves import surface
+from ..designs import KFold, StratifiedKFold
+from ..montecarlo import monte_carlo_cv, screened_cv
+from ..results import complete_cv
+from ._comparison import Comparison, Line
+from ._paper import Paper
+from ._picture import BLUE, ORANGE, Picture, draw_curves, new_figure
+
+PAPER = Paper.read("esl")
+BLACK, GRAY = "#000000", "#999999"
+PALE = ("#D6E9F5", "#FBE3D0")
+SEED = 7
+N_SAMPLES, N_PREDICTORS, N_KEPT, N_HELD_OUT = 50, 5000, 100, 10
+FOLDS = KFold(5)
+N_SIMULATIONS = {False: 50, True: 5}
+N_REPEATS = {False: 10, True: 2}
+"""Number of runs of the right way in every simulation."""
+
+N_MEANS, N_PER_CLASS, VARIANCE = 10, 100, 1 / 5
+NUMBERS = np.arange(1, 31)
+N_CURVES = 5
+N_NEW = {False: 200_000, True: 20_000}
+"""Number of new samples on which errors are measured; a tenth of it in the further mixtures."""
+
+N_MIXTURES = {False: 50, True: 20}
+
+SHOWN = (1, 15)
+
+
+def correlations(X: Array, y: Array) -> Array:
+    """The correlation of every column of X (n_samples, n_features) with y; NaN where y is constant."""
+    columns, labels = X - X.mean(axis=0), y - y.mean()
+    with np.errstate(invalid="ignore"):
+        found: Array = labels @ columns / np.sqrt((columns**2).sum(axis=0) * (labels**2).sum())
+    return found
+
+
+def highest(X: Array, y: Array) -> Array:
+    """The columns of the highest correlation with y."""
+    return np.argsort(-correlations(X, y), kind="stable")[:N_KEPT]
+
+
+def strongest(X: Array, y: Array) -> Array:
+    """The columns of the highest absolute correlation with y."""
+    return np.argsort(-np.abs(correlations(X, y)), kind="stable")[:N_KEPT]
+
+
+READINGS = {"correlation": highest, "absolute correlation": strongest}
+
+
+def simulations(quick: bool, progress: bool = False) -> Comparison:
+    """Recompute all numbers; `quick` with fewer simulations and new samples."""
+    found = {name: screening(select, quick, progress) for name, select in READINGS.items()}
+    mixtures = planes(quick, progress)
+    first = mixtures[0]
+    lines = [line for name, one in found.items() for line in screening_lines(name, one)]
+    drawn = {
+        "screening": partial(draw_screening, found["correlation"]),
+        "curves": partial(draw_errors, first),
+        "maps": partial(draw_maps, first),
+    }
+    sizes = {
+        "n": N_SIMULATIONS[quick],
+        "samples": N_SAMPLES,
+        "predictors": N_PREDICTORS,
+        "new": N_NEW[quick],
+    }
+    rare = {"others": N_SAMPLES - 1, "plain": 50 * N_SAMPLES / (N_SAMPLES - 1)}
+    return PAPER.comparison(
+        [*lines, *curve_lines(first), *map_lines(mixtures)],
+        PAPER.notes(repeats=N_REPEATS[quick], bar=first.bayes_error_bar, **sizes, **rare),
+        pictures=tuple(Picture(name, PAPER["captions"][name], one) for name, one in drawn.items()),
+    )
+
+
+def screening_lines(name: str, found: Screening) -> list[Line]:
+    """Errors and correlations of both ways, beside those of the book."""
+    part = PAPER["parts"]["screening"].format(kept=N_KEPT, predictors=N_PREDICTORS, name=name)
+    n = len(found.wrong)
+
+    def line(key: str, values: Array, off: float) -> Line:
+        paper = PAPER["lines"][key]["paper"]
+        return PAPER.line(key, float(values.mean()), None, (paper - off, paper + off), part=part)
+
+    rounded = 0.5 + 4 * np.hypot(
+        _sd(found.one_wrong) / np.sqrt(PAPER["n_printed"]), _sd(found.wrong) / np.sqrt(n)
+    )
+    off = 4 * _sd(found.stratified) / np.sqrt(n)
+    half = found.stratified.mean().item()
+    inside, outside = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
+    return [
+        line("wrong", found.wrong, rounded),
+        line("right", found.right, 4 * _sd(found.right) / np.sqrt(n)),
+        PAPER.line("stratified", half, None, (50 - off, 50 + off), abs(half - 50) <= off, part=part),
+        line("correlation_wrong", inside, 0.005 + 4 * _sd(inside) * np.sqrt(1 + 1 / n)),
+        line("correlation_right", outside, 4 * _sd(outside) / np.sqrt(n)),
+    ]
+
+
+def _sd(values: Array) -> float:
+    return float(values.std(ddof=1))
+
+
+def curve_lines(plane: Planar) -> Iterator[Line]:
+    """K by cross-validation and on new samples, and the claim that both curves agree."""
+    part = PAPER["parts"]["curves"]
+    best, truly = int(plane.expected.argmin()), int(plane.new.argmin())
+    single = NUMBERS[plane.curves.argmin(axis=1)]
+    one_run = f"K chosen by one of {N_CURVES} single runs"
+    for quantity, number, digits in (
+        ("K of the least expected CV error", NUMBERS[best], 0),
+        ("expected CV error there, %", plane.expected[best], 2),
+        ("error on new samples there, %", plane.new[best], 2),
+        ("K of the least error on new samples", NUMBERS[truly], 0),
+        ("least error on new samples, %", plane.new[truly], 2),
+        (f"least {one_run}", single.min(), 0),
+        (f"largest {one_run}", single.max(), 0),
+        ("standard deviation of single runs at the first K", _sd(plane.curves[:, best]), 2),
+    ):
+        yield PAPER.line("number", float(number), part=part, quantity=quantity, digits=digits)
+    # The standard deviation of an error that is counted on the same number of independent samples.
+    n = len(plane.y)
+    off = np.abs(plane.expected - plane.new) / np.sqrt(plane.expected * (100 - plane.expected) / n)
+    yield PAPER.line("curve", holds=(off <= 4).all(), part=part, off=off.max(), n=n)
+
+
+def map_lines(mixtures: Sequence[Planar]) -> Iterator[Line]:
+    """Errors of 1 and 15 neighbors, on the first mixture and on average, and what the book says of them."""
+    first, n = mixtures[0], len(mixtures)
+    one, mean = (PAPER["parts"][name].format(n=n) for name in ("one", "mean"))
+    places = {k: int(np.searchsorted(NUMBERS, k)) for k in SHOWN}
+    numbers = [(one, "Bayes error, %", first.bayes)]
+    for k, at in places.items():
+        numbers.append((one, f"{k}-NN, error on new samples, %", first.new[at]))
+        numbers.append((one, f"{k}-NN, error on training samples, %", first.training[at]))
+    for part, quantity, number in numbers:
+        yield PAPER.line("number", float(number), part=part, quantity=quantity)
+    few, many = places.values()
+    yield PAPER.line("training_one", holds=first.training[few] == 0, part=one)
+    wrong = first.training[many] * len(first.y) / 100
+    yield PAPER.line("training_many", holds=wrong > 0, part=one, wrong=wrong, n=len(first.y))
+    numbers = [(mean, "Bayes error, %", sum(plane.bayes for plane in mixtures) / n)]
+    for k, at in places.items():
+        new, cv = np.array([(plane.new[at], plane.expected[at]) for plane in mixtures]).T
+        numbers.append((mean, f"{k}-NN, error on new samples, %", new.mean()))
+        numbers.append((mean, f"{k}-NN, expected CV error, %", cv.mean()))
+    for part, quantity, number in numbers:
+        yield PAPER.line("number", float(number), part=part, quantity=quantity)
+    gains = np.array([plane.new[few] - plane.new[many] for plane in mixtures])
+    gain, required = gains.mean(), 4 * _sd(gains) / np.sqrt(n)
+    told = {"part": mean, "gain": gain, "required": required, "number": int((gains > 0).sum())}
+    yield PAPER.line("nearer", holds=gain > required, n=n, first=gains[0], **told)
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Errors in %, of shape (n_simulations,), and correlations, of shape (n_simulations, N_KEPT).
+
+    ``wrong``: the exact mean over all partitions; ``one_wrong``: one random partition; ``right``: the mean
+    of a few; ``stratified``: the same over stratified folds. The correlations are those of the kept
+    predictors with the labels of ten samples, times the sign in the samples on which they were chosen.
+    """
+
+    wrong: Array
+    one_wrong: Array
+    right: Array
+    stratified: Array
+    wrong_correlations: Array
+    right_correlations: Array
+
+
+def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bool = False) -> Screening:
+    """Screen noise by `select`, before cross-validation and within every fold."""
+    n = N_SIMULATIONS[quick]
+    errors = np.empty((4, n))
+    found = np.empty((2, n, N_KEPT))
+
+    def simulate(number: int) -> None:
+        rng = np.random.default_rng([SEED + 1, number])
+        X = rng.normal(size=(N_SAMPLES, N_PREDICTORS))
+        y = np.repeat([0, 1], N_SAMPLES // 2)
+        kept = X[:, select(X, y)]
+        errors[0, number] = complete_cv(kept, y, "nn", FOLDS, n_jobs=1).score
+        one = monte_carlo_cv(kept, y, "nn", FOLDS, n_repeats=1, random_state=rng, n_jobs=1)
+        errors[1, number] = one.score
+        for way, folds in enumerate((FOLDS, StratifiedKFold(FOLDS.n_splits)), start=2):
+            right = screened_cv(X, y, select, folds, n_repeats=N_REPEATS[quick], random_state=rng, n_jobs=1)
+            errors[way, number] = right.score
+        ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
+        while len(np.unique(y[ten])) < 2:  # constant labels have no correlation
+            ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
+        rest = np.setdiff1d(np.arange(N_SAMPLES), ten)
+        for way, chosen_on in enumerate((np.arange(N_SAMPLES), rest)):
+            columns = select(X[chosen_on], y[chosen_on])
+            signs = np.sign(correlations(X[np.ix_(chosen_on, columns)], y[chosen_on]))
+            found[way, number] = signs * correlations(X[np.ix_(ten, columns)], y[ten])
+
+    for_each(simulate, range(n), progress=progress, unit="simulation")
+    return Screening(*(100 * (1 - errors)), *found)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two classes in the plane, each a mixture of Gaussians of equal weight around `means` (2, 10, 2)."""
+
+    means: Array
+
+    def draw(self, rng: np.random.Generator, n_per_class: int) -> tuple[Array, Array]:
+        """Random samples of shape (2 * n_per_class, 2) and their labels."""
+        which = rng.integers(N_MEANS, size=(2, n_per_class))
+        centers = np.concatenate([self.means[c][which[c]] for c in range(2)])
+        X = centers + np.sqrt(VARIANCE) * rng.normal(size=centers.shape)
+        return X, np.repeat([0, 1], n_per_class)
+
+    def second_share(self, X: Array) -> Array:
+        """The probability of class 1 at every row of X, for equally frequent classes; (n_samples,)."""
+        from scipy.special import expit, logsumexp
+
+        squares = ((X[:, None, None, :] - self.means) ** 2).sum(axis=-1)
+        logs = logsumexp(-squares / (2 * VARIANCE), axis=2)
+        share: Array = expit(logs[:, 1] - logs[:, 0])
+        return share
+
+
+def mixture(number: int) -> tuple[Mixture, Array, Array]:
+    """Mixture number `number`, a hundred samples of each class, and their labels."""
+    rng = np.random.default_rng([SEED, N_MEANS, number])
+    centers = np.array([[1.0, 0.0], [0.0, 1.0]])
+    distribution = Mixture(centers[:, None] + rng.normal(size=(2, N_MEANS, 2)))
+    return (distribution, *distribution.draw(rng, N_PER_CLASS))
+
+
+def predictions(X: Array, y: Array, new: Array) -> Array:
+    """The class of every new sample by the votes of 1, 2, ... neighbors; (n_numbers, n_new).
+
+    A tied vote goes to class 0, as in `complete_cv`.
+    """
+    from scipy.spatial import cKDTree
+
+    nearest = cKDTree(X).query(new, k=len(NUMBERS))[1]
+    votes = np.cumsum(y[nearest], axis=1).T
+    return (2 * votes > NUMBERS[:, None]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Planar:
+    """Errors of nearest neighbors on a mixture, in %, of shape (n_numbers,) unless stated otherwise.
+
+    ``expected``: cross-validated, the exact mean over all partitions; ``curves`` (N_CURVES, n_numbers): of
+    single partitions; ``new``: on new samples, trained on all; ``training``: on the training samples.
+    ``bayes`` is the least possible error, and ``bayes_error_bar`` its standard error.
+    """
+
+    distribution: Mixture
+    X: Array
+    y: Array
+    expected: Array
+    curves: Array
+    new: Array
+    training: Array
+    bayes: float
+    bayes_error_bar: float
+
+
+def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
+    """Draw a mixture and measure the errors of all numbers of neighbors on `n_new` new samples."""
+    distribution, X, y = mixture(number)
+    n_train = len(y) - len(y) // FOLDS.n_splits
+    expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
+    curves = np.array([1 - _runs(X, y, int(k), n_jobs) for k in NUMBERS]).T
+    points, _ = distribution.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)
+    share = distribution.second_share(points)
+    wrong = np.where(predictions(X, y, points) == 1, 1 - share, share)  # less noise than drawn labels
+    least = np.minimum(share, 1 - share)
+    training = (predictions(X, y, X) != y).mean(axis=1)
+    shares = expected, curves, wrong.mean(axis=1), training, float(least.mean())
+    bar = 100 * float(least.std() / np.sqrt(len(points)))
+    return Planar(distribution, X, y, *(100 * share for share in shares), bar)  # type: ignore[call-arg, arg-type]
+
+
+def planes(quick: bool, progress: bool = False) -> list[Planar]:
+    """All mixtures; the errors of the first are measured on more new samples than the others."""
+    found: dict[int, Planar] = {}
+
+    def measure(number: int) -> None:
+        found[number] = planar(number, N_NEW[quick] // (10 if number else 1), n_jobs=1)
+
+    for_each(measure, range(N_MIXTURES[quick]), progress=progress, unit="mixture")
+    return [found[number] for number in sorted(found)]
+
+
+def _runs(X: Array, y: Array, k: int, n_jobs: int | None) -> Array:
+    """The scores of partitions that are the same for all numbers of neighbors."""
+    settings: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
+    return monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **settings).scores
+
+
+def draw_screening(found: Screening) -> Any:
+    """Histograms of errors, above, and of correlations, below."""
+    figure, ((errors,), (shares,)) = new_figure(7.5, 6.4, 2, 1)
+    edges = np.arange(-1.25, 100, 2.5)
+    ways = (
+        ("screened beforehand (wrong)", BLUE, found.wrong, found.wrong_correlations),
+        ("screened in every fold (right)", ORANGE, found.right, found.right_correlations),
+    )
+    for label, color, error, correlation in ways:
+        style = {"color": color, "alpha": 0.6, "edgecolor": "white", "linewidth": 0.5}
+        errors.hist(error, edges, label=f"{label}, mean {error.mean():.1f} %", **style)
+        weights = np.full(correlation.size, 100 / correlation.size)
+        style["label"] = f"{label}, mean {correlation.mean():z.2f}"
+        shares.hist(correlation.ravel(), np.arange(-1, 1.01, 0.05), weights=weights, **style)
+    label = f"the same, stratified folds, mean {found.stratified.mean():.1f} %"
+    errors.hist(found.stratified, edges, histtype="step", color=BLACK, linewidth=1.2, label=label)
+    errors.axvline(50, color=BLACK, linestyle="--", linewidth=1, label="true error, 50 %")
+    shares.axvline(0, color=BLACK, linestyle="--", linewidth=1, label="true correlation, 0")
+    errors.set(xlabel="cross-validated error of a simulation (%)", ylabel="simulations", xlim=(-1.25, 80))
+    shares.set(xlabel="correlation of a chosen predictor with the labels of 10 samples", xlim=(-1, 1))
+    shares.set_ylabel("predictors (%)")
+    for axis in (errors, shares):
+        axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
+        axis.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=9)
+    return figure
+
+
+def draw_errors(plane: Planar) -> Any:
+    """Errors by the number of neighbors; the least of each curve is marked."""
+    figure, ((axis,),) = new_figure(7.5, 4.6)
+    label = f"CV, {len(plane.curves)} single runs and their minima"
+    shown: list[Any] = [
+        (curve, "x", GRAY, 0.9, label if at == 0 else None) for at, curve in enumerate(plane.curves)
+    ]
+    for label, color, marker, curve in (
+        ("CV, exact mean over all partitions", BLUE, "o", plane.expected),
+        ("new samples", ORANGE, "s", plane.new),
+    ):
+        shown.append((curve, marker, color, 2, f"{label}; least at K = {NUMBERS[curve.argmin()]}"))
+    drawn: list[Any] = []
+    for curve, marker, color, width, text in shown:
+        least = curve.argmin()
+        drawn.append((NUMBERS, curve, "-", {"color": color, "linewidth": width, "label": text}))
+        drawn.append((NUMBERS[least], curve[least], marker, {"color": color, "markersize": 9}))
+    axis.axhline(plane.bayes, color=BLACK, linestyle="--", linewidth=1, label="Bayes error")
+    top = max(float(curve.max()) for curve, *_ in shown)
+    limits = (None, top + 0.45 * (top - plane.bayes))
+    names = {"xlabel": "number of neighbors K", "ylabel": "error (%)"}
+    draw_curves(axis, drawn, {"loc": "upper right"}, ylim=limits, **names)
+    return figure
+
+
+def draw_maps(plane: Planar) -> Any:
+    """The plane, colored by the vote of the neighbors, with the samples and the Bayes rule's boundary."""
+    from matplotlib.colors import ListedColormap
+
+    figure, (panels, *_) = new_figure(9, 5, 1, len(SHOWN))
+    low, high = plane.X.min(axis=0) - 0.3, plane.X.max(axis=0) + 0.3
+    x, y = (np.linspace(low[i], high[i], 300) for i in range(2))
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    votes = predictions(plane.X, plane.y, grid)
+    share = plane.distribution.second_share(grid).reshape(len(y), len(x))
+    for axis, number in zip(panels, SHOWN, strict=True):
+        at = int(np.searchsorted(NUMBERS, number))
+        regions = votes[at].reshape(len(y), len(x))
+        axis.pcolormesh(x, y, regions, cmap=ListedColormap(PALE), vmin=0, vmax=1, rasterized=True)
+        axis.contour(x, y, regions, [0.5], colors=BLACK, linewidths=0.8)
+        axis.contour(x, y, share, [0.5], colors=GRAY, linestyles="--", linewidths=1.5)
+        for label, (color, marker) in enumerate(((BLUE, "o"), (ORANGE, "^"))):
+            style = {"mec": color, "mfc": "none", "ms": 5, "label": f"class {label}"}
+            axis.plot(*plane.X[plane.y == label].T, marker, **style)
+        axis.plot([], [], "-", color=BLACK, lw=0.8, label="boundary of the votes")
+        axis.plot([], [], "--", color=GRAY, lw=1.5, label="boundary of the Bayes rule")
+        errors = f"{plane.new[at]:.1f} % of new ones (Bayes: {plane.bayes:.1f} %)"
+        title = f"{number}-NN: {plane.training[at]:.1f} % wrong of the samples shown,\n{errors}"
+        axis.set_title(title, fontsize=10)
+        axis.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    return figure

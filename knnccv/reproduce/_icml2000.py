@@ -1,0 +1,414 @@
+"""Tables 2 and 3 of Mullin & Sukthankar (ICML 2000, section 4): the experiments repeated.
+
+A set S is drawn from a pool of samples, many times. Each time the rule is scored on S by complete
+cross-validation, by five folds and by single splits in many trials, and by holdout: S is the training set,
+and the rest of the pool is the test set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._parallel import for_each
+from .._typing import Array
+from ..designs import Design, KFold, StratifiedKFold, StratifiedSubsample, Subsample
+from ..driver import validate_problem
+from ..montecarlo import monte_carlo_cv
+from ..results import complete_cv
+from ..runs import draw_runs
+from ._comparison import Comparison, Line, missing_data
+from ._paper import Paper, load
+from ._picture import Panel, beside
+
+PAPER = Paper.read("icml2000")
+GAUSSIANS: Mapping[str, Sequence[Sequence[int]]] = PAPER["gaussians"]
+HOLDOUT, CCV, CV, SUBSAMPLING = "Holdout", "CCV", "CV", "Subsampling"
+STRATIFIED = " (stratified)"
+IN_ORDER = "CCV, ties in the order of the file"
+N_FOLDS = 5
+SEED = 2000
+QUICK = (20, 25)
+"""Number of sets S, and of trials on each, for quick tables."""
+
+N_CALLS = 5
+"""Number of calls of which the shortest time is taken, since other programs may run."""
+
+BAYES_SAMPLES = 60_000
+N_TEST = 500
+"""Number of points that are generated to test on, in addition to S."""
+
+
+class Printed(NamedTuple):
+    """A row of a table: mean and variance times 1000, seconds per trial and per run."""
+
+    mean: float
+    variance: float
+    per_trial: float = 0.0
+    per_run: float = 0.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a table, as in the file."""
+
+    title: str
+    data: str  # key of the file's pools, or of `GAUSSIANS`
+    n_drawn: int
+    n_draws: int
+    n_trials: int
+    printed: Mapping[str, Printed]
+    rule: str = "nn"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    unprinted: Sequence[str] = ()
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All methods."""
+        return (*self.printed, *self.unprinted)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores of one method, and the seconds of one trial and of the paper's number of trials.
+
+    ``scores`` has the shape (n_draws, n_trials), with one trial if nothing is random once S is drawn.
+    """
+
+    scores: Array
+    per_trial: float = 0.0
+    per_run: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean over sets and trials."""
+        return float(self.scores.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean; sets are independent, trials on one set are not."""
+        return math.sqrt(float(self.scores.mean(axis=1).var(ddof=1)) / len(self.scores))
+
+    @property
+    def within(self) -> float:
+        """An unbiased estimate of E[Var(trial | S)]."""
+        return float(self.scores.var(axis=1, ddof=1).mean()) if self.scores.shape[1] > 1 else 0.0
+
+    @property
+    def variance(self) -> float:
+        """An unbiased estimate of the variance of a single trial, Var(E[trial | S]) + E[Var(trial | S)].
+
+        The variance of a mean of n trials is the first term and an n-th of the second.
+        """
+        share = 1 - 1 / int(self.scores.shape[1])
+        return float(self.scores.mean(axis=1).var(ddof=1)) + share * self.within
+
+
+class DrawnSet(NamedTuple):
+    """One set S, the pool that it is drawn from, and the holdout score."""
+
+    X: Array
+    y: Array
+    pool_X: Array
+    pool_y: Array
+    holdout: float
+
+
+def blocks_of(table: str) -> list[Block]:
+    """The blocks of a table, "table2" or "table3"."""
+    blocks = (Block(**block) for block in PAPER[table]["blocks"])
+    return [
+        replace(block, printed={name: Printed(*row) for name, row in block.printed.items()})
+        for block in blocks
+    ]
+
+
+def table2(quick: bool, progress: bool = False) -> Comparison:
+    """Accuracy of nearest neighbors: four blocks."""
+    return compare("table2", blocks_of("table2"), 0, quick, progress)
+
+
+def table3(quick: bool, progress: bool = False) -> Comparison:
+    """Expected loss with unequal costs."""
+    return compare("table3", blocks_of("table3"), 4, quick, progress)
+
+
+def compare(table: str, blocks: Sequence[Block], first: int, quick: bool, progress: bool) -> Comparison:
+    """Run the blocks, of which the first has the number `first`, and compare them with the printed ones."""
+    told = PAPER[table]
+    lines: list[Line] = []
+    panels, failures = [], []
+    sizes = [QUICK if quick else (block.n_draws, block.n_trials) for block in blocks]
+    for number, (block, size) in enumerate(zip(blocks, sizes, strict=True), first):
+        rows, failure = run_block(block, number, *size, progress=progress)
+        lines += _lines(block, rows, told["mean"])
+        lines += claims(block, rows) if rows else ()
+        panels += [_panels(block, rows, told["measure"])] if rows else []
+        failures.append((block.title, failure))
+    if table == "table2":
+        lines += _synthetic_lines(blocks[0], *sizes[0])
+    off, place = largest_gap(blocks)
+    counted = " and ".join(
+        f"{sets} sets with {trials} trials each" for sets, trials in dict.fromkeys(sizes)
+    )
+    bounds = {name: PAPER[name] for name in ("sigmas", "confidence", "claim_sigmas")}
+    values = {"counted": counted, "single": told["single"], "off": off, "place": place}
+    report = PAPER.comparison(
+        lines,
+        [*PAPER.notes(**values, **bounds, n_calls=N_CALLS), *told["notes"]],
+        pictures=beside("means-and-variances", PAPER["caption"].format(**told), panels),
+        failures=missing_data(failures),
+    )
+    title = report.title.format(**{**told, "table": told["table"].capitalize()})
+    return replace(report, title=title, source=report.source.format(**told))
+
+
+def design_of(method: str, labels: Array) -> Design:
+    """The design of a method: four fifths of all samples, or of each class to the nearest number."""
+    if method in (CCV, IN_ORDER, SUBSAMPLING):
+        return Subsample(4 * len(labels) // 5)
+    if method.startswith(CV):
+        return KFold(N_FOLDS) if method == CV else StratifiedKFold(N_FOLDS)
+    classes, counts = np.unique(labels, return_counts=True)
+    nearest = (8 * counts + 5) // 10
+    return StratifiedSubsample(per_class=dict(zip(classes.tolist(), nearest.tolist(), strict=True)))
+
+
+def run_block(
+    block: Block, number: int, n_draws: int, n_trials: int, *, progress: bool = False
+) -> tuple[dict[str, Row], str | None]:
+    """The rows of a block, on `n_draws` sets S, or why there are none; its number seeds random numbers."""
+    sets, failure = draw_sets(block, number, n_draws)
+    if failure:
+        return {}, failure
+    methods = [method for method in block.methods if method != HOLDOUT]
+    scores = {method: np.empty((n_draws, 1 if method.startswith(CCV) else n_trials)) for method in methods}
+
+    def score(draw: int) -> None:
+        for at, method in enumerate(methods):
+            rng = np.random.default_rng([SEED, number, draw, at])
+            scores[method][draw] = _ask(block, method, sets[draw], n_trials, rng)[0]
+
+    for_each(score, range(n_draws), progress=progress, unit="set")
+    scores[HOLDOUT] = np.array([[drawn.holdout] for drawn in sets])
+    return {
+        method: Row(scores[method], *_seconds(block, method, sets[0])) for method in block.methods
+    }, None
+
+
+def draw_sets(block: Block, number: int, n_draws: int) -> tuple[list[DrawnSet], str | None]:
+    """Sets S are the training sets of random splits of the pool; holdout is the score of the split."""
+    seed = [SEED, number]
+    if block.data not in GAUSSIANS:
+        data, failure = load(**PAPER["pools"][block.data])
+        return ([], failure) if failure else (_of_pool(block, data.X, data.y, seed, n_draws), None)
+    found = []
+    for draw in range(n_draws):
+        rng = np.random.default_rng([*seed, draw])
+        X, y = gaussians(block.data, calibrated(block.data), block.n_drawn + N_TEST, rng)
+        found += _of_pool(block, X, y, [*seed, draw, 1], 1)
+    return found, None
+
+
+def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[DrawnSet]:
+    design = Subsample(block.n_drawn)
+    asked = validate_problem(y, len(y), block.rule, design, None, "pooled", dict(block.parameters))
+    trains = draw_runs(asked, n_draws, np.random.default_rng(seed)).all_folds() == -1
+    # The same seed, so that the same training sets are drawn again.
+    again = {"n_repeats": n_draws, "random_state": np.random.default_rng(seed), **block.parameters}
+    holdouts = monte_carlo_cv(X, y, block.rule, design, **again).scores
+    return [
+        DrawnSet(X[one], y[one], X, y, float(score)) for one, score in zip(trains, holdouts, strict=True)
+    ]
+
+
+def _ask(block: Block, method: str, drawn: DrawnSet, n_trials: int, rng: Any) -> tuple[Array, float]:
+    """The scores of a method on S, and the seconds of the computation."""
+    ties = "index" if method == IN_ORDER else "random"
+    asked = {"cv": design_of(method, drawn.y), "ties": ties, "n_jobs": 1, **block.parameters}
+    if method.startswith(CCV):
+        whole = complete_cv(drawn.X, drawn.y, block.rule, **asked)
+        return np.array([whole.score]), whole.seconds
+    runs = monte_carlo_cv(drawn.X, drawn.y, block.rule, n_repeats=n_trials, random_state=rng, **asked)
+    return runs.scores, runs.seconds
+
+
+def _seconds(block: Block, method: str, drawn: DrawnSet) -> tuple[float, float]:
+    """Seconds per trial and per run, on one thread; all kernels are compiled at this point."""
+
+    def holdout() -> float:
+        asked = {"n_repeats": 1, "random_state": SEED, "n_jobs": 1, **block.parameters}
+        design = Subsample(block.n_drawn)
+        return monte_carlo_cv(drawn.pool_X, drawn.pool_y, block.rule, design, **asked).seconds
+
+    def trials(number: int) -> float:
+        return _ask(block, method, drawn, number, np.random.default_rng(SEED))[1]
+
+    one = _shortest(holdout if method == HOLDOUT else partial(trials, 1))
+    once = method == HOLDOUT or method.startswith(CCV)
+    return one, one if once else _shortest(partial(trials, block.n_trials))
+
+
+def _shortest(measure: Callable[[], float]) -> float:
+    return min(measure() for _ in range(N_CALLS))
+
+
+def gaussians(geometry: str, spread: float, n_points: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Random points of four equally likely Gaussians with unit covariance.
+
+    Returns
+    -------
+    X : float64 ndarray of shape (n_points, 3)
+    y : int64 ndarray of shape (n_points,)
+    """
+    means = spread * np.array(GAUSSIANS[geometry])
+    y = rng.integers(len(means), size=n_points)
+    return means[y] + rng.standard_normal((n_points, 3)), y
+
+
+def bayes_error(geometry: str, spread: float, seed: Sequence[int]) -> float:
+    """The share of `BAYES_SAMPLES` random points that are nearer to the mean of another class."""
+    X, y = gaussians(geometry, spread, BAYES_SAMPLES, np.random.default_rng(seed))
+    means = spread * np.array(GAUSSIANS[geometry])
+    # |x - m|² without |x|², which is the same for all means.
+    gaps = (means**2).sum(axis=1) - 2 * X @ means.T
+    return float((gaps.argmin(axis=1) != y).mean())
+
+
+@cache
+def calibrated(geometry: str) -> float:
+    """The factor of the means that gives the printed Bayes error, by bisection on fixed random points."""
+    low, high = 0.0, 4.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        above = bayes_error(geometry, middle, [SEED]) > PAPER["bayes_error"]
+        low, high = (middle, high) if above else (low, middle)
+    return (low + high) / 2
+
+
+def mean_bounds(printed: Printed, n_draws: int, row: Row) -> tuple[float, float]:
+    """The bounds of 1000 times the computed mean; they allow for rounding of the last printed digit."""
+    squared = printed.variance / 1000 / n_draws + row.standard_error**2
+    off = 1000 * PAPER["sigmas"] * math.sqrt(squared) + 0.05
+    return printed.mean - off, printed.mean + off
+
+
+def variance_bounds(printed: Printed, n_draws: int, row: Row) -> tuple[float, float]:
+    """The bounds of 1000 times the computed variance; its ratio to the printed one is F distributed."""
+    from scipy.stats import f
+
+    ratio, tail = f(len(row.scores) - 1, n_draws - 1), (1 - PAPER["confidence"]) / 2
+    low, high = ratio.ppf([tail, 1 - tail])
+    return float((printed.variance - 0.005) * low), float((printed.variance + 0.005) * high)
+
+
+def gap(trials: Row, whole: Row) -> tuple[float, float]:
+    """The mean difference of trials and CCV on the same sets, and its standard error.
+
+    Given the set, the trials are independent, and CCV is constant.
+    """
+    return trials.mean - whole.mean, math.sqrt(trials.within / trials.scores.size)
+
+
+def largest_gap(blocks: Sequence[Block]) -> tuple[float, str]:
+    """The largest difference of a printed mean and CCV's, in standard errors, and its place.
+
+    The standard errors are those of all trials on CCV's sets. Rounding is assumed to be as favorable as
+    possible. Rows without variance after rounding are left out.
+    """
+    gaps = []
+    for block in blocks:
+        for name, trials in block.printed.items():
+            whole = block.printed[CCV + STRATIFIED if name.endswith(STRATIFIED) else CCV]
+            if name.startswith((HOLDOUT, CCV)) or trials.variance <= whole.variance:
+                continue
+            within = (trials.variance - whole.variance + 0.01) / 1000
+            error = 1000 * math.sqrt(within / (block.n_draws * block.n_trials))
+            gaps.append(((abs(trials.mean - whole.mean) - 0.1) / error, f"{block.title}, {name}"))
+    return max(gaps)
+
+
+def _lines(block: Block, rows: Mapping[str, Row], name: str) -> Iterator[Line]:
+    measures = ((name, "mean", 1, mean_bounds), ("variance", "variance", 2, variance_bounds))
+    for what, measure, digits, bounds in measures:
+        for method in block.methods:
+            printed, row = block.printed.get(method), rows.get(method)
+            allowed = bounds(printed, block.n_draws, row) if row and printed else None
+            paper = getattr(printed, measure) if printed else None
+            found = 1000 * getattr(row, measure) if row else None
+            told: dict[str, Any] = {"title": block.title, "what": what, "method": method, "digits": digits}
+            yield PAPER.line("number", found, paper, allowed, **told)
+    for per in ("trial", "run"):
+        for method, printed in block.printed.items():
+            found = 1000 * getattr(rows[method], f"per_{per}") if rows else None
+            paper = 1000 * getattr(printed, f"per_{per}")
+            yield PAPER.line("time", found, paper, title=block.title, per=per, method=method)
+
+
+def claims(block: Block, rows: Mapping[str, Row]) -> Iterator[Line]:
+    """The paper's claims about CCV, CV and subsampling, plain and stratified."""
+    for kind in ("", STRATIFIED):
+        if CCV + kind not in rows:
+            continue
+        told: dict[str, Any] = {"title": block.title, "kind": kind, "n_trials": block.n_trials}
+        whole, folds, single = (rows[method + kind] for method in (CCV, CV, SUBSAMPLING))
+        gaps = {CV: gap(folds, whole), SUBSAMPLING: gap(single, whole)}
+        listed = (
+            f"{name} - CCV = {1000 * off:+.2f} ± {1000 * error:.2f}" for name, (off, error) in gaps.items()
+        )
+        equal = all(abs(off) <= PAPER["claim_sigmas"] * error for off, error in gaps.values())
+        yield PAPER.line("bias", holds=equal, gaps=", ".join(listed), **told)
+        excess = [block.printed[one + kind].variance - block.printed[CCV + kind].variance for one in gaps]
+        ordered = whole.variance <= folds.variance <= single.variance
+        within: dict[str, Any] = {"folds": 1000 * folds.within, "single": 1000 * single.within}
+        yield PAPER.line("order", holds=ordered, excess=excess, **within, **told)
+        ratios: dict[str, Any] = {
+            "folds": folds.per_run / whole.per_run,
+            "single": single.per_run / whole.per_run,
+        }
+        yield PAPER.line("cost", holds=min(ratios.values()) > 1, **ratios, **told)
+
+
+def _synthetic_lines(block: Block, *size: int) -> Iterator[Line]:
+    """The effect of the choices that the paper does not describe."""
+    whole = {CCV: block.printed[CCV]}
+    for name in GAUSSIANS:
+        row = run_block(replace(block, data=name, printed=whole), 0, *size)[0][CCV]
+        found, spread = 1000 * row.mean, calibrated(name)
+        yield PAPER.line("geometry", found, whole[CCV].mean, name=name, spread=spread)
+    # The spread is fitted to this number, so agreement only shows that the fit has worked.
+    again, error = bayes_error(block.data, calibrated(block.data), [SEED, 1]), PAPER["bayes_error"]
+    yield PAPER.line("bayes", 1000 * again, 1000 * error)
+    yield PAPER.line("spread", holds=abs(again - error) <= 0.005)
+    chosen = {method: block.printed[method] for method in (CCV, SUBSAMPLING)}
+    for n in PAPER["sizes"]:
+        for method, row in run_block(replace(block, n_drawn=n, printed=chosen), 0, *size)[0].items():
+            yield PAPER.line("size", 1000 * row.variance, chosen[method].variance, n=n, method=method)
+
+
+def _panels(block: Block, rows: Mapping[str, Row], measure: str) -> list[Panel]:
+    """Means and variances of all printed methods."""
+    names, found = list(block.printed), [rows[method] for method in block.printed]
+    means, variances = zip(*(row[:2] for row in block.printed.values()), strict=True)
+    errors = 2 * np.sqrt(1000 * np.array(variances) / block.n_draws)
+    computed = [1000 * row.mean for row in found], [2000 * row.standard_error for row in found]
+    now = [1000 * row.variance for row in found]
+    sides = _intervals(variances, block.n_draws), _intervals(now, len(found[0].scores))
+    return [
+        Panel(block.title, names, (means, errors), computed, f"{measure} × 10³"),
+        Panel("", [""] * len(names), *sides, "Variance of a single trial × 10³", log=True),
+    ]
+
+
+def _intervals(variances: Sequence[float], n_draws: int) -> tuple[Array, Array]:
+    """The variances, and the distances to the ends of their 95 % intervals, shape (2, n)."""
+    from scipy.stats import chi2
+
+    values = np.array(variances)
+    ends = (n_draws - 1) / chi2.ppf([[0.975], [0.025]], n_draws - 1)
+    return values, np.abs(values * ends - values)

@@ -1,3 +1,0 @@
-"""The Elements of Statistical Learning: screening, K by cross-validation, decision maps."""
-
-from __future__ import annotations
