@@ -3,9 +3,9 @@
 - `_report` has the public function, `Report`, and its stages for one bar of progress.
 - `_table` reads a table; `_study` holds it with the results that several sections need; `_cost` decides
   what can be afforded.
-- `_facts` (the data, the method), `_settings`, `_scores`, `_errors` (classes, ties, regression) and `_items`
-  return the sections: dictionaries of plain numbers and texts with a sentence of conclusion.
-- `_page` makes a page of the dictionary alone, `_charts` its pictures; `_text` writes numbers in words, and
+- `_facts` (the data, the method), `_settings`, `_scores`, `_errors` (classes, ties, regression) and
+  `_items` return the sections: dictionaries of plain numbers and texts with a sentence of conclusion.
+- `_page` makes a page of the dictionary alone, `_charts` its pictures; `_text` writes numbers in words and
   makes texts of the data harmless.
 """
 

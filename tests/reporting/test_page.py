@@ -15,7 +15,7 @@ for _needed in ("altair", "jinja2", "vl_convert"):
 
 from knnccv.reporting._charts import (  # noqa: E402
     confusion_chart,
-    setting_name,  # noqa: E402
+    setting_name,
     ties_chart,
 )
 from knnccv.reporting._page import MAX_BYTES, _number, render_page, render_summary  # noqa: E402
