@@ -162,7 +162,11 @@ def tuned_chart(answer: dict[str, Any]) -> Spec | None:
         return None
     pairs = zip(tuned["n_neighbors"], tuned["shares"], strict=True)
     chart = _chart([{"k": k, "share": share} for k, share in pairs]).mark_bar(style="color-0")
-    x = alt.X("k:O", title="number of neighbors K", axis=alt.Axis(labelAngle=0, labelOverlap="greedy"))
+    x = alt.X(
+        "k:O",
+        title="number of neighbors K",
+        axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6),
+    )
     y = alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5))
     return _finished(
         chart.encode(x=x, y=y, tooltip=_tips(k="K", share="share of the training sets")), height=220
