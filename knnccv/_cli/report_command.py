@@ -35,6 +35,7 @@ SECTIONS = {
     "data": "Data",
     "scores": "Scores",
     "settings": "Settings",
+    "tuned": "Tuned",
     "learning": "More data",
     "classes": "Classes",
     "items": "Samples",

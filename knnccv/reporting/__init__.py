@@ -5,7 +5,7 @@
   what can be afforded.
 - `_facts` (the data, the method), `_settings`, `_scores`, `_errors` (classes, ties, regression) and
   `_items` return the sections: dictionaries of plain numbers and texts with a sentence of conclusion.
-- `_page` makes a page of the dictionary alone, `_charts` its pictures; `_text` writes numbers in words, and
+- `_page` makes a page of the dictionary alone, `_charts` its pictures; `_text` writes numbers in words and
   makes texts of the data harmless.
 """
 

@@ -10,13 +10,12 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import altair as alt
 
 from .._formatting import rounded_up
-from ._text import EMPTY, visible
-
-if TYPE_CHECKING:
-    import altair as alt
+from ._text import EMPTY, pair_name, setting_name, visible
 
 Row = dict[str, Any]
 Spec = dict[str, Any]
@@ -36,24 +35,18 @@ DIMMED = 0.08
 
 
 def draw_pictures(answer: dict[str, Any]) -> dict[str, Spec]:
-    """The pictures of an answer, by name; those that do not apply are left out.
-
-    Raises
-    ------
-    ImportError
-        If altair is missing.
-    """
-    drawn = {
-        "scores": scores_chart(answer),
-        "settings": settings_chart(answer),
-        "tuned": tuned_chart(answer),
-        "learning": learning_chart(answer),
-        "confusion": confusion_chart(answer),
-        "ties": ties_chart(answer),
-        "parts": parts_chart(answer),
-        "loo": leave_one_out_chart(answer),
+    """The pictures of an answer, by name; those that do not apply are left out."""
+    charts = {
+        "scores": scores_chart,
+        "settings": settings_chart,
+        "tuned": tuned_chart,
+        "learning": learning_chart,
+        "confusion": confusion_chart,
+        "ties": ties_chart,
+        "parts": parts_chart,
+        "loo": leave_one_out_chart,
     }
-    return {name: spec for name, spec in drawn.items() if spec is not None}
+    return {name: spec for name, draw in charts.items() if (spec := draw(answer)) is not None}
 
 
 def scores_chart(answer: dict[str, Any]) -> Spec:
@@ -85,8 +78,6 @@ def ties_chart(answer: dict[str, Any]) -> Spec | None:
 
 
 def settings_chart(answer: dict[str, Any]) -> Spec | None:
-    import altair as alt
-
     settings, measure = answer["settings"], visible(answer["scores"]["measure"])
     near = {
         (group["scaling"], group["metric"], k)
@@ -122,8 +113,6 @@ def settings_chart(answer: dict[str, Any]) -> Spec | None:
 
 
 def learning_chart(answer: dict[str, Any]) -> Spec | None:
-    import altair as alt
-
     learning, measure = answer["learning"], visible(answer["scores"]["measure"])
     curves = (learning or {}).get("curves", [])
     rows = [
@@ -168,14 +157,16 @@ def leave_one_out_chart(answer: dict[str, Any]) -> Spec | None:
 
 
 def tuned_chart(answer: dict[str, Any]) -> Spec | None:
-    import altair as alt
-
     tuned = answer["tuned"]
     if not tuned or len(tuned["n_neighbors"]) < 2:
         return None
     pairs = zip(tuned["n_neighbors"], tuned["shares"], strict=True)
     chart = _chart([{"k": k, "share": share} for k, share in pairs]).mark_bar(style="color-0")
-    x = alt.X("k:O", title="number of neighbors K", axis=alt.Axis(labelAngle=0, labelOverlap="greedy"))
+    x = alt.X(
+        "k:O",
+        title="number of neighbors K",
+        axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6),
+    )
     y = alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5))
     return _finished(
         chart.encode(x=x, y=y, tooltip=_tips(k="K", share="share of the training sets")), height=220
@@ -183,8 +174,6 @@ def tuned_chart(answer: dict[str, Any]) -> Spec | None:
 
 
 def confusion_chart(answer: dict[str, Any]) -> Spec | None:
-    import altair as alt
-
     classes = answer["classes"]
     if not classes or not classes["confusion"] or len(classes["labels"]) > MAX_MATRIX:
         return None
@@ -221,8 +210,6 @@ def confusion_chart(answer: dict[str, Any]) -> Spec | None:
 
 
 def parts_chart(answer: dict[str, Any]) -> Spec | None:
-    import altair as alt
-
     found = answer["regression"]
     if not found:
         return None
@@ -252,8 +239,6 @@ FORMATS = {"share": ".2%", "bound": ".1e"}
 
 def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
     """A row per score: a dot, a thick line for the interval and a thin one for the scatter."""
-    import altair as alt
-
     rows = [{**row, "name": "\n".join(wrap(row["name"], 18)) or " "} for row in rows]
     lines: dict[str, tuple[str, dict[str, Any]]] = {
         "": (range_name, {"strokeWidth": 5, "yOffset": -9}),
@@ -299,8 +284,6 @@ def _curves(
 
     A click on a name in the legend dims the other lines.
     """
-    import altair as alt
-
     every = rows + [row for row in above[0] if row not in rows]
     sizes = sorted({row["x"] for row in every})
     x = alt.X("x:Q", title=titles[0], scale=_size_scale(sizes), axis=_size_axis(sizes))
@@ -347,15 +330,11 @@ def _points(curve: dict[str, Any], sizes: Sequence[int]) -> list[Row]:
 
 
 def _chart(rows: list[Row]) -> alt.Chart:
-    import altair as alt
-
     return alt.Chart(alt.InlineData(values=rows))
 
 
 def _tips(**titles: str) -> list[alt.Tooltip]:
     """Tooltips of fields, with their titles; numbers have five digits."""
-    import altair as alt
-
     words = ("name", "setting", "verdict", "how", "part", "truth", "guess")
     return [
         alt.Tooltip(f"{name}:N", title=title)
@@ -366,8 +345,6 @@ def _tips(**titles: str) -> list[alt.Tooltip]:
 
 
 def _legend(columns: int = 3, symbol: str = "stroke") -> alt.Legend:
-    import altair as alt
-
     return alt.Legend(
         title=None, orient="top", columns=columns, labelLimit=0, symbolType=symbol, symbolOpacity=1
     )
@@ -375,8 +352,6 @@ def _legend(columns: int = 3, symbol: str = "stroke") -> alt.Legend:
 
 def _finished(chart: Any, height: Any, width: Any = "container") -> Spec:
     """The specification; the user's themes and transformers of altair do not change it."""
-    import altair as alt
-
     with alt.data_transformers.enable("default"):
         spec: Spec = chart.properties(height=height, width=width).to_dict()
     # The version is that of the page's script, and the configuration is the page's.
@@ -384,28 +359,13 @@ def _finished(chart: Any, height: Any, width: Any = "container") -> Spec:
 
 
 def _size_scale(sizes: Sequence[int]) -> alt.Scale:
-    import altair as alt
-
     kind = {"type": "log"} if sizes[-1] > 20 * max(sizes[0], 1) else {"zero": False}
     return alt.Scale(nice=False, domain=[sizes[0], max(sizes[-1], sizes[0] + 1)], **kind)
 
 
 def _size_axis(sizes: Sequence[int]) -> alt.Axis:
-    import altair as alt
-
     if sizes[-1] > 20 * max(sizes[0], 1):
         steps = [step * 10**power for power in range(10) for step in (1, 2, 5)]
         values = [step for step in steps if sizes[0] <= step <= sizes[-1]]
         return alt.Axis(values=values, format="~s", labelOverlap="greedy")
     return alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
-
-
-def setting_name(setting: dict[str, Any]) -> str:
-    """A setting in words."""
-    pair = pair_name(setting["scaling"], setting["metric"])
-    return f"{pair}, K\u00a0=\u00a0{setting['n_neighbors']}"
-
-
-def pair_name(scaling: Any, metric: Any) -> str:
-    """A scaling and a metric in words; HEOM and HVDM scale by themselves."""
-    return str(metric).upper() if metric in ("heom", "hvdm") else f"{visible(scaling)}, {visible(metric)}"

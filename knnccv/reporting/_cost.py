@@ -11,13 +11,7 @@ import numpy as np
 
 from .._typing import Array
 
-SEARCH_RATE = {
-    "euclidean": 3e10,
-    "cosine": 3e10,
-    "manhattan": 1.2e9,
-    "heom": 1e10,
-    "hvdm": 1e10,
-}
+SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}
 """Pairs times columns that are compared in a unit."""
 SEARCH_LIMIT = 10.0
 """Units for the search of all rows by one metric, beyond which it is not offered."""

@@ -46,13 +46,12 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     if study.task != "classification":
         return None
     best = study.best
-    codes = np.unique(best.labels, return_inverse=True)[1].reshape(-1)
-    labels = [str(label) for label in best.per_class()]
-    counts = np.bincount(codes, minlength=len(labels)).tolist()
+    counts = np.unique(best.labels, return_counts=True)[1].tolist()
     per_class = [
-        {"label": label, "n_items": n_items, "score": finite(score)}
-        for label, n_items, score in zip(labels, counts, best.per_class().values(), strict=True)
+        {"label": str(label), "n_items": n_items, "score": finite(score)}
+        for n_items, (label, score) in zip(counts, best.per_class().items(), strict=True)
     ]
+    labels = [each["label"] for each in per_class]
     matrix, cut = _confusion(study, best.per_class())
     reason = None
     if np.isnan(matrix).all():
@@ -184,12 +183,11 @@ def ties_section(study: Study) -> dict[str, Any]:
 
 def _of_ties(task: str, found: TieReport, n_dependent: int) -> str:
     if not n_dependent:
-        why = (
-            "no sample has tied neighbors with different labels that could change its score"
-            if task == "classification"
-            else "no sample has tied neighbors with different targets that could change its score"
+        what = "labels" if task == "classification" else "targets"
+        return (
+            "The order of the rows decides nothing: no sample has tied neighbors with different "
+            f"{what} that could change its score."
         )
-        return f"The order of the rows decides nothing: {why}."
     low, high, score = _said((found.lowest, found.highest, found.score), task)
     verb = "has" if n_dependent == 1 else "have"
     ends = "" if found.exact_range else " or slightly beyond"

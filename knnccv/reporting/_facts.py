@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from numbers import Real
 from typing import Any
 
@@ -43,21 +44,16 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
     table = study.table
     names = np.array(table.names, dtype=object)
     copies = copies_of_target(table)
-    classes, target = None, None
+    classes, target, y = None, None, table.y
     if study.task == "classification":
-        labels = encode_labels(table.y, table.n_items)
+        labels = encode_labels(y, table.n_items)
         classes = [
-            {"label": str(label), "n_items": int(count), "share": int(count) / table.n_items}
-            for label, count in zip(labels.classes.tolist(), labels.counts, strict=True)
+            {"label": str(label), "n_items": count, "share": count / table.n_items}
+            for label, count in zip(labels.classes.tolist(), labels.counts.tolist(), strict=True)
         ]
     else:
-        y = table.y
-        target = {
-            "min": float(y.min()),
-            "max": float(y.max()),
-            "mean": float(y.mean()),
-            "variance": float(y.var()),
-        }
+        numbers = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}
+        target = {name: float(value) for name, value in numbers.items()}
     return {
         "n_items": table.n_items,
         "n_features": len(names),
@@ -92,13 +88,12 @@ def _of_data(study: Study, classes: Any, target: Any, cut: Cut) -> str:
             f" have targets from {rounded(target['min'])} to {rounded(target['max'])} with a mean of "
             f"{rounded(target['mean'])}"
         )
-    remarks = []
-    if table.categorical.any():
-        remarks.append(f"{counted(int(table.categorical.sum()), 'column')} with categories")
-    if table.n_missing:
-        remarks.append(counted(table.n_missing, "missing value"))
-    if table.constant.any():
-        remarks.append(counted(int(table.constant.sum()), "constant column"))
+    counts = (
+        ("column", " with categories", table.categorical.sum()),
+        ("missing value", "", table.n_missing),
+        ("constant column", "", table.constant.sum()),
+    )
+    remarks = [counted(int(n), noun) + more for noun, more, n in counts if n]
     if not remarks:
         return f"{text}."
     listed = ", ".join(remarks[:-1]) + " and " * (len(remarks) > 1) + remarks[-1]
@@ -193,20 +188,8 @@ GIVEN = "# X and y are the columns and the target that were given to report"
 _EXACT = 2**53  # larger whole numbers are not exact in float64
 
 
-class Clock:
-    """Starts when it is made."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since then."""
-        return time.perf_counter() - self._started
-
-
 def method_section(
-    study: Study, reading: Sequence[str], labels: Sequence[Any] | None, clock: Clock
+    study: Study, reading: Sequence[str], labels: Sequence[Any] | None, started: float
 ) -> dict[str, Any]:
     """Return the section; `reading` and `labels` are as for `code`."""
     bound = study.best.error_bound
@@ -214,8 +197,9 @@ def method_section(
         "design": study.best.design,
         "n_train_sets": number_of_training_sets(study.best),
         "error_bound": bound if bound < float("inf") else None,
-        "seconds": clock.seconds,
-        "versions": _versions(),
+        "seconds": time.perf_counter() - started,
+        "versions": {"knnccv": __version__, "python": platform.python_version()}
+        | {package: version(package) for package in ("numpy", "scipy", "numba")},
         "code": code(study, reading, labels),
         "notes": _notes(study),
         "conclusion": (
@@ -237,19 +221,6 @@ def _notes(study: Study) -> list[str]:
     if study.effort.n_comparisons < MOST_HALVINGS:
         notes.append(f"Settings are compared on {study.effort.n_comparisons} random pairs of halves.")
     return notes
-
-
-def _versions() -> dict[str, str]:
-    import numba
-    import scipy
-
-    return {
-        "knnccv": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
-    }
 
 
 def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> str:

@@ -106,43 +106,30 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
 
 def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) -> list[dict[str, Any]]:
     """The listed items."""
-    reasons: dict[int, list[str]] = {int(item): [] for item in listed}
-    words = dict(IN_WORDS)
     regression = study.task == "regression"
-    if regression:
-        words[DUPLICATES] = DUPLICATES_OF_TARGETS
-    for reason, found in marked.by_reason.items():
-        for item in found.tolist():
-            if item in reasons:
-                reasons[item].append(words[reason])
-    near, distances = _nearest(study, listed)
-    prediction = study.best.prediction if regression and len(listed) else None
-    labels = study.best.labels
-    found_rows = []
-    for at, item in enumerate(listed.tolist()):
-        row = {
-            "index": int(study.indices[item]),
-            "label": str(labels[item]),
-            "score": finite(study.best.per_item[item]),
+    words = IN_WORDS | ({DUPLICATES: DUPLICATES_OF_TARGETS} if regression else {})
+    marks = {words[reason]: set(found.tolist()) for reason, found in marked.by_reason.items()}
+    best, labels = study.best, study.best.labels
+
+    def described(item: int) -> dict[str, Any]:
+        return {"index": int(study.indices[item]), "label": str(labels[item]), "row": study.rows(item)}
+
+    rows = []
+    for item, near, distances in zip(listed.tolist(), *_nearest(study, listed), strict=True):
+        row = described(item) | {
+            "score": finite(best.per_item[item]),
             "influence": None if influence is None else finite(influence[item]),
-            "reasons": reasons[item],
-            "row": study.rows(item),
+            "reasons": [reason for reason, found in marks.items() if item in found],
             "neighbors": [
-                {
-                    "index": int(study.indices[other]),
-                    "label": str(labels[other]),
-                    "distance": finite(distance),
-                    "row": study.rows(other),
-                }
-                for other, distance in zip(near[at].tolist(), distances[at].tolist(), strict=True)
+                described(other) | {"distance": finite(distance)}
+                for other, distance in zip(near.tolist(), distances.tolist(), strict=True)
             ],
         }
-        if prediction is not None:
-            row["target"] = float(labels[item])
-            row["prediction"] = finite(prediction[item])
-            row["bias"] = finite(prediction[item] - labels[item])
-        found_rows.append(row)
-    return found_rows
+        if regression:
+            target, prediction = float(labels[item]), best.prediction[item]
+            row |= {"target": target, "prediction": finite(prediction), "bias": finite(prediction - target)}
+        rows.append(row)
+    return rows
 
 
 def _nearest(study: Study, listed: Array) -> tuple[Array, Array]:
@@ -222,8 +209,6 @@ def row_groups(X: Array) -> Array:
     int64 ndarray of shape (n_items,)
         The same number for equal rows, from 0.
     """
-    if not X.shape[1]:
-        return np.zeros(len(X), np.int64)
     table = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X) + 0.0)
     rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
     return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)

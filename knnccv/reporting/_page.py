@@ -5,12 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures, pair_name, setting_name
 from ._items import MOST_INDICES
-from ._text import EMPTY, at_most, embedded_json, interval_text, score_text, visible
+from ._text import (
+    EMPTY,
+    at_most,
+    embedded_json,
+    interval_text,
+    pair_name,
+    score_text,
+    setting_name,
+    visible,
+)
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
@@ -20,15 +29,13 @@ LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
 
 
-def require_libraries() -> None:
-    """Raise ImportError, with the install command, if the extra ``[report]`` is missing."""
+def require(what: str, *modules: str) -> None:
+    """Raise ImportError, with the install command, if one of these modules is missing."""
     try:
-        import altair  # noqa: F401
-        import jinja2  # noqa: F401
-        import vl_convert  # noqa: F401
+        for name in modules:
+            import_module(name)
     except ImportError as error:
-        needed = "altair, jinja2 and vl-convert-python"
-        msg = f"the report's page needs {needed}: pip install 'knnccv[report]' ({error})"
+        msg = f"{what}: pip install 'knnccv[report]' ({error})"
         raise ImportError(msg) from error
 
 
@@ -43,7 +50,10 @@ def render_page(answer: dict[str, Any]) -> str:
     ImportError
         If the extra ``[report]`` is missing.
     """
-    require_libraries()
+    needed = "the report's page needs altair, jinja2 and vl-convert-python"
+    require(needed, "altair", "jinja2", "vl_convert")
+    from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures
+
     pictures = draw_pictures(answer)
     scripts = [_bundle(), _template("charts.js"), _template("table.js")]
     values = {
@@ -86,11 +96,7 @@ def render_summary(answer: dict[str, Any]) -> str:
     ImportError
         If jinja2 is missing.
     """
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        msg = f"the report needs jinja2: pip install 'knnccv[report]' ({error})"
-        raise ImportError(msg) from error
+    require("the report needs jinja2", "jinja2")
     return _render("summary.html.j2", answer=answer)
 
 

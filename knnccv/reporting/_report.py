@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
 from ..kernel import COMPILES
 from ._errors import classes_section, regression_section, ties_section
-from ._facts import Clock, data_section, method_section, studied
+from ._facts import data_section, method_section, studied
 from ._items import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS, items_section
 from ._scores import learning_section, scores_section
 from ._settings import choose_setting, tuned_section
@@ -24,22 +25,10 @@ from ._study import Study, checked_average, checked_neighbors, checked_size
 from ._table import is_frame, read_input
 from ._text import quoted
 
-ORDER = (
-    "knnccv",
-    "task",
-    "name",
-    "data",
-    "scores",
-    "settings",
-    "tuned",
-    "learning",
-    "classes",
-    "items",
-    "ties",
-    "regression",
-    "method",
-)
-"""Of the keys of `Report.to_dict`."""
+SECTIONS = (
+    "data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression", "method",
+)  # fmt: skip
+"""In the order of the page."""
 ENDINGS = (".html", ".htm", ".json")
 """Of the files that `Report.save` writes."""
 
@@ -141,18 +130,7 @@ class Report:
         return render_summary(self.to_dict())
 
     def __repr__(self) -> str:
-        sections = (
-            "data",
-            "scores",
-            "settings",
-            "tuned",
-            "learning",
-            "classes",
-            "items",
-            "ties",
-            "regression",
-        )
-        found = [self._content[name] for name in sections]
+        found = [self._content[name] for name in SECTIONS[:-1]]
         lines = [each["conclusion"] for each in found if each is not None]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
 
@@ -244,22 +222,8 @@ def report(
     >>> found["scores"]["best"]["scaling"], round(found["scores"]["default"]["score"], 3)
     ('standardized', 0.692)
     """
-    return report_on(
-        X,
-        y,
-        (),
-        task=task,
-        train_size=train_size,
-        n_neighbors=n_neighbors,
-        average=average,
-        feature_names=feature_names,
-        categorical=categorical,
-        name=name,
-        max_items=max_items,
-        n_jobs=n_jobs,
-        progress=progress,
-        random_state=random_state,
-    )
+    given = dict(locals())
+    return report_on(given.pop("X"), given.pop("y"), (), **given)
 
 
 def report_on(
@@ -280,7 +244,7 @@ def report_on(
     random_state: int,
 ) -> Report:
     """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
-    clock = Clock()
+    started = time.perf_counter()
     check_progress(progress)
     whole = read_input(X, y, task, feature_names, categorical)
     table, cut = studied(whole, max_items, random_state)
@@ -289,28 +253,27 @@ def report_on(
     study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)
     labels = list(X.columns) if is_frame(X) else None
-    content: dict[str, Any] = {"knnccv": __version__, "task": table.task, "name": str(name)}
+    content: dict[str, Any] = {}
 
-    def put(section: str, function: Any, *arguments: Any) -> tuple[str, Any]:
-        def step() -> None:
-            content[section] = function(study, *arguments)
+    sections: dict[str, Callable[[], Any]] = {
+        "data": lambda: data_section(study, cut),
+        "settings": lambda: choose_setting(study, wanted),
+        "scores": lambda: scores_section(study),
+        "tuned": lambda: tuned_section(study),
+        "learning": lambda: learning_section(study),
+        "classes": lambda: classes_section(study),
+        "items": lambda: items_section(study),
+        "ties": lambda: ties_section(study),
+        "regression": lambda: regression_section(study),
+        "method": lambda: method_section(study, reading, labels, started),
+    }
 
-        return section, step
+    def step(name: str) -> Callable[[], None]:
+        return lambda: content.update({name: sections[name]()})
 
-    stages = [
-        put("data", data_section, cut),
-        put("settings", choose_setting, wanted),
-        put("scores", scores_section),
-        put("tuned", tuned_section),
-        put("learning", learning_section),
-        put("classes", classes_section),
-        put("items", items_section),
-        put("ties", ties_section),
-        put("regression", regression_section),
-        put("method", method_section, reading, labels, clock),
-    ]
-    run_stages(stages, progress)
-    return Report({name: content[name] for name in ORDER})
+    run_stages([(name, step(name)) for name in sections], progress)
+    first = {"knnccv": __version__, "task": table.task, "name": str(name)}
+    return Report(first | {section: content[section] for section in SECTIONS})
 
 
 Hook = Callable[[str, int, int], None]

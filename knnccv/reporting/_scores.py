@@ -11,11 +11,10 @@ import numpy as np
 from .._labels import majority_class
 from .._training_set_count import magnitude, magnitude_of_log10
 from .._typing import Array
-from ..designs import Subsample
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
-from ..neighbors import Neighbors, SupervisedDistanceWarning
-from ..results import CompleteCV, complete_cv
+from ..neighbors import Neighbors
+from ..results import CompleteCV
 from ._cost import smallest_training_size
 from ._errors import curve_numbers
 from ._settings import LEVEL
@@ -154,24 +153,17 @@ def _difference(study: Study) -> dict[str, Any] | None:
 def _baselines(study: Study) -> list[dict[str, Any]]:
     setting = Setting(study.best_setting.scaling, study.best_setting.metric, 1)
     nearest = study.best if setting == study.best_setting else study.score(setting)
-    if study.task == "classification":
-        label, share = majority_class(study.y)
-        balanced = 1 / len(np.unique(study.y))
-        simple = {
-            "name": "majority class",
-            "score": balanced if study.average == "class" else share,
-            "accuracy": share,
-            "balanced_accuracy": balanced,
-            "explanation": f"always answers {quoted(label)}, the largest class",
-        }
-    else:
-        simple = {
+    simple: dict[str, Any] = (
+        {
             "name": "mean of the training targets",
             "score": error_of_mean(study.y, study.train_size),
             "accuracy": None,
             "balanced_accuracy": None,
             "explanation": "always answers the mean target of the training samples",
         }
+        if study.task == "regression"
+        else _majority(study)
+    )
     return [
         simple,
         {
@@ -181,6 +173,14 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
             "explanation": f"copies the nearest training sample ({setting.columns})",
         },
     ]
+
+
+def _majority(study: Study) -> dict[str, Any]:
+    label, share = majority_class(study.y)
+    scores = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
+    score = scores["balanced_accuracy" if study.average == "class" else "accuracy"]
+    explanation = f"always answers {quoted(label)}, the largest class"
+    return {"name": "majority class", "score": score, "explanation": explanation} | scores
 
 
 def error_of_mean(y: Any, train_size: int) -> float:
@@ -240,17 +240,17 @@ def learning_section(study: Study) -> dict[str, Any]:
     near = part.neighbors(study.best_setting.scaling, study.best_setting.metric)
     if part.table.is_mixed:
         _keep_deepest(near, part, sizes, max(numbers))
+    scaling, metric = study.best_setting.scaling, study.best_setting.metric
     curves: list[dict[str, Any]] = []
     for k in numbers:
-        cells = [_cell(near, part, k, size) for size in sizes]
-        curves.append(
-            {
-                "n_neighbors": k,
-                "scores": [None if each is None else each[0] for each in cells],
-                "error_bound": [None if each is None else each[1] for each in cells],
-            }
-        )
-    scores: list[float | None] = next(each["scores"] for each in curves if each["n_neighbors"] == best)
+        found = [
+            part.score(Setting(scaling, metric, k), size, LEARNING_TOL) if k <= size else None
+            for size in sizes
+        ]
+        scores = [None if each is None else each.score for each in found]
+        bounds = [None if each is None else each.error_bound for each in found]
+        curves.append({"n_neighbors": k, "scores": scores, "error_bound": bounds})
+    scores = next(each["scores"] for each in curves if each["n_neighbors"] == best)
     known = [(size, score) for size, score in zip(sizes, scores, strict=True) if score is not None]
     if sizes[0] > max(2, part.table.n_items // 40):
         study.notes.append(
@@ -262,8 +262,8 @@ def learning_section(study: Study) -> dict[str, Any]:
     if extrapolation is None:
         study.notes.append(f"The learning curve is not extrapolated: {reason}.")
     return {
-        "scaling": study.best_setting.scaling,
-        "metric": study.best_setting.metric,
+        "scaling": scaling,
+        "metric": metric,
         "train_sizes": sizes,
         "curves": curves,
         "extrapolation": extrapolation,
@@ -291,25 +291,6 @@ def _sizes(part: Study, largest_k: int, ties: float) -> list[int]:
     doublings = np.log2((n_items - 1) / first)
     n_sizes = min(max(1 + int(SIZES_PER_DOUBLING * doublings), FEWEST_SIZES), MOST_SIZES)
     return sorted({round(size) for size in np.geomspace(first, n_items - 1, n_sizes).tolist()})
-
-
-def _cell(near: Neighbors, part: Study, k: int, size: int) -> tuple[float, float] | None:
-    """Score and error bound; None if K samples do not fit into the training set."""
-    if k > size:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        found = complete_cv(
-            near,
-            part.y,
-            part.rule,
-            Subsample(size),
-            average=part.average,
-            tol=LEARNING_TOL,
-            n_jobs=part.n_jobs,
-            n_neighbors=k,
-        )
-    return found.score, found.error_bound
 
 
 def extrapolated(

@@ -34,6 +34,8 @@ SCALING_NOTE = (
     "Scalings are fitted to all samples, without the labels; scaling each training set by itself is a "
     "slightly different experiment."
 )
+TUNED = ("score", "std_error", "std", "inner_score", "optimism", "optimism_std_error", "n_runs", "inner")
+"""What is said of a `TunedScore`."""
 Found = dict[tuple[str, str], Surface]
 
 
@@ -249,13 +251,9 @@ def identifier_notes(table: TableInput) -> list[str]:
 
 
 def _note(study: Study, found: Found) -> None:
-    if study.table.is_mixed:
-        study.notes.append(HEOM_NOTE)
-    study.notes.extend(identifier_notes(study.table))
-    if any(metric == OPTIMISTIC for _, metric in found):
-        study.notes.append(HVDM_NOTE)
-    if any(scaling != "raw" for scaling, _ in found):
-        study.notes.append(SCALING_NOTE)
+    study.notes += [HEOM_NOTE] * study.table.is_mixed + identifier_notes(study.table)
+    study.notes += [HVDM_NOTE] * any(metric == OPTIMISTIC for _, metric in found)
+    study.notes += [SCALING_NOTE] * any(scaling != "raw" for scaling, _ in found)
     if study.average == "class" and are_unequal(study.y):
         study.notes.append(
             f"The largest class has more than {TIMES_LARGER} times as many samples as the others on "
@@ -308,10 +306,12 @@ def _other(other: dict[str, Any] | None) -> str:
 
 def _of_others(n_kept: int, compared: bool) -> str:
     """What is said of the settings that are not worse than the best, which need not all be comparable."""
-    if not compared and not n_kept:
-        return "all others count as worse (see the notes)"
     if not n_kept:
-        return "all others are significantly worse"
+        return (
+            "all others are significantly worse"
+            if compared
+            else "all others count as worse (see the notes)"
+        )
     return f"{'one other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
 
 
@@ -377,26 +377,15 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         random_state=study.random_state,
         n_jobs=study.n_jobs,
     )
+    names = ("n_neighbors", "metric", "scaling")
+    ordered = sorted(found.choices.items(), key=lambda one: -one[1])
     choices: list[dict[str, Any]] = [
-        {
-            "scaling": each.scaling,
-            "metric": metrics[0] if mixed else each.metric,
-            "n_neighbors": each.n_neighbors,
-            "share": share,
-        }
-        for each, share in sorted(found.choices.items(), key=lambda one: -one[1])
-        if share
+        dict(zip(names, each, strict=True)) | {"share": share} for each, share in ordered if share
     ]
+    for choice in choices if mixed else ():
+        choice["metric"] = metrics[0]
     shares = [sum(one["share"] for one in choices if one["n_neighbors"] == k) for k in ks]
-    return {
-        "score": found.score,
-        "std_error": found.std_error,
-        "std": found.std,
-        "inner_score": found.inner_score,
-        "optimism": found.optimism,
-        "optimism_std_error": found.optimism_std_error,
-        "n_runs": found.n_runs,
-        "inner": found.inner,
+    return {name: getattr(found, name) for name in TUNED} | {
         "n_settings": n_settings,
         "metrics": metrics,
         "scalings": scalings,

@@ -90,6 +90,10 @@ def are_unequal(y: Array) -> bool:
     return largest * (len(counts) - 1) > TIMES_LARGER * (len(y) - largest)
 
 
+TOL = 1e-12
+"""The tolerance of `knnccv.complete_cv`."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """A way to score: scaling of the columns, metric, number of neighbors."""
@@ -219,13 +223,14 @@ class Study:
             self.lists[key] = neighbors_of(self.table, scaling, metric)
         return self.lists[key]
 
-    def score(self, setting: Setting) -> CompleteCV:
-        """The exact score of a setting."""
-        parameters: dict[str, Any] = {"n_neighbors": setting.n_neighbors, "average": self.average}
+    def score(self, setting: Setting, train_size: int | None = None, tol: float = TOL) -> CompleteCV:
+        """The exact score of a setting, by default of the headline's training size."""
         near = self.neighbors(setting.scaling, setting.metric)
+        design = Subsample(train_size or self.train_size)
+        how: dict[str, Any] = {"average": self.average, "tol": tol, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
-            return complete_cv(near, self.y, self.rule, self.design, n_jobs=self.n_jobs, **parameters)
+            return complete_cv(near, self.y, self.rule, design, n_neighbors=setting.n_neighbors, **how)
 
 
 def neighbors_of(table: TableInput, scaling: str, metric: str) -> Neighbors:
@@ -235,10 +240,6 @@ def neighbors_of(table: TableInput, scaling: str, metric: str) -> Neighbors:
     if metric == "hvdm":
         return HVDM(nominal=table.categorical.tolist()).fit(table.X, table.y).neighbors()
     return Neighbors.from_data(scaled(table.X, scaling), metric)
-
-
-TOL = 1e-12
-"""The tolerance of `knnccv.complete_cv`."""
 
 
 def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = TOL) -> int:

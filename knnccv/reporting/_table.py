@@ -6,6 +6,7 @@ import datetime
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from numbers import Real
 from os import PathLike
 from typing import Any, NamedTuple
@@ -37,7 +38,7 @@ def read_columns(X: Any, feature_names: Sequence[str] | None, categorical: Any) 
     """
     if is_frame(X):
         given = tuple(X.iloc[:, j].to_numpy() for j in range(X.shape[1]))
-        chosen = tuple(_is_category(X.dtypes.iloc[j]) for j in range(X.shape[1]))
+        chosen = tuple(str(X.dtypes.iloc[j]) == "category" for j in range(X.shape[1]))
         titles = [str(name) for name in X.columns]
     else:
         if isinstance(X, (str, PathLike)):
@@ -66,10 +67,6 @@ def read_columns(X: Any, feature_names: Sequence[str] | None, categorical: Any) 
 def is_frame(X: Any) -> bool:
     """Whether a table is a data frame of pandas."""
     return hasattr(X, "iloc") and hasattr(X, "columns")
-
-
-def _is_category(dtype: Any) -> bool:
-    return str(dtype) == "category"
 
 
 def _names(feature_names: Sequence[str] | None, titles: list[str]) -> tuple[str, ...]:
@@ -130,7 +127,7 @@ def _values(column: Array, name: str, category: bool) -> tuple[Array, bool]:
             f"column {name!r} holds {kind}; convert it to numbers, leave it out, or name it in categorical="
         )
         raise TypeError(msg)
-    if len(known) and all(isinstance(value, (Real, np.bool_)) or _is_decimal(value) for value in known):
+    if len(known) and all(isinstance(value, (Real, np.bool_, Decimal)) for value in known):
         try:
             values = np.array([np.nan if is_missing(value) else float(value) for value in column])
         except OverflowError as error:
@@ -150,12 +147,6 @@ def _neither(kind: str, known: Any) -> str:
     if kind in "mM" or any(isinstance(value, dates) for value in known):
         return "dates or times"
     return ""
-
-
-def _is_decimal(value: Any) -> bool:
-    from decimal import Decimal
-
-    return isinstance(value, Decimal)
 
 
 def _checked(values: Array, column: Array, name: str) -> Array:
@@ -217,14 +208,14 @@ class TableInput:
     """
 
     X: Array
+    names: tuple[str, ...]
+    categorical: Array
+    columns: tuple[Any, ...]
     y: Array
     task: str
     task_reason: str
-    names: tuple[str, ...]
-    categorical: Array
     indices: Array
     n_given: int
-    columns: tuple[Any, ...]
 
     @property
     def n_items(self) -> int:
@@ -288,17 +279,7 @@ def read_input(
     elif len(encode_labels(labels, n_items).classes) < 2:
         msg = f"y must have at least 2 classes, but every label is {shown(labels[0])}"
         raise ValueError(msg)
-    return TableInput(
-        table.numbers,
-        labels,
-        chosen,
-        reason,
-        table.names,
-        table.categorical,
-        np.arange(n_items),
-        n_items,
-        table.columns,
-    )
+    return TableInput(*table, labels, chosen, reason, np.arange(n_items), n_items)
 
 
 def _labels(y: Any, n_items: int) -> Array:
@@ -312,12 +293,8 @@ def _labels(y: Any, n_items: int) -> Array:
     if len(values) != n_items:
         msg = f"X has {n_items} rows, but y has {len(values)} values"
         raise ValueError(msg)
-    if values.dtype.kind in "fcmM":
-        missing = values != values
-    elif values.dtype.kind == "O":
-        missing = np.array([is_missing(value) for value in values])
-    else:
-        missing = np.zeros(n_items, bool)
+    objects = values.dtype.kind == "O"
+    missing = np.array([is_missing(value) for value in values]) if objects else values != values
     if missing.any():
         at = int(np.argmax(missing))
         msg = (
@@ -325,7 +302,7 @@ def _labels(y: Any, n_items: int) -> Array:
             "they cannot be scored"
         )
         raise ValueError(msg)
-    if values.dtype.kind == "O":
+    if objects:
         plain = np.array(values.tolist())
         if plain.shape == values.shape and len({_kind(value) for value in values}) == 1:
             return plain

@@ -86,3 +86,14 @@ def rounded(value: float, digits: int = 4) -> str:
     if 1e4 <= abs(value) < 1e15:
         return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:.{digits}g}"
+
+
+def setting_name(setting: dict[str, Any]) -> str:
+    """A setting in words."""
+    pair = pair_name(setting["scaling"], setting["metric"])
+    return f"{pair}, K\u00a0=\u00a0{setting['n_neighbors']}"
+
+
+def pair_name(scaling: Any, metric: Any) -> str:
+    """A scaling and a metric in words; HEOM and HVDM scale by themselves."""
+    return str(metric).upper() if metric in ("heom", "hvdm") else f"{visible(scaling)}, {visible(metric)}"

@@ -276,8 +276,8 @@ def test_one_bar_over_all_stages(capsys, tmp_path, monkeypatch):
     assert main(["report", "--n-neighbors", "1,5", "--json", "--progress"]) == 0
     out, err = capsys.readouterr()
     json.loads(out)
-    assert "9/9" in err
-    assert "scores (3/9)" in err
+    assert "10/10" in err
+    assert "scores (3/10)" in err
 
 
 @slow

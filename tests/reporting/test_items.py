@@ -35,10 +35,6 @@ def test_duplicates_are_those_of_a_double_loop(seed):
     assert conflicting(row_groups(X), y).tolist() == expected
 
 
-def test_rows_without_columns_are_equal():
-    assert conflicting(row_groups(np.empty((3, 0))), np.array([0, 1, 0])).tolist() == [0, 1, 2]
-
-
 def test_missing_values_of_other_bits_are_equal():
     other = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
     assert len(set(row_groups(np.array([[np.nan], [other]])).tolist())) == 1
