@@ -1,13 +1,11 @@
 """The command line: ``python -m knnccv``.
 
-- `commands` defines the commands and their options; `options` checks and interprets them.
-- `report_command` writes a page, on which `reading_code` is Python that reads the same table;
-  `curve_command`, `curve_answer` and `terminal_plot` draw curves.
-- `table_options` has the options of tables and rules; `output_file` checks files to write; `notes` prints
-  notes.
-- `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them.
-- `score` computes an answer; `score_answer` and `score_details` print it. `certainty` has its intervals.
-- `retrieval_data` reads the data of ``retrieval``, and `retrieval_answer` prints its answer.
+- `options` has the texts of ``--help``, which describe the options of all commands, and their values.
+- `commands` adds and runs them; `score`, `curve`, `report`, `retrieval` and `episodes` are one each.
+- `output` prints an answer as text or JSON, notes and progress; `terminal_plot` draws curves.
+- `data` reads the table and the rule of a question; `arrays` reads .npz and .npy files.
+- `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them;
+  `reading_code` is Python that reads the same table.
 """
 
 from __future__ import annotations

@@ -100,6 +100,50 @@ class Table:
     missing: Mapping[str, int] = field(default_factory=dict)
     categories: tuple[Array | None, ...] = ()
     layout: Layout | None = None
+    standardized: bool = False
+
+    @property
+    def categorical_names(self) -> list[str]:
+        """The names of the categorical columns."""
+        pairs = zip(self.feature_names, self.categorical, strict=True)
+        return [name for name, one in pairs if one]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the table holds, in types that JSON has."""
+        return {
+            "data": self.source,
+            "n_items": len(self.X),
+            "n_features": self.X.shape[1],
+            "categorical_features": self.categorical_names,
+            "n_missing": sum(self.missing.values()),
+            "standardized": self.standardized,
+            "groups": self.groups_name,
+        }
+
+    def cells(self) -> Array:
+        """The features with the categories themselves in place of their codes."""
+        import numpy as np
+
+        if not any(self.categorical):
+            return self.X
+        X = self.X.astype(object)
+        for j, categories in enumerate(self.categories):
+            if categories is not None:
+                known = ~np.isnan(self.X[:, j])
+                X[~known, j] = None
+                X[known, j] = categories[self.X[known, j].astype(int)].astype(str)
+        return X
+
+    def mixed_note(self) -> list[str]:
+        """What makes the table a mixed one, and how it is measured."""
+        names, n_missing = self.categorical_names, sum(self.missing.values())
+        more = f" and {len(names) - 4} more" * (len(names) > 4)
+        columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
+        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}"
+        parts = [columns] * bool(names) + [missing] * bool(n_missing)
+        return (
+            [f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"] if parts else []
+        )
 
 
 def read_table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .._formatting import plain_fields
 from ._random_runs import ScoredRuns
 
 
@@ -31,6 +32,13 @@ class SplitSpread:
     exact: bool
     error: float
     n_runs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return std, exact and error in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return plain_fields(self, "std", "exact", "error")
 
     def __float__(self) -> float:
         return self.std
