@@ -21,8 +21,7 @@ def add_commands(commands: Any) -> None:
     status = "The exit status is 1 if data for a part of the table are missing."
     choices = f"NAME {{{','.join([*REPRODUCTIONS, 'all'])}}}"
     epilogs = {"reproduce": f"{tables}\n\n{status}"}
-    for name in ("report", "score", "curve", "retrieval", "episodes", "datasets", "reproduce", "warm"):
-        command: options.Command = getattr(options, name.upper())
+    for name, command in options.read_commands().items():
         parser = commands.add_parser(
             name,
             help=command.words,
