@@ -20,10 +20,10 @@ from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
 from . import terminal_plot
 from .data import check_options, metric_in_words, neighbors_or_features, read_data, refuse, rule_of
-from .input_table import Table
 from .options import parameters
 from .output import computing, output_path, print_notes, show
 from .score import COMPILES_ONCE
+from .table import Table
 
 NEEDED = {".png": ("matplotlib", "plot"), ".svg": ("matplotlib", "plot"), ".csv": ("pandas", "pandas")}
 """By the ending of a file, the package that writes it and the extra that has it."""

@@ -8,25 +8,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .file_format import FileFormat
-from .input_table import Table, read_table
+from .reader import Format
+from .table import Table, read_table
 
 if TYPE_CHECKING:
     from ..kernel import Variant
 
 MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
-OF_A_FILE = (
-    "target",
-    "drop",
-    "delimiter",
-    "header",
-    "groups",
-    "sheet",
-    "decimal",
-    "thousands",
-    "categorical",
-)
+OF_A_FILE = ("target", "drop", "groups", "categorical", *Format._fields)
 
 
 def refuse(cases: Iterable[tuple[Any, str]]) -> None:
@@ -41,7 +31,7 @@ def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
     return read_table(
         args.file,
         args.target,
-        FileFormat.of(args),
+        Format(*(getattr(args, name) for name in Format._fields)),
         drop=args.drop,
         groups=getattr(args, "groups", None),
         mixed=mixed,

@@ -14,7 +14,6 @@ from typing import Any
 from .. import reporting
 from .data import check_options, refuse, table_of
 from .output import computing, output_path, print_notes, show
-from .reading_code import reading_lines
 
 DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         how = {"feature_names": wine.feature_names, "categorical": None, "name": "wine"}
     else:
         table = table_of(args, mixed=True)
-        X, y, reading = table.cells(), table.y, reading_lines(args.file, table)
+        X, y, reading = table.cells(), table.y, table.code
         categorical = [j for j, one in enumerate(table.categorical) if one]
         name = Path(table.source).name
         how = {"feature_names": table.feature_names, "categorical": categorical, "name": name}

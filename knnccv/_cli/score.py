@@ -51,9 +51,9 @@ from .data import (
     refuse,
     rule_of,
 )
-from .input_table import Table
 from .options import other_rule, pairs, parameters
 from .output import computing, output_path, print_notes, show
+from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
 """What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""

@@ -13,7 +13,7 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused
 import knnccv
 from knnccv.__main__ import main
 from knnccv._cli import report as report_command
-from knnccv._cli.input_table import read_table
+from knnccv._cli.table import read_table
 from knnccv.datasets import load_wine
 
 slow = pytest.mark.slow
