@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from .options import refuse
 
 
 @contextmanager
@@ -22,9 +23,7 @@ def archive(path: str, hint: str = "") -> Iterator[Any]:
     except (zipfile.BadZipFile, ValueError, EOFError) as error:
         msg = f"{must}{hint}: {error}"
         raise ValueError(msg) from error
-    if isinstance(held, np.ndarray):
-        msg = f"{must}: it holds one array{hint}"
-        raise ValueError(msg)
+    refuse(isinstance(held, np.ndarray), f"{must}: it holds one array{hint}")
     with held:
         yield Arrays(held, must)
 
@@ -66,9 +65,8 @@ def lists(paths: list[str]) -> list[Array]:
     """The lines of two text files: integers if all of them are, in both."""
     found = []
     for path in paths:
-        if path.endswith((".npz", ".npy")):
-            msg = f"{path} is no text file; identities of both sides go into one .npz file"
-            raise ValueError(msg)
+        wrong = f"{path} is no text file; identities of both sides go into one .npz file"
+        refuse(path.endswith((".npz", ".npy")), wrong)
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:

@@ -19,8 +19,8 @@ from ..curves import Surface, surface
 from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
 from . import terminal_plot
-from .data import check_options, metric_in_words, neighbors_or_features, read_data, refuse, rule_of
-from .options import parameters
+from .data import check_options, metric_in_words, neighbors_or_features, read_data, rule_of
+from .options import need, parameters, refuse
 from .output import computing, output_path, print_notes, show
 from .score import COMPILES_ONCE
 from .table import Table
@@ -42,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
     if out is None and not args.json:
         terminal_plot.load()
     counted = [pair for pair in args.parameter if pair.partition("=")[0] in ("n_neighbors", "rank")]
-    refuse([(counted, f"--parameter {''.join(counted[:1])} is given by --n-neighbors")])
+    refuse(counted, f"--parameter {''.join(counted[:1])} is given by --n-neighbors")
     given = parameters(argparse.Namespace(parameter=args.parameter))
     rule = rule_of(args.variant or "knn", given)
     uncounted = args.n_neighbors is not None and not {"n_neighbors", "rank"} & set(rule.parameters)
     msg = f"variant {rule.name!r} has no number of neighbors to choose; omit --n-neighbors"
-    refuse([(uncounted, msg)])
+    refuse(uncounted, msg)
     table, rule = read_data(args, rule)
     print_notes(table.notes)
     X, measured_by = neighbors_or_features(args, table, rule)
@@ -78,15 +78,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked_ending(path: Path) -> Path:
     """The path; ValueError for an ending without a format, ImportError if its package is missing."""
-    if (ending := path.suffix.lower()) not in NEEDED:
-        msg = f"--out must end in .png, .svg or .csv, got {str(path)!r}"
-        raise ValueError(msg)
-    needed, extra = NEEDED[ending]
-    try:
-        __import__(needed)
-    except ImportError as error:
-        msg = f"--out {path} needs {needed}: pip install 'knnccv[{extra}]'"
-        raise ImportError(msg) from error
+    ending = path.suffix.lower()
+    refuse(ending not in NEEDED, f"--out must end in .png, .svg or .csv, got {str(path)!r}")
+    package, extra = NEEDED[ending]
+    need(package, extra, f"--out {path} needs {package}")
     return path
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .options import refuse
 from .reader import Format
 from .table import Table, read_table
 
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
 OF_A_FILE = ("target", "drop", "groups", "categorical", *Format._fields)
-
-
-def refuse(cases: Iterable[tuple[Any, str]]) -> None:
-    """Raise ValueError with the message of the first case that is true."""
-    for is_wrong, message in cases:
-        if is_wrong:
-            raise ValueError(message)
 
 
 def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
@@ -42,26 +35,14 @@ def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
 def check_options(args: argparse.Namespace) -> None:
     """Raise ValueError if an option describes a file and there is none, or does not suit the metric."""
     given = [name for name in OF_A_FILE if getattr(args, name, None) not in (None, [])]
-    if args.file is None and given:
-        refuse([(True, f"--{given[0]} describes a file, but none was given")])
-    metric = getattr(args, "metric", None)
-    mixed = metric in MIXED_METRICS
-    refuse(
-        [
-            (
-                metric and args.categorical and not mixed,
-                f"--categorical belongs to --metric heom or hvdm, not to {metric}",
-            ),
-            (
-                metric and args.p is not None and metric != "minkowski",
-                f"--p belongs to --metric minkowski, not to {metric}",
-            ),
-            (
-                mixed and args.standardize,
-                f"--standardize cannot be given with --metric {metric}, which scales every column itself",
-            ),
-        ]
-    )
+    refuse(args.file is None and given, f"--{''.join(given[:1])} describes a file, but none was given")
+    if (metric := getattr(args, "metric", None)) is None:  # the command chooses it
+        return
+    mixed, suits = metric in MIXED_METRICS, f"not to {metric}"
+    refuse(args.categorical and not mixed, f"--categorical belongs to --metric heom or hvdm, {suits}")
+    refuse(args.p is not None and metric != "minkowski", f"--p belongs to --metric minkowski, {suits}")
+    scales = f"--standardize cannot be given with --metric {metric}, which scales every column itself"
+    refuse(mixed and args.standardize, scales)
 
 
 def metric_in_words(args: argparse.Namespace) -> str:
@@ -75,10 +56,9 @@ def rule_of(name: str, given: dict[str, tuple[str, Any]]) -> Variant:
 
     rule = get_variant(name)
     for parameter, (option, _) in given.items():
-        if parameter not in rule.parameters:
-            allowed = ", ".join(rule.parameters) or "none"
-            msg = f"{option} is not a parameter of variant {rule.name!r}; its parameters: {allowed}"
-            raise ValueError(msg)
+        allowed = f"its parameters: {', '.join(rule.parameters) or 'none'}"
+        unknown = f"{option} is not a parameter of variant {rule.name!r}; {allowed}"
+        refuse(parameter not in rule.parameters, unknown)
     return rule
 
 
@@ -150,12 +130,8 @@ def neighbors_or_features(
 
     if args.metric == "heom":
         return HEOM(nominal=table.categorical).fit(table.X).neighbors(), {}
-    if rule.target != "classes":
-        msg = (
-            f"--metric hvdm compares categories by classes, but variant {rule.name!r} has no classes; "
-            "use --metric heom"
-        )
-        raise ValueError(msg)
+    no_classes = f"but variant {rule.name!r} has no classes; use --metric heom"
+    refuse(rule.target != "classes", f"--metric hvdm compares categories by classes, {no_classes}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
         return HVDM(nominal=table.categorical).fit(table.X, table.y).neighbors(), {}

@@ -13,7 +13,7 @@ from .._formatting import bound_text
 from .._typing import Array
 from ..episodes import Episodes, EpisodeScore, SampledEpisodes, expected_episodes, sampled_episodes
 from .arrays import archive
-from .data import refuse
+from .options import refuse
 from .output import computing, show
 
 SHOWN_WAYS = (2, 3, 5, 10, 20, 50, 100)
@@ -25,28 +25,16 @@ def run(args: argparse.Namespace) -> int:
     prototypes = args.head == "prototype"
     repeats = args.repeats if args.repeats is not None else 600 * prototypes
     voting = "random episodes serve the nearest support and prototypes: omit --repeats or --n-neighbors"
-    refuse(
-        [
-            (prototypes and not repeats, "--head prototype is sampled: give --repeats at least 2"),
-            (repeats and args.n_neighbors > 1, voting),
-        ]
-    )
+    refuse(prototypes and not repeats, "--head prototype is sampled: give --repeats at least 2")
+    refuse(repeats and args.n_neighbors > 1, voting)
     name, X, y = _data(args)
     episodes, runs = Episodes(args.n_way, args.n_shot), None
     how = {"metric": args.metric, "n_jobs": args.jobs}
     with computing(args, "the kernels of episodes (about 20 s)"):
         if repeats:
-            runs = sampled_episodes(
-                X,
-                y,
-                episodes,
-                n_episodes=repeats,
-                n_query=args.n_query,
-                head=args.head,
-                control_variate=prototypes,
-                random_state=args.seed,
-                **how,
-            )
+            asked = {"n_episodes": repeats, "n_query": args.n_query, "head": args.head}
+            asked |= {"control_variate": prototypes, "random_state": args.seed}
+            runs = sampled_episodes(X, y, episodes, **asked, **how)
         jackknife = "class" if args.jackknife else None
         exact = expected_episodes(
             X, y, episodes, args.n_neighbors, ties=args.ties, jackknife=jackknife, **how

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import math
 import re
 from pathlib import Path
@@ -65,6 +66,21 @@ def add_options(parser: Any, text: str) -> None:
         group.add_argument(name, **how)
 
 
+def refuse(is_wrong: Any, message: str) -> None:
+    """Raise ValueError with this message if something is wrong."""
+    if is_wrong:
+        raise ValueError(message)
+
+
+def need(package: str, extra: str, what: str) -> Any:
+    """The package; ImportError that says how to install it if it is missing."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        msg = f"{what}: pip install 'knnccv[{extra}]'"
+        raise ImportError(msg) from error
+
+
 def pairs(option: str, text: str, convert: Any) -> dict[str, Any]:
     """The values in LABEL=VALUE,..., by labels that are still text; every label once.
 
@@ -113,9 +129,7 @@ def other_rule(text: str) -> tuple[str, dict[str, tuple[str, Any]]]:
     given: dict[str, tuple[str, Any]] = {}
     for pair in re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []:
         name, value = assigned("--compare must be NAME or NAME:PARAMETER=VALUE,...", pair, text)
-        if name in given:
-            msg = f"--compare gives the parameter {name} twice: {text!r}"
-            raise ValueError(msg)
+        refuse(name in given, f"--compare gives the parameter {name} twice: {text!r}")
         given[name] = (f"--compare {variant}:{name}", value)
     return variant, given
 
@@ -123,9 +137,7 @@ def other_rule(text: str) -> tuple[str, dict[str, tuple[str, Any]]]:
 def assigned(must: str, pair: str, text: str) -> tuple[str, Any]:
     """The name and the value of NAME=VALUE, as Python reads it or as text; ValueError if it is not that."""
     name, equals, value = (part.strip() for part in pair.partition("="))
-    if not equals or not name.isidentifier():
-        msg = f"{must}, got {text!r}"
-        raise ValueError(msg)
+    refuse(not equals or not name.isidentifier(), f"{must}, got {text!r}")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .options import refuse
+
 SECONDS_BEFORE_A_BAR = "2"
 
 
@@ -102,9 +104,8 @@ def output_path(option: str, name: str, table: str | None) -> Path:
     """
     from .._files import check_writable
 
-    if name in ("", "-"):
-        msg = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
-        raise ValueError(msg)
+    wrong = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
+    refuse(name in ("", "-"), wrong)
     path = Path(name)
     if table not in (None, "-") and path.exists() and Path(table).exists() and path.samefile(table):
         msg = f"{option} would overwrite the table {table}; name another file"

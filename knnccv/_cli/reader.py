@@ -31,6 +31,7 @@ from .file_bounds import (
     decompressed,
     is_zip,
 )
+from .options import need, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,9 +72,8 @@ class Format(NamedTuple):
         """The marks of numbers; ValueError if one is not allowed."""
         marks = Marks(self.decimal or ".", self.thousands)
         for option, mark in zip(("--decimal", "--thousands"), marks, strict=True):
-            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-                msg = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
-                raise ValueError(msg)
+            wrong = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
+            refuse(mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"), wrong)
         if marks.decimal == marks.thousands:
             other = "." if marks.decimal == "," else ","
             msg = (
@@ -139,15 +139,13 @@ def read_file(source: str, how: Format) -> File:
     name = "standard input" if source == "-" else source
     bound = Bound(name, len(blob))
     blob, compression = decompressed(bound, blob)
-    if blob.startswith(_OLD_EXCEL):
-        msg = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
-        raise ValueError(msg)
+    wrong = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
+    refuse(blob.startswith(_OLD_EXCEL), wrong)
     is_parquet = blob.startswith(b"PAR1") and blob.endswith(b"PAR1")
     form = "parquet" if is_parquet else "Excel" if is_zip(blob) else "text"
     for option, value in how._asdict().items():
-        if value is not None and option not in SUITED[form]:
-            msg = f"--{option} is not for {form} such as {name}"
-            raise ValueError(msg)
+        wrong = f"--{option} is not for {form} such as {name}"
+        refuse(value is not None and option not in SUITED[form], wrong)
     if form == "text":
         return _read_text(name, blob, how, compression)
     file = _read_parquet(bound, blob) if form == "parquet" else _read_excel(bound, blob, how)
@@ -157,14 +155,10 @@ def read_file(source: str, how: Format) -> File:
 
 def import_pandas(name: str, form: str, package: str = "pandas") -> Any:
     """The package pandas, if the one that it needs for a format is there too."""
-    try:
-        importlib.import_module(package)
-        return importlib.import_module("pandas")
-    except ImportError as error:
-        needed = " and ".join(dict.fromkeys(("pandas", package)))
-        verb = "read" if package != "pandas" else "reads"
-        msg = f"{name} is a file of {form}, which {needed} {verb}: pip install 'knnccv[cli]'"
-        raise ImportError(msg) from error
+    reads = "pandas reads" if package == "pandas" else f"pandas and {package} read"
+    for one in (package, "pandas"):
+        module = need(one, "cli", f"{name} is a file of {form}, which {reads}")
+    return module
 
 
 def _call(function: str, name: str, options: dict[str, Any]) -> str:
@@ -199,9 +193,7 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         byte = blob[error.start] if error.start < len(blob) else 0
         msg = f"{name} is not {called} text: line {line} holds the byte 0x{byte:02x}{remedy}"
         raise ValueError(msg) from None
-    if not text.strip():
-        msg = f"{name} is empty"
-        raise ValueError(msg)
+    refuse(not text.strip(), f"{name} is empty")
     if "\0" in text:
         msg = (
             f"{name} is no text: line {text.count(chr(10), 0, text.index(chr(0))) + 1} holds the byte 0x00"
@@ -261,9 +253,8 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
 
 def _delimiter(given: str) -> str:
     mark = DELIMITERS.get(given, "\t" if given == "\\t" else given)
-    if len(mark) != 1 or mark in '"\r\n':
-        msg = f"--delimiter must be one character or one of {', '.join(DELIMITERS)}, got {given!r}"
-        raise ValueError(msg)
+    wrong = f"--delimiter must be one character or one of {', '.join(DELIMITERS)}, got {given!r}"
+    refuse(len(mark) != 1 or mark in '"\r\n', wrong)
     return mark
 
 
@@ -322,9 +313,7 @@ def _read_parquet(bound: Bound, blob: bytes) -> File:
     with damage_reported(name, "read as parquet"):
         check_parquet(bound, importlib.import_module("pyarrow.parquet").read_metadata(io.BytesIO(blob)))
         frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
-    if frame.empty:
-        msg = f"{name} is empty"
-        raise ValueError(msg)
+    refuse(frame.empty, f"{name} is empty")
     names = tuple(map(str, frame.columns))
     place, raw = (lambda at: f"row {at} (from 0)"), (lambda at, j: _text(frame.iat[at, j]))
     return File(name, "parquet", frame, names, _call("read_parquet", name, {}), place, raw)
@@ -351,9 +340,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
                 book, sheet_name=sheet, header=None, dtype=object, keep_default_na=False
             )
     filled = (grid.notna() & (grid != "")).to_numpy()
-    if not filled.any():
-        msg = f"{name}: sheet {sheet!r} is empty"
-        raise ValueError(msg)
+    refuse(not filled.any(), f"{name}: sheet {sheet!r} is empty")
     rows, columns = filled.any(axis=1).nonzero()[0], filled.any(axis=0).nonzero()[0]
     values = grid.to_numpy()[rows][:, columns]
     first = [

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import reporting
-from .data import check_options, refuse, table_of
+from .data import check_options, table_of
+from .options import refuse
 from .output import computing, output_path, print_notes, show
 
 DEFAULT_OUT = "report.html"
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     check_options(args)
     out = _out(args)
     is_page = out is not None and out.suffix.lower() != ".json"
-    refuse([(args.open and not is_page, "--open shows a page; it needs --out FILE.html, or no --json")])
+    refuse(args.open and not is_page, "--open shows a page; it needs --out FILE.html, or no --json")
     how: dict[str, Any]
     if args.file is None:
         from ..datasets import load_wine

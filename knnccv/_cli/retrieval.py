@@ -22,7 +22,7 @@ from ..inference import InferenceWarning
 from ..neighbors import Neighbors
 from ..retrieval import Retrieval, SampledRetrieval, expected_retrieval, sampled_retrieval
 from .arrays import archive, lists, matrix
-from .data import refuse
+from .options import refuse
 from .output import computing, print_notes, show
 
 ROLES = ("query_ids", "gallery_ids", "query_cams", "gallery_cams")
@@ -66,9 +66,7 @@ class Question:
 
     def cameras(self, why: str) -> tuple[Any, Any]:
         """Those of the queries and of the gallery; ValueError if there are none."""
-        if "query_cams" not in self.labels:
-            msg = f"{why} needs cameras, but {self.missing}"
-            raise ValueError(msg)
+        refuse("query_cams" not in self.labels, f"{why} needs cameras, but {self.missing}")
         return self.labels["query_cams"], self.labels["gallery_cams"]
 
 
@@ -128,49 +126,32 @@ def check_options(args: argparse.Namespace) -> None:
     """Raise ValueError if the options contradict each other; no file is read yet."""
     sources = {"a file": args.file, "--data": args.data, "--distances": args.distances}
     given = [name for name, value in sources.items() if value is not None]
-    of_distances = "--ids" if args.ids else "--cams"
-    drawn = {"--per-identity": args.per_identity, "--short": args.short}
-    if args.protocol in ("market1501", "cuhk03"):
-        drawn["--shots"] = args.shots
-    drawing = next((option for option, value in drawn.items() if value is not None), None)
+    refuse(len(given) > 1, f"{' and '.join(given)} are different data; give one of them")
+    n_ids, of_distances = len(args.ids or ()), "--ids" if args.ids else "--cams"
+    if args.distances:
+        files = "--ids IDS.npz, or --ids QUERIES.txt GALLERY.txt"
+        refuse(not n_ids, f"--distances needs the identities: {files}")
+        features = f"--metric {args.metric} belongs to features; --distances has distances already"
+        refuse(args.metric, features)
+    else:
+        refuse(args.ids or args.cams, f"{of_distances} belongs to --distances")
+    refuse(n_ids > 2, f"--ids takes one .npz file or two text files, got {n_ids} files")
+    several = args.per_identity is not None and args.shots is not None
+    refuse(several, "--per-identity and --shots are different galleries; give one of them")
+    stray = args.per_camera and (args.shots is None or args.protocol)
+    refuse(stray, "--per-camera belongs to --shots, without --protocol")
+    drawn = {"--per-identity": args.per_identity, "--short": args.short, "--shots": args.shots}
+    if args.protocol and args.protocol.startswith("sysu"):
+        del drawn["--shots"]
+    drawing = [option for option, value in drawn.items() if value is not None]
+    conflict = f"sets the gallery; it cannot be given with {''.join(drawing[:1])}"
+    refuse(args.protocol and drawing, f"--protocol {args.protocol} {conflict}")
     fixed = args.per_identity is None and args.shots is None
+    refuse(args.short and fixed, "--short belongs to --per-identity or --shots")
+    refuse(args.repeats == 1, "--repeats must be at least 2, to show a scatter, or 0, got 1")
     random = args.protocol != "market1501" if args.protocol else not fixed
-    refuse(
-        [
-            (len(given) > 1, f"{' and '.join(given)} are different data; give one of them"),
-            (
-                args.distances and not args.ids,
-                "--distances needs the identities: --ids IDS.npz, or --ids QUERIES.txt GALLERY.txt",
-            ),
-            (not args.distances and (args.ids or args.cams), f"{of_distances} belongs to --distances"),
-            (
-                len(args.ids or ()) > 2,
-                f"--ids takes one .npz file or two text files, got {len(args.ids or ())} files",
-            ),
-            (
-                args.per_identity is not None and args.shots is not None,
-                "--per-identity and --shots are different galleries; give one of them",
-            ),
-            (
-                args.per_camera and (args.shots is None or args.protocol),
-                "--per-camera belongs to --shots, without --protocol",
-            ),
-            (
-                args.protocol and drawing,
-                f"--protocol {args.protocol} sets the gallery; it cannot be given with {drawing}",
-            ),
-            (args.short and fixed, "--short belongs to --per-identity or --shots"),
-            (args.repeats == 1, "--repeats must be at least 2, to show a scatter, or 0, got 1"),
-            (
-                args.repeats and not random,
-                "--repeats needs a random gallery: --per-identity, --shots, --protocol cuhk03 or sysu-...",
-            ),
-            (
-                args.metric and args.distances,
-                f"--metric {args.metric} belongs to features; --distances has distances already",
-            ),
-        ]
-    )
+    needed = "--per-identity, --shots, or --protocol cuhk03 or sysu-..."
+    refuse(args.repeats and not random, f"--repeats needs a random gallery: {needed}")
 
 
 def read_question(args: argparse.Namespace) -> Question:
@@ -207,9 +188,8 @@ def read_question(args: argparse.Namespace) -> Question:
         rows, what = found.near.n_gallery, "gallery items"
         if role.startswith("query"):
             rows, what = found.near.n_queries, "queries"
-        if values.shape != (rows,):
-            msg = f"{found.name} has {rows} {what}, but {getattr(args, role)} has shape {values.shape}"
-            raise ValueError(msg)
+        wrong = f"{found.name} has {rows} {what}, but {getattr(args, role)} has shape {values.shape}"
+        refuse(values.shape != (rows,), wrong)
     return found
 
 
@@ -249,9 +229,8 @@ def other_question(args: argparse.Namespace, question: Question) -> Question:
         msg = f"{must}: {name} has {theirs}, {question.name} has {mine}"
         raise ValueError(msg)
     for role, values in held.items():
-        if role in question.labels and not np.array_equal(question.labels[role], values):
-            msg = f"{must}: {getattr(args, role)} of {name} differs"
-            raise ValueError(msg)
+        wrong = f"{must}: {getattr(args, role)} of {name} differs"
+        refuse(role in question.labels and not np.array_equal(question.labels[role], values), wrong)
     return replace(question, name=name, near=near, metric=metric)
 
 
@@ -262,11 +241,12 @@ def _distances(args: argparse.Namespace, name: str, arrays: Any) -> tuple[Any, s
     if args.distmat in arrays.files:
         both = f"{name} has distances ({args.distmat}) and features; name an absent array for one of them"
         needless = f"--metric {args.metric} belongs to features, but {name} has distances ({args.distmat})"
-        refuse([(any(has), both), (args.metric is not None, needless)])
+        refuse(any(has), both)
+        refuse(args.metric is not None, needless)
         return Neighbors.from_distances(arrays[args.distmat], queries="other"), "distances"
     wanted = f"{args.distmat!r}, or {features[0]!r} and {features[1]!r}; {_those_of(arrays)}"
     options = "(see --distmat, --query-features and --gallery-features)"
-    refuse([(not all(has), f"{name} has neither distances nor features: it needs {wanted} {options}")])
+    refuse(not all(has), f"{name} has neither distances nor features: it needs {wanted} {options}")
     metric = args.metric or "euclidean"
     return Neighbors.between(arrays[features[0]], arrays[features[1]], metric), metric
 
@@ -278,7 +258,7 @@ def _labels(args: argparse.Namespace, name: str, arrays: Any) -> dict[str, Any]:
         one_side = "cameras of one side only: " * role.endswith("cams")
         see = f"{_those_of(arrays)} (see --{role.replace('_', '-')})"
         msg = f"{name} has {one_side}no array {getattr(args, role)!r}; {see}"
-        refuse([(role not in present, msg)])
+        refuse(role not in present, msg)
     return {role: arrays[getattr(args, role)] for role in present}
 
 
@@ -297,7 +277,7 @@ def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str,
         known = {str(name): name for name in question.labels["gallery_ids"].tolist()}
         for name in args.always:
             msg = f"--always names identities of the gallery, got {name!r}, which is none of them"
-            refuse([(name not in known, msg)])
+            refuse(name not in known, msg)
         more["always"] = [known[name] for name in dict.fromkeys(args.always)]
     if args.exclude is not None:
         mask = {

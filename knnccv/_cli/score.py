@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import designs
 from .._files import written_whole
 from .._formatting import bound_text, plain
 from .._labels import majority_class
@@ -25,17 +26,7 @@ from .._parallel import one_bar
 from .._training_set_count import magnitude
 from .._typing import Array
 from .._version import __version__
-from ..designs import (
-    Design,
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    RebalancedLeaveOneOut,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    as_design,
-)
+from ..designs import Design, LeaveGroupsOut, as_design
 from ..driver import is_accuracy
 from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
@@ -48,10 +39,9 @@ from .data import (
     metric_in_words,
     neighbors_or_features,
     read_data,
-    refuse,
     rule_of,
 )
-from .options import other_rule, pairs, parameters
+from .options import other_rule, pairs, parameters, refuse
 from .output import computing, output_path, print_notes, show
 from .table import Table
 
@@ -73,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the exact score beside random runs."""
     check_design(args)
     check_options(args)
-    refuse([(args.rope is not None and args.compare is None, "--rope belongs to --compare")])
+    refuse(args.rope is not None and args.compare is None, "--rope belongs to --compare")
     given = parameters(args)
     rule = rule_of(args.variant or "knn", given)
     _check_confusion(args, rule)
@@ -93,42 +83,29 @@ def check_design(args: argparse.Namespace) -> None:
     """Raise ValueError if the options of the design contradict each other; no file is read yet."""
     sizes = ("cv", "train_size", "per_class", "leave_out")
     given = ["--" + name.replace("_", "-") for name in sizes if getattr(args, name) is not None]
-    other = next((option for option in given if option != "--leave-out"), None)
-    refuse(
-        [
-            (len(given) > 1, f"{' and '.join(given)} are different designs; give one of them"),
-            (
-                args.groups is not None and other,
-                f"--groups is a design of its own; it cannot be given with {other}",
-            ),
-            (args.groups is not None and args.stratify, "--groups cannot be stratified"),
-            (
-                args.per_class is not None and args.stratify is False,
-                "--per-class is stratified; it cannot be given with --no-stratify",
-            ),
-            (
-                args.leave_out not in (None, 1) and args.stratify,
-                f"--leave-out {args.leave_out} cannot be stratified, only --leave-out 1 (one sample of "
-                "every class together); use --per-class or --train-size with --stratify",
-            ),
-            (
-                isinstance(args.train_size, int) and args.stratify,
-                f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
-                "for a number of samples of every class use --per-class",
-            ),
-            (
-                args.priors is not None and args.average != "pooled",
-                f"--priors takes the place of --average {args.average}; give one of them",
-            ),
-        ]
-    )
+    refuse(len(given) > 1, f"{' and '.join(given)} are different designs; give one of them")
+    if args.groups is not None:
+        other = "".join(option for option in given if option != "--leave-out")
+        refuse(other, f"--groups is a design of its own; it cannot be given with {other}")
+        refuse(args.stratify, "--groups cannot be stratified")
+    conflict = "--per-class is stratified; it cannot be given with --no-stratify"
+    refuse(args.per_class is not None and args.stratify is False, conflict)
+    conflict = f"--priors takes the place of --average {args.average}; give one of them"
+    refuse(args.priors is not None and args.average != "pooled", conflict)
+    if args.stratify:
+        one = "only --leave-out 1 (one sample of every class together)"
+        others = f"{one}; use --per-class or --train-size with --stratify"
+        conflict = f"--leave-out {args.leave_out} cannot be stratified, {others}"
+        refuse(args.leave_out not in (None, 1), conflict)
+        must = "--train-size with --stratify must be a fraction of every class, got"
+        remedy = "for a number of samples of every class use --per-class"
+        refuse(isinstance(args.train_size, int), f"{must} {args.train_size}; {remedy}")
 
 
 def _check_confusion(args: argparse.Namespace, rule: Variant) -> None:
-    no_class = f"variant {rule.name!r} does not predict a class, so it has no confusion matrix; rules that "
-    refuse(
-        [(args.confusion and "loss" not in rule.parameters, f"{no_class}take a loss have one (nn, knn)")]
-    )
+    has_none = f"variant {rule.name!r} does not predict a class, so it has no confusion matrix"
+    others = "rules that take a loss have one (nn, knn)"
+    refuse(args.confusion and "loss" not in rule.parameters, f"{has_none}; {others}")
 
 
 def design_of(args: argparse.Namespace, table: Table) -> Any:
@@ -136,24 +113,24 @@ def design_of(args: argparse.Namespace, table: Table) -> Any:
     if table.groups is not None:
         return LeaveGroupsOut(table.groups, 1 if args.leave_out is None else args.leave_out)
     if args.train_size is not None:
-        return (StratifiedSubsample if args.stratify else Subsample)(args.train_size)
+        return (designs.StratifiedSubsample if args.stratify else designs.Subsample)(args.train_size)
     if args.per_class is not None:
         if "=" in args.per_class:
             wanted = pairs("--per-class", args.per_class, int)
-            return StratifiedSubsample(per_class=_by_label("--per-class", wanted, table.y))
+            return designs.StratifiedSubsample(per_class=_by_label("--per-class", wanted, table.y))
         try:
-            return StratifiedSubsample(per_class=int(args.per_class))
+            return designs.StratifiedSubsample(per_class=int(args.per_class))
         except ValueError as error:
             if "invalid literal" not in str(error):
                 raise
             msg = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
             raise ValueError(msg) from None
     if args.leave_out is not None:
-        return RebalancedLeaveOneOut() if args.stratify else LeaveOut(args.leave_out)
+        return designs.RebalancedLeaveOneOut() if args.stratify else designs.LeaveOut(args.leave_out)
     n_splits = 5 if args.cv is None else args.cv
     if args.stratify is None:  # complete_cv knows which rules are stratified by default
         return n_splits
-    return (StratifiedKFold if args.stratify else KFold)(n_splits)
+    return (designs.StratifiedKFold if args.stratify else designs.KFold)(n_splits)
 
 
 def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[Any, Any]:
@@ -165,9 +142,8 @@ def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[An
             hint = f"; did you mean {closest[0]!r}?" if closest else ""
             msg = f"{option} names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
             raise ValueError(msg)
-    if missing := [label for label in labels if label not in typed_values]:
-        msg = f"{option} must name every class; missing: {', '.join(missing)}"
-        raise ValueError(msg)
+    missing = [label for label in labels if label not in typed_values]
+    refuse(missing, f"{option} must name every class; missing: {', '.join(missing)}")
     return {labels[typed]: value for typed, value in typed_values.items()}
 
 
@@ -175,9 +151,7 @@ def _average(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
     """The average that the options ask for."""
     if args.priors is None:
         return args.average
-    if rule.target != "classes":
-        msg = f"--priors needs classes, but variant {rule.name!r} has none"
-        raise ValueError(msg)
+    refuse(rule.target != "classes", f"--priors needs classes, but variant {rule.name!r} has none")
     return _by_label("--priors", pairs("--priors", args.priors, float), table.y)
 
 

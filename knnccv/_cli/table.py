@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cells as cell_values
 from .cells import EXACT, PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
+from .options import refuse
 from .reader import File, Format, read_file
 from .table_columns import Columns, feature_notes, header_note
 
@@ -176,22 +177,16 @@ def read_table(
     below = "" if columns.names is None else " below the header"
     is_target = f"column {columns.name(label)!r} is the target; it cannot"
     stray = min(named.difference(features), default=label)
-    for is_wrong, msg in (
-        (label in left_out, f"{is_target} be left out with --drop"),
-        (grouping == label, f"{is_target} also hold the --groups"),
-        (not features, f"{name} has no feature: of {columns.width} columns, none is left beside {beside}"),
-        (
-            named.difference(features),
-            f"column {columns.name(stray)!r} is not a feature; --categorical is for features",
-        ),
-        (n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}"),
-    ):
-        if is_wrong:
-            raise ValueError(msg)
+    refuse(label in left_out, f"{is_target} be left out with --drop")
+    refuse(grouping == label, f"{is_target} also hold the --groups")
+    none_left = f"of {columns.width} columns, none is left beside {beside}"
+    refuse(not features, f"{name} has no feature: {none_left}")
+    no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
+    refuse(named.difference(features), no_feature)
+    refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
     table = _Reader(file, columns, marks).table(features, label, grouping, named if mixed else None)
-    if table.groups is not None and (table.groups == table.groups[0]).all():
-        msg = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
-        raise ValueError(msg)
+    wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
+    refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
     if how.header is None and columns.names is None:
         first = [number(file.raw(0, j)) for j in range(columns.width)]

@@ -151,7 +151,7 @@ def test_files_that_cannot_be_read(run, tmp_path):
         (("--delimiter", ","), "--delimiter describes a file"),
         (("--decimal", ","), "--decimal describes a file"),
         (("--thousands", ","), "--thousands describes a file"),
-        (("--no-header",), "--header/--no-header describes a file"),
+        (("--no-header",), "--header describes a file"),
         (("--groups", "x"), "--groups describes a file"),
         (("--groups", "x", "--cv", "5"), "--groups is a design of its own; it cannot be given with --cv"),
         (("--groups", "x", "--train-size", "9"), "cannot be given with --train-size"),

@@ -174,7 +174,7 @@ def test_the_browser(run, write, tmp_path, monkeypatch):
         (("--target", "x"), "--target describes a file"),
         (("--drop", "x"), "--drop describes a file"),
         (("--delimiter", ","), "--delimiter describes a file"),
-        (("--no-header",), "--header/--no-header describes a file"),
+        (("--no-header",), "--header describes a file"),
         (("--sheet", "x"), "--sheet describes a file"),
         (("--categorical", "x"), "--categorical describes a file"),
         (("--json", "--open"), "--open shows a page"),
