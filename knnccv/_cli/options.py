@@ -97,7 +97,8 @@ def pairs(option: str, text: str, convert: Any) -> dict[str, Any]:
                 raise ValueError
             found[label] = convert(value)
         except ValueError:
-            msg = f"{option} must be LABEL={convert.__name__.upper()},..., every label once, got {text!r}"
+            kind = "a number or LABEL=NUMBER" if convert is int else "LABEL=SHARE"
+            msg = f"{option} must be {kind},..., every label once, got {text!r}"
             raise ValueError(msg) from None
     return found
 

@@ -51,9 +51,7 @@ SUITED = {
 """The options of each format."""
 
 _SNIFFED = 200  # rows that are split to find the delimiter
-_CHUNK = (
-    2**18
-)  # bytes, above which pandas finds the types of columns part by part, unless it is told not to
+_CHUNK = 2**18  # bytes; in larger files pandas finds the types of columns part by part, unless told not to
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
@@ -170,6 +168,13 @@ def _text(value: Any) -> str:
     return "" if value is None or value != value or str(value) in ("<NA>", "NaT") else str(value).strip()
 
 
+def _check_shape(name: str, frame: pd.DataFrame, n_rows: int, n_columns: int) -> None:
+    """Raise ValueError if pandas finds other records than were checked."""
+    found = "{} rows of {} columns".format(*frame.shape)
+    msg = f"save {name} again: pandas finds {found}, not {n_rows} of {n_columns}"
+    refuse(frame.shape != (n_rows, n_columns), msg)
+
+
 def _missing_options(found: set[str]) -> dict[str, Any]:
     """The arguments of pandas by which these cells, and no others, are missing values."""
     ours = sorted(cell for cell in found if is_missing(cell))
@@ -233,11 +238,7 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     with damage_reported(name, "read as text"):
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
-    if frame.shape != (len(lines), len(first)):
-        rows, columns = frame.shape
-        wanted = f"{len(lines)} of {len(first)}"
-        msg = f"save {name} again: pandas finds {rows} rows of {columns} columns, not {wanted}"
-        raise ValueError(msg)
+    _check_shape(name, frame, len(lines), len(first))
     return File(
         name,
         "text",
@@ -366,9 +367,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     if frame.shape[0] > len(body):  # blank rows
         ending = '.dropna(how="all")' + ending
         frame = frame.dropna(how="all")
-    if frame.shape[0] != len(body):
-        msg = f"save {name} again: pandas finds {frame.shape[0]} rows, not {len(body)}"
-        raise ValueError(msg)
+    _check_shape(name, frame, len(body), len(columns))
     wrong = dict[int, tuple[int, str]]()
     for at, row in enumerate(body):
         for j, cell in enumerate(row):

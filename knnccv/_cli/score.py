@@ -7,6 +7,7 @@ import contextlib
 import csv
 import difflib
 import math
+import re
 import reprlib
 import textwrap
 import warnings
@@ -118,13 +119,9 @@ def design_of(args: argparse.Namespace, table: Table) -> Any:
         if "=" in args.per_class:
             wanted = pairs("--per-class", args.per_class, int)
             return designs.StratifiedSubsample(per_class=_by_label("--per-class", wanted, table.y))
-        try:
-            return designs.StratifiedSubsample(per_class=int(args.per_class))
-        except ValueError as error:
-            if "invalid literal" not in str(error):
-                raise
-            msg = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
-            raise ValueError(msg) from None
+        must = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
+        refuse(not re.fullmatch(r" *-?[0-9]+ *", args.per_class), must)
+        return designs.StratifiedSubsample(per_class=int(args.per_class))
     if args.leave_out is not None:
         return designs.RebalancedLeaveOneOut() if args.stratify else designs.LeaveOut(args.leave_out)
     n_splits = 5 if args.cv is None else args.cv
